@@ -1,0 +1,1 @@
+"""Chat providers: how a model is asked, and what can go wrong."""

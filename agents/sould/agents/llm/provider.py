@@ -1,0 +1,141 @@
+"""The provider interface: one model, asked once per step, answering as a stream of Wire parts.
+
+Providers never retry, never execute anything and never see Wire beyond content and tool calls.
+
+ProviderError
+├── ProviderConnectionError   nothing or half an answer arrived (reset, DNS, proxy, cut stream)
+├── ProviderTimeoutError      connect, first byte or progress took too long
+├── ProviderStatusError       the server answered with an error status
+├── ProviderProtocolError     the bytes are not the API (HTML page, malformed event)
+├── EmptyAnswerError          a well-formed answer without text or calls
+└── ScriptExhaustedError      the scripted model has no more scripts
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
+from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
+
+Capability: TypeAlias = Literal["image_in", "video_in", "audio_in", "thinking", "always_thinking"]
+ThoughtLevel: TypeAlias = Literal["off", "low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a model. Prices are per million tokens in `currency`; None: unknown, never 0."""
+
+    key: str
+    model: str
+    provider: str
+    max_context_size: int
+    capabilities: frozenset[Capability] = frozenset()
+    display_name: str = ""
+    input_price: float | None = None
+    cached_input_price: float | None = None
+    output_price: float | None = None
+    currency: str = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of the model's context. `tool_calls` only with role assistant, `tool_call_id` only with role tool."""
+
+    role: Literal["user", "assistant", "tool"]
+    content: tuple[ContentPart, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `parameters` is a JSON Schema object. Byte-stable within a session (prompt caching)."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One model call."""
+
+    system_prompt: str
+    messages: Sequence[ChatMessage]
+    tools: Sequence[ToolSpec] = ()
+    thought_level: ThoughtLevel | None = None
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The last item of every stream that ended well. `reason` is the provider's (`stop`, `length`, `tool_calls`, `content_filter` …)."""
+
+    reason: str | None
+    usage: TokenUsage | None = None
+    message_id: str | None = None
+
+
+Delta: TypeAlias = TextPart | ThinkPart | ToolCall | ToolCallPart | Finish
+DeltaStream: TypeAlias = AsyncGenerator[Delta, None]
+
+
+class ChatProvider(Protocol):
+    """One configured model."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """The model behind this provider."""
+        ...
+
+    def stream(self, request: ChatRequest) -> AbstractAsyncContextManager[DeltaStream]:
+        """Ask once. Leaving the context closes the connection; cancellation is the task's.
+
+        Order: any mix of `TextPart`/`ThinkPart`; each `ToolCall` before its `ToolCallPart`s (ids as the server sent them,
+        possibly empty or repeated); exactly one `Finish` last. A stream that ends otherwise raises.
+
+        Raises:
+            ProviderError: on entering the context or while iterating.
+        """
+        ...
+
+
+@dataclass(eq=False)
+class ProviderError(Exception):
+    """Base. `message` is one sentence for people, free of keys; `retryable`: the same request may succeed later."""
+
+    message: str
+    retryable: bool = False
+    kind: str = "provider"
+    status: int | None = None
+    retry_after: float | None = field(default=None)
+    """Seconds the server asked us to wait."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ProviderConnectionError(ProviderError):
+    """Nothing or half an answer arrived."""
+
+
+class ProviderTimeoutError(ProviderError):
+    """Connecting, the first byte or progress took too long."""
+
+
+class ProviderStatusError(ProviderError):
+    """The server answered with an error status."""
+
+
+class ProviderProtocolError(ProviderError):
+    """The bytes are not the API we speak."""
+
+
+class EmptyAnswerError(ProviderError):
+    """A well-formed answer without text and without calls."""
+
+
+class ScriptExhaustedError(ProviderError):
+    """The scripted model has no script left."""

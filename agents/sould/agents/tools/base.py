@@ -1,0 +1,124 @@
+"""What a tool is: typed parameters, a description in a file beside it, one method.
+
+A tool's failure is a return value for the model; an exception from a tool is a bug of ours. Tools reach the world
+through their injected services only, and never hold state of a turn: that comes with the `ToolCallContext`.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, JsonValue
+
+from sould.agents.llm.provider import ToolSpec
+from sould.agents.wire.content import ContentPart
+from sould.agents.wire.display import BriefBlock, DisplayBlock
+from sould.agents.wire.messages import Location, ToolKind, ToolReturn
+
+ParamsT = TypeVar("ParamsT", bound=BaseModel)
+
+REJECTED = "The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on."
+
+
+def tool_ok(
+    output: str | tuple[ContentPart, ...] = "",
+    *,
+    message: str = "",
+    display: tuple[DisplayBlock, ...] = (),
+    extras: dict[str, JsonValue] | None = None,
+) -> ToolReturn:
+    """A success: `output` and `message` for the model, `display` for people, `extras` for programs."""
+    return ToolReturn(is_error=False, output=output, message=message, display=display, extras=extras)
+
+
+def tool_error(
+    message: str, *, brief: str = "", output: str = "", display: tuple[DisplayBlock, ...] = ()
+) -> ToolReturn:
+    """A failure the model can act on: `message` says what is wrong and what to do, `brief` is the one line people see."""
+    shown = (BriefBlock(text=brief), *display) if brief else display
+    return ToolReturn(is_error=True, output=output, message=message, display=shown)
+
+
+def tool_rejected(feedback: str = "") -> ToolReturn:
+    """The user said no. With feedback the turn goes on (D29)."""
+    message = f"The user rejected this tool call and said: {feedback}" if feedback else REJECTED
+    return ToolReturn(
+        is_error=True,
+        message=message,
+        display=(BriefBlock(text="Rejected by user"),),
+        extras={"rejected": True, "feedback": feedback},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallContext:
+    """The call being made: passed, never global."""
+
+    id: str
+    step: int
+    stream: Callable[[str], None]
+    """Show output while the tool runs; synchronous, bounded by the caller's channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallView:
+    """How people see a call before it runs; every string is plain text."""
+
+    title: str
+    locations: tuple[Location, ...] = ()
+    display: tuple[DisplayBlock, ...] = ()
+
+
+class Tool(ABC, Generic[ParamsT]):
+    """Subclass, set `name`, `params` and `kind`, annotate `__init__` with the services needed, implement `run`.
+
+    The description is the file `<module>.md` beside the module, or `<name>.md` where a module holds several tools.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[ToolKind] = "other"
+    params: type[ParamsT]
+
+    @abstractmethod
+    async def run(self, params: ParamsT, call: ToolCallContext) -> ToolReturn:
+        """Do it. Ask for approval inside, before the first effect. Raise nothing but cancellation."""
+
+    def view(self, params: ParamsT) -> CallView:
+        """What to show before running."""
+        return CallView(title=self.name)
+
+    @cached_property
+    def description(self) -> str:
+        """The text the model reads, from the file beside the tool's module."""
+        module = Path(inspect.getfile(type(self)))
+        own = module.with_name(f"{self.name}.md")
+        return (own if own.exists() else module.with_suffix(".md")).read_text(encoding="utf-8").strip()
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it."""
+        return ToolSpec(self.name, self.description, parameters_schema(self.params))
+
+
+def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of `params`, without titles (they cost tokens and say nothing)."""
+    return _without_titles(params.model_json_schema())
+
+
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    def strip(node: Any, *, names: bool = False) -> Any:
+        if isinstance(node, dict):
+            items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType] -- JSON
+            kept = {key: value for key, value in items.items() if names or key != "title"}
+            return {
+                key: strip(value, names=key in {"properties", "$defs"} and not names) for key, value in kept.items()
+            }
+        if isinstance(node, list):
+            return [strip(item) for item in node]  # pyright: ignore[reportUnknownVariableType] -- JSON
+        return node
+
+    return strip(schema)

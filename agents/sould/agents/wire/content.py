@@ -1,0 +1,79 @@
+"""Content parts: what users and models say, in the shapes Wire and the model context share."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class Part(BaseModel):
+    """Base of all content parts: frozen, unknown keys ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TextPart(Part):
+    """Visible text. While streaming, one part is one delta."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ThinkPart(Part):
+    """Reasoning. `encrypted` is the provider's opaque form; parts that carry it are never merged (D35)."""
+
+    type: Literal["think"] = "think"
+    think: str
+    encrypted: str | None = None
+
+
+class MediaUrl(Part):
+    """A `data:` or `https:` URL; `id` is the provider's handle, if any."""
+
+    url: str
+    id: str | None = None
+
+
+class ImagePart(Part):
+    """An image in a message."""
+
+    type: Literal["image_url"] = "image_url"
+    image_url: MediaUrl
+
+
+class AudioPart(Part):
+    """Audio in a message."""
+
+    type: Literal["audio_url"] = "audio_url"
+    audio_url: MediaUrl
+
+
+class VideoPart(Part):
+    """Video in a message."""
+
+    type: Literal["video_url"] = "video_url"
+    video_url: MediaUrl
+
+
+ContentPart: TypeAlias = Annotated[
+    TextPart | ThinkPart | ImagePart | AudioPart | VideoPart, Field(discriminator="type")
+]
+
+UserInput: TypeAlias = str | tuple[ContentPart, ...]
+"""What a person sends: plain text, or parts in order."""
+
+
+class FunctionCall(Part):
+    """Name and JSON-encoded arguments of a call; `arguments` is None until the first fragment arrives."""
+
+    name: str
+    arguments: str | None = None
+
+
+Extras: TypeAlias = dict[str, JsonValue] | None
+
+
+def input_text(user_input: UserInput) -> str:
+    """The text of an input, media left out; parts are joined by newlines."""
+    if isinstance(user_input, str):
+        return user_input
+    return "\n".join(part.text for part in user_input if isinstance(part, TextPart))

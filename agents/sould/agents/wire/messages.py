@@ -1,0 +1,564 @@
+"""Every message a soul can say, as one union.
+
+`WireMessage` lists the types of Wire 1.10 and, below them, `Extension`: messages of our own, which an adapter sends
+only to clients that ask for them. The envelope `{type, payload}` is derived from the union and never listed twice.
+Messages are data: no futures, tasks or back-references. Each docstring states the message's ordering contract.
+"""
+
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializeAsAny,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
+
+from sould.agents.wire.content import (
+    AudioPart,
+    ContentPart,
+    Extras,
+    FunctionCall,
+    ImagePart,
+    TextPart,
+    ThinkPart,
+    UserInput,
+    VideoPart,
+)
+from sould.agents.wire.display import Display
+
+PROTOCOL_VERSION = "1.10"
+LEGACY_VERSION = "1.1"
+
+
+class Message(BaseModel):
+    """Base of all Wire messages: frozen; unknown keys of newer writers are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+# --- turn and step ------------------------------------------------------------------------------------------------
+
+
+class TurnBegin(Message):
+    """First message of a turn; everything up to the matching `TurnEnd` belongs to it. Turns never overlap.
+
+    `turn_id`, `client_id` and `origin` are ours: who asked, so that the asker's own echo can be recognised.
+    """
+
+    user_input: UserInput
+    turn_id: str = ""
+    client_id: str = ""
+
+
+StopReason: TypeAlias = Literal[
+    "finished",
+    "cancelled",
+    "max_steps_reached",
+    "tool_rejected",
+    "repeated_calls",
+    "max_tokens",
+    "refusal",
+    "error",
+    "interrupted",
+]
+"""Why a turn ended. `interrupted`: the daemon stopped in its middle; `error`: see `TurnEnd.error`."""
+
+
+class TurnError(Message):
+    """What went wrong, fit to be shown: `kind` is stable for programs, `message` is one sentence without secrets.
+
+    kind: `no_model`, `auth`, `rate_limited`, `provider`, `connection`, `malformed`, `empty`, `context_too_long`,
+    `capability`, `disk_full`, `internal`, `interrupted`.
+    `retry_after` is seconds.
+    """
+
+    kind: str
+    message: str
+    status: int | None = None
+    retry_after: float | None = None
+
+
+class TurnEnd(Message):
+    """Last message of a turn, always sent, before the prompt is answered. The keys are ours (Wire's payload is empty)."""
+
+    turn_id: str = ""
+    stop_reason: StopReason = "finished"
+    error: TurnError | None = None
+    steps: int = 0
+
+
+class StepBegin(Message):
+    """A model call starts; `n` counts from 1 within the turn. Ended by the next `StepBegin` or by `TurnEnd`."""
+
+    n: int
+
+
+class StepInterrupted(Message):
+    """The current step will not go on: it failed or was cancelled. Its visible text stays; its open tool calls get results first."""
+
+
+class StepRetry(Message):
+    """The model call is tried again after `wait_s` seconds; nothing of the failed attempt was shown."""
+
+    n: int
+    next_attempt: int
+    max_attempts: int
+    wait_s: float
+    error_type: str
+    status_code: int | None = None
+
+
+class SteerInput(Message):
+    """Text the user added while the turn ran: after the last `ToolResult`, before the next `StepBegin`."""
+
+    user_input: UserInput
+
+
+# --- what the model says and does -------------------------------------------------------------------------------------
+
+
+class ToolCall(Message):
+    """The model opens a call; fragments of its arguments follow as `ToolCallPart`. `id` is ours and unique in the session."""
+
+    type: Literal["function"] = "function"
+    id: str
+    function: FunctionCall
+    extras: Extras = None
+
+
+class ToolCallPart(Message):
+    """A fragment of the arguments of the last `ToolCall`, or of `tool_call_id` (ours) when servers interleave calls."""
+
+    arguments_part: str | None = None
+    tool_call_id: str | None = None
+
+
+class ToolReturn(Message):
+    """What a call came to. `output` and `message` are for the model, `display` is for people, `extras` for programs."""
+
+    is_error: bool
+    output: str | tuple[ContentPart, ...] = ""
+    message: str = ""
+    display: Display = ()
+    extras: Extras = None
+
+
+class ToolResult(Message):
+    """Exactly one for each `ToolCall`, in the order of the calls within a step, before the next `StepBegin` or `TurnEnd`."""
+
+    tool_call_id: str
+    return_value: ToolReturn
+
+
+# --- status -------------------------------------------------------------------------------------------------------------
+
+
+class TokenUsage(Message):
+    """Tokens of one model call, as the provider counted them."""
+
+    input_other: int = 0
+    output: int = 0
+    input_cache_read: int = 0
+    input_cache_creation: int = 0
+
+    @property
+    def input(self) -> int:
+        """All input tokens, cached or not."""
+        return self.input_other + self.input_cache_read + self.input_cache_creation
+
+    @property
+    def total(self) -> int:
+        """Input and output."""
+        return self.input + self.output
+
+
+class McpServerStatus(Message):
+    """One MCP server's state."""
+
+    name: str
+    status: Literal["pending", "connecting", "connected", "failed", "unauthorized"]
+    tools: tuple[str, ...] = ()
+
+
+class McpStatus(Message):
+    """State of all MCP servers of a session."""
+
+    loading: bool
+    connected: int
+    total: int
+    tools: int
+    servers: tuple[McpServerStatus, ...] = ()
+
+
+class StatusUpdate(Message):
+    """Numbers for a status line, at any time; None means unchanged. `context_usage` is 0..1.
+
+    `cost` (ours) is the whole session's, in `currency`.
+    """
+
+    context_usage: float | None = None
+    context_tokens: int | None = None
+    max_context_tokens: int | None = None
+    token_usage: TokenUsage | None = None
+    message_id: str | None = None
+    plan_mode: bool | None = None
+    mcp_status: McpStatus | None = None
+    cost: float | None = None
+    currency: str | None = None
+
+
+class CompactionBegin(Message):
+    """Compaction starts; no step runs until `CompactionEnd`. Between steps or turns only."""
+
+    compaction_id: str = ""
+
+
+class CompactionEnd(Message):
+    """The context now is `summary` followed by the last `kept` messages. All keys are ours (D26). `failed`: the context is as before."""
+
+    compaction_id: str = ""
+    summary: str = ""
+    kept: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    strategy: str = ""
+    failed: bool = False
+    error: str = ""
+
+
+class MCPLoadingBegin(Message):
+    """MCP servers start to connect."""
+
+
+class MCPLoadingEnd(Message):
+    """All MCP servers are connected or failed."""
+
+
+class Notification(Message):
+    """Something to tell the user, at any time; never part of the model's context by itself. `severity`: info, warning, error."""
+
+    id: str
+    category: str = "system"
+    type: str = "notice"
+    source_kind: str = ""
+    source_id: str = ""
+    title: str
+    body: str = ""
+    severity: str = "info"
+    created_at: float = 0.0
+    payload: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class PlanDisplay(Message):
+    """A plan document to show."""
+
+    content: str
+    file_path: str
+
+
+class BtwBegin(Message):
+    """A side question was asked; answered by `BtwEnd` with the same `id`."""
+
+    id: str
+    question: str
+
+
+class BtwEnd(Message):
+    """The side question's answer, or why there is none."""
+
+    id: str
+    response: str | None = None
+    error: str | None = None
+
+
+class HookTriggered(Message):
+    """Hooks run; `HookResolved` follows."""
+
+    event: str
+    target: str
+    hook_count: int
+
+
+class HookResolved(Message):
+    """What the hooks decided."""
+
+    event: str
+    target: str
+    action: Literal["allow", "block"]
+    reason: str = ""
+    duration_ms: int = 0
+
+
+# --- requests: answered once, first answer wins -----------------------------------------------------------------------------
+
+ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
+
+
+class ApprovalRequest(Message):
+    """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
+
+    `digest` (ours) binds the answer to the exact action. `scope` (ours) words what "for session" would remember; empty: not offered.
+    """
+
+    id: str
+    tool_call_id: str
+    sender: str
+    action: str
+    description: str
+    source_kind: str | None = "foreground_turn"
+    source_id: str | None = None
+    agent_id: str | None = None
+    subagent_type: str | None = None
+    source_description: str | None = None
+    display: Display = ()
+    digest: str = ""
+    scope: str = ""
+
+
+class ApprovalResponse(Message):
+    """The answer everybody sees, published once, after the request and before the call's result. `answered_by` (ours): client id."""
+
+    request_id: str
+    response: ApprovalKind
+    feedback: str = ""
+    answered_by: str = ""
+
+
+class ToolCallRequest(Message):
+    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`."""
+
+    id: str
+    name: str
+    arguments: str | None = None
+
+
+class QuestionOption(Message):
+    """One choice."""
+
+    label: str
+    description: str = ""
+
+
+class QuestionItem(Message):
+    """One question of a `QuestionRequest`."""
+
+    question: str
+    header: str = ""
+    options: tuple[QuestionOption, ...] = ()
+    multi_select: bool = False
+    body: str = ""
+    other_label: str = ""
+    other_description: str = ""
+
+
+class QuestionRequest(Message):
+    """The soul asks the user. Answered by `QuestionResponse`; no answers: dismissed."""
+
+    id: str
+    tool_call_id: str
+    questions: tuple[QuestionItem, ...]
+
+
+class QuestionResponse(Message):
+    """Question text to chosen label (several joined by commas) or free text. Published by us so that every client sees it."""
+
+    request_id: str
+    answers: dict[str, str] = Field(default_factory=dict)
+    answered_by: str = ""
+
+
+class HookRequest(Message):
+    """A client decides on a hook event; no answer means allow."""
+
+    id: str
+    subscription_id: str
+    event: str
+    target: str
+    input_data: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class HookResponse(Message):
+    """A hook's decision."""
+
+    request_id: str
+    action: Literal["allow", "block"] = "allow"
+    reason: str = ""
+
+
+# --- extensions: ours, sent only to clients that ask -------------------------------------------------------------------------
+
+
+class Location(Message):
+    """A place a call touches: absolute path, 1-based line."""
+
+    path: str
+    line: int | None = None
+
+
+ToolKind: TypeAlias = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+
+
+class ToolCallDetail(Message):
+    """What a call will do, once its arguments are complete: after the last `ToolCallPart`, before approval and result."""
+
+    tool_call_id: str
+    name: str
+    title: str
+    kind: ToolKind = "other"
+    locations: tuple[Location, ...] = ()
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    display: Display = ()
+    cwd: str = ""
+
+
+class ToolOutput(Message):
+    """Output of a running call, to be appended. Volatile: the `ToolResult` holds what is kept."""
+
+    tool_call_id: str
+    text: str
+
+
+class RequestClosed(Message):
+    """A request ended without an answer: `cancelled` with its turn, or `expired`. Dialogs for it close."""
+
+    request_id: str
+    reason: Literal["cancelled", "expired"]
+
+
+class PromptQueued(Message):
+    """A prompt waits for the running turn; `position` counts from 1, 0 means it left the queue."""
+
+    turn_id: str
+    client_id: str = ""
+    position: int
+    user_input: UserInput = ""
+
+
+class SessionChanged(Message):
+    """Title or options changed; absent fields are unchanged."""
+
+    title: str | None = None
+    options: dict[str, str | bool] | None = None
+    commands: bool = False
+
+
+class SystemPrompt(Message):
+    """The frozen system prompt; first record of a session, and again when it is replaced."""
+
+    text: str
+
+
+class ContextNote(Message):
+    """A note to the model that people need not see; enters the context where it stands."""
+
+    text: str
+
+
+class ContextCleared(Message):
+    """The model's context is emptied here; the journal keeps everything."""
+
+
+class ContextReverted(Message):
+    """The model's context goes back to checkpoint `checkpoint_id`; what came after is forgotten by the model."""
+
+    checkpoint_id: int
+
+
+# --- the union ------------------------------------------------------------------------------------------------------------------
+
+
+class SubagentEvent(Message):
+    """An event of a subagent, in the parent's stream between the parent's `ToolCall` and its `ToolResult`."""
+
+    parent_tool_call_id: str = Field(validation_alias=AliasChoices("parent_tool_call_id", "task_tool_call_id"))
+    agent_id: str | None = None
+    subagent_type: str | None = None
+    event: SerializeAsAny[BaseModel]
+
+    @field_validator("event", mode="before")
+    @classmethod
+    def _parse_event(cls, value: Any) -> Any:
+        return parse(value) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownArgumentType] -- raw input
+
+
+Content: TypeAlias = TextPart | ThinkPart | ImagePart | AudioPart | VideoPart
+
+WireEvent: TypeAlias = (
+    TurnBegin | TurnEnd | StepBegin | StepInterrupted | StepRetry | SteerInput
+    | ToolCall | ToolCallPart | ToolResult
+    | StatusUpdate | CompactionBegin | CompactionEnd | MCPLoadingBegin | MCPLoadingEnd | Notification
+    | PlanDisplay | BtwBegin | BtwEnd | HookTriggered | HookResolved
+    | ApprovalResponse | SubagentEvent
+)  # fmt: skip
+
+WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | HookRequest
+
+Extension: TypeAlias = (
+    ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | SessionChanged
+    | SystemPrompt | ContextNote | ContextCleared | ContextReverted | QuestionResponse | HookResponse
+)  # fmt: skip
+
+WireMessage: TypeAlias = Content | WireEvent | WireRequest | Extension
+
+Response: TypeAlias = ApprovalResponse | ToolResult | QuestionResponse | HookResponse
+"""What a client answers to a request."""
+
+# --- envelope -----------------------------------------------------------------------------------------------------------------
+
+_CONTENT = get_args(Content)
+_CONTENT_ADAPTER: TypeAdapter[Content] = TypeAdapter(ContentPart)
+_TYPES: dict[str, type[Message]] = {
+    kind.__name__: kind for kind in (*get_args(WireEvent), *get_args(WireRequest), *get_args(Extension))
+}
+_LEGACY_NAMES = {"ApprovalRequestResolved": "ApprovalResponse"}
+EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
+
+
+class UnknownMessageError(ValueError):
+    """An envelope whose type this version does not know, or whose payload does not fit its type."""
+
+
+def type_name(message: WireMessage) -> str:
+    """The envelope's `type`: the class name, or `ContentPart` for content."""
+    return "ContentPart" if isinstance(message, _CONTENT) else type(message).__name__
+
+
+def dump(message: WireMessage) -> dict[str, Any]:
+    """The envelope `{type, payload}`, ready for JSON. None is written as null, as Wire clients expect."""
+    payload = message.model_dump(mode="json")
+    if isinstance(message, SubagentEvent):
+        payload["event"] = dump(message.event)  # pyright: ignore[reportArgumentType] -- validated by `parse` on the way in
+    return {"type": type_name(message), "payload": payload}
+
+
+def parse(envelope: Any) -> WireMessage:
+    """The message in an envelope; legacy names are accepted.
+
+    Raises:
+        UnknownMessageError: not an envelope, an unknown type, or a payload that does not fit.
+    """
+    if not isinstance(envelope, dict) or not isinstance(envelope.get("type"), str):  # pyright: ignore[reportUnknownMemberType] -- raw input
+        raise UnknownMessageError("a Wire message is an object with `type` and `payload`")
+    fields = cast("dict[str, Any]", envelope)
+    given: str = fields["type"]
+    name = _LEGACY_NAMES.get(given, given)
+    payload = fields.get("payload")
+    try:
+        if name == "ContentPart":
+            return _CONTENT_ADAPTER.validate_python(payload)
+        kind = _TYPES.get(name)
+        if kind is None:
+            raise UnknownMessageError(f"unknown Wire message type {name!r}")
+        return kind.model_validate(payload)  # pyright: ignore[reportReturnType] -- the table holds exactly the union
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UnknownMessageError(f"{name}.{where}: {first['msg']}") from error

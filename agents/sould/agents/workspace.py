@@ -1,0 +1,149 @@
+"""Where tools work: files as the user sees them, and commands in the session's environment.
+
+Tools, the soul and the review ledger know this interface only. Implementations: `LocalWorkspace` (disk), the ACP
+client's buffers (`sould.acp.workspace`), and the review ledger, which wraps either.
+
+WorkspaceError
+├── NotAFileError       missing, a directory, a device …
+├── FileChangedError    the file is not what it was when it was read
+├── NotTextError        the bytes are not UTF-8 text
+└── OutsideError        the path leaves the workspace, or goes through a link that does
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+
+class WorkspaceError(Exception):
+    """Base. The text is one sentence for the model and for people; it names the path."""
+
+
+class NotAFileError(WorkspaceError):
+    """Missing, a directory, a device, a socket."""
+
+
+class FileChangedError(WorkspaceError):
+    """The file is not what it was when it was read."""
+
+
+class NotTextError(WorkspaceError):
+    """The bytes are not UTF-8 text."""
+
+
+class OutsideError(WorkspaceError):
+    """The resolved path leaves the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text as the user sees it. `digest` (sha256 hex of the UTF-8 bytes, BOM and line ends as they are) binds a later write to it.
+
+    `unsaved`: the text comes from an editor buffer that differs from the disk.
+    """
+
+    path: Path
+    text: str
+    digest: str
+    unsaved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPath:
+    """A path judged after resolution: `path` is absolute with all links resolved (the last component may not exist)."""
+
+    path: Path
+    inside: bool
+    """Below the workspace root or one of the additional directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line for bash, exactly as approved. `timeout` in seconds."""
+
+    line: str
+    cwd: Path
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommandExit:
+    """How a command ended: an exit code, or the signal that killed it; `timed_out` when we did."""
+
+    code: int | None
+    signal: int | None = None
+    timed_out: bool = False
+    strays: int = 0
+    """Processes it had left behind, which were ended."""
+
+
+class RunningCommand(Protocol):
+    """A command in flight. Leaving it un-awaited is a bug: `wait` or `kill` it."""
+
+    def output(self) -> AsyncIterator[bytes]:
+        """Standard output and error as they come, ending when the command and everything it started is gone. To be consumed once."""
+        ...
+
+    async def wait(self) -> CommandExit:
+        """The exit, after `output` is drained."""
+        ...
+
+    async def kill(self) -> None:
+        """TERM, two seconds of grace (D7), KILL; returns when nothing it started is alive."""
+        ...
+
+
+class Workspace(Protocol):
+    """Files and commands of one session."""
+
+    @property
+    def root(self) -> Path:
+        """The session's working directory, absolute and resolved."""
+        ...
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """Further directories that count as inside."""
+        ...
+
+    def resolve(self, path: str) -> ResolvedPath:
+        """Make `path` absolute (relative ones against `root`, `~` expanded) and follow every link before judging it.
+
+        Raises:
+            OutsideError: for a path that can name nothing (NUL, too long).
+        """
+        ...
+
+    async def read_text(self, path: Path) -> TextFile:
+        """What the user sees on screen: an unsaved buffer when an editor has one and the disk is not newer, else the disk.
+
+        Raises:
+            NotAFileError, NotTextError, WorkspaceError
+        """
+        ...
+
+    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+        """Write whole, atomically, through the editor when it offers that; parent directories are made.
+
+        `expected` is the digest the caller read, None for a file that must not exist.
+
+        Raises:
+            FileChangedError: the pre-image differs; nothing was written.
+        """
+        ...
+
+    async def read_bytes(self, path: Path, limit: int) -> bytes:
+        """The first `limit` bytes on disk. Raises NotAFileError."""
+        ...
+
+    async def unsaved(self) -> Mapping[Path, str]:
+        """Buffers known to differ from the disk, by resolved path."""
+        ...
+
+    async def run(self, command: Command) -> RunningCommand:
+        """Start a command under the daemon's guard, in the session's environment, stdin closed (D13)."""
+        ...
+
+
+WriteOperation = Literal["create", "modify", "delete"]
