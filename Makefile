@@ -1,0 +1,58 @@
+# One target for each thing a person does here; every target sets up what it needs, once.
+# `make demo` and `make test` are the two to know.
+
+PYTHON ?= python3
+export PYTHON
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CLIENTS := tests/clients
+CLIENTS_READY := $(CLIENTS)/node_modules/.ready
+# Tests share two cores with the processes they start; more workers than cores only adds noise.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench fmt faults dist clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+setup: $(READY)  ## make .venv from requirements.lock
+
+demo: $(READY)  ## watch an editor's client work with the agent, without a key and without network
+	@$(BIN)/python scripts/demo.py
+
+test: $(READY) $(CLIENTS_READY)  ## run all tests
+	@$(PYTEST) -n $(WORKERS) $(ARGS)
+
+check: $(READY)  ## formatting, lint, types, and the rules of the house
+	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/basedpyright
+	@$(BIN)/python scripts/house.py
+
+bench: $(READY)  ## measure against the budgets, beside floors measured in the same run
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+fmt: $(READY)  ## format, and mend what ruff can mend
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --fix .
+
+faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times (make test runs it small)
+	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 tests/faults $(ARGS)
+
+dist: $(READY)  ## build the wheel and the source archive into dist/
+	@rm -rf dist
+	@$(BIN)/hatchling build
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) $(CLIENTS)/node_modules dist build
+
+$(READY): requirements.lock pyproject.toml scripts/setup.sh
+	@scripts/setup.sh
+	@touch $@
+
+$(CLIENTS_READY): $(CLIENTS)/package-lock.json $(READY)
+	@scripts/npm.sh $(CLIENTS)
+	@touch $@

@@ -1,0 +1,211 @@
+"""The rules of the house that no linter knows, checked in one pass over the tracked files.
+
+Prints one line per broken rule and exits 1; prints one line of numbers and exits 0 when all hold. It only reads, and
+uses nothing but the standard library and git.
+"""
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE_LIMIT = 500
+FUNCTION_LIMIT = 60
+RAISED: dict[str, int] = {
+    # Every message of the protocol with its ordering contract: one union, read as one table.
+    "agents/sould/agents/wire/messages.py": 600,
+}
+"""Path, or path::function, to its own limit. An entry is added only in the commit that needs it, with the reason there."""
+
+ALLOWED: dict[str, frozenset[str]] = {
+    "agents": frozenset({"agents"}),
+    "acp": frozenset({"agents", "acp"}),
+    "editors": frozenset({"agents", "editors"}),
+    "daemon": frozenset({"agents", "acp", "editors", "daemon"}),
+}
+"""Which portions of the `sould` namespace each portion may import."""
+
+SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
+# Written in pieces so that this file does not break its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|home/[a-z][\w-]*)(?:/|\b(?![\w-]))")
+REGISTRY = re.compile(
+    r"(?:registry\.npm" + r"js|registry\.yarn" + r"pkg|pypi" + r"\.org|pythonhost" + r"ed\.org)", re.IGNORECASE
+)
+RESOLVED = re.compile(r'"resolved"\s*:\s*"https?:')
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule. `line` 0: the whole file."""
+
+    path: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}" if self.line else f"{self.path}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function and its length, decorators and docstring not counted."""
+
+    path: str
+    name: str
+    line: int
+    length: int
+
+
+def main(root: Path) -> int:
+    """Check the tree at `root`; the exit status."""
+    paths = tracked(root)
+    findings = [
+        *imports(root, paths),
+        *namespace(paths),
+        *sizes(root, paths),
+        *changelog(root),
+        *addresses(root, paths),
+    ]
+    for finding in findings:
+        print(finding)
+    if findings:
+        print(f"house: {len(findings)} broken rules")
+        return 1
+    print(summary(root, paths))
+    return 0
+
+
+def tracked(root: Path) -> list[str]:
+    """Files git knows or would add: what a clone of the next commit holds."""
+    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
+    return sorted(name for name in names if name and (root / name).is_file())
+
+
+def imports(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """`agents` <- `acp`, `editors` <- `daemon`, absolute imports only, wherever in a file they stand."""
+    for path in paths:
+        portion = path.split("/", 1)[0]
+        if portion not in ALLOWED or not path.endswith(".py"):
+            continue
+        for node in ast.walk(parse(root, path)):
+            for name in imported(node):
+                if name.startswith("."):
+                    yield Finding(path, line_of(node), "relative import; write from sould... import ...")
+                elif foreign(name, ALLOWED[portion]):
+                    yield Finding(path, line_of(node), f"{portion} must not import {name}")
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The module names an import statement reaches; relative ones start with a dot."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(level=level) if level:
+            return ["."]
+        case ast.ImportFrom(module="sould", names=names):
+            return [f"sould.{alias.name}" for alias in names]
+        case ast.ImportFrom(module=str(module)):
+            return [module]
+        case _:
+            return []
+
+
+def foreign(module: str, allowed: frozenset[str]) -> bool:
+    """Whether `module` belongs to a portion outside `allowed`. The test-only ACP SDK (`acp`) counts as foreign everywhere."""
+    head, _, rest = module.partition(".")
+    return head == "acp" or (head == "sould" and rest.split(".", 1)[0] not in allowed)
+
+
+def namespace(paths: Iterable[str]) -> Iterator[Finding]:
+    """One `sould/__init__.py` in any root would hide the other three."""
+    for path in paths:
+        if re.fullmatch(r"[^/]+/sould/__init__\.py", path):
+            yield Finding(path, 0, "must not exist: sould is a namespace shared by four roots")
+
+
+def sizes(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """The size ratchet."""
+    for path in paths:
+        if Path(path).suffix not in SOURCE:
+            continue
+        lines = text(root, path).count("\n")
+        limit = RAISED.get(path, FILE_LIMIT)
+        if lines > limit:
+            yield Finding(path, 0, f"{lines} lines; the limit is {limit}")
+        if path.endswith(".py"):
+            for function in functions(root, path):
+                limit = RAISED.get(f"{path}::{function.name}", FUNCTION_LIMIT)
+                if function.length > limit:
+                    yield Finding(
+                        path, function.line, f"{function.name} has {function.length} lines; the limit is {limit}"
+                    )
+
+
+def functions(root: Path, path: str) -> Iterator[Function]:
+    """Every function of a file, nested ones too."""
+    for node in ast.walk(parse(root, path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            length = (node.end_lineno or node.lineno) - (body[0].lineno if body else node.lineno) + 1
+            header = node.body[0].lineno - node.lineno
+            yield Function(path, node.name, node.lineno, length + header if body else header)
+
+
+def changelog(root: Path) -> Iterator[Finding]:
+    """The newest version in the changelog is the package's."""
+    version = tomllib.loads(text(root, "pyproject.toml"))["project"]["version"]
+    heading = re.search(r"^## \[?(\d+\.\d+\.\d+\S*?)\]?(?:\s|$)", text(root, "CHANGELOG.md"), re.MULTILINE)
+    if heading is None:
+        yield Finding("CHANGELOG.md", 0, "names no version")
+    elif heading[1] != version:
+        yield Finding("CHANGELOG.md", 0, f"its newest version is {heading[1]}, the package's is {version}")
+
+
+def addresses(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """No path of somebody's machine and no package registry's address in any file."""
+    for path in paths:
+        if path == "LICENSE":
+            continue
+        for number, line in enumerate(text(root, path).splitlines(), 1):
+            if MACHINE_PATH.search(line):
+                yield Finding(path, number, "a path of one machine")
+            if REGISTRY.search(line) or RESOLVED.search(line):
+                yield Finding(path, number, "the address of a package registry")
+
+
+def summary(root: Path, paths: Iterable[str]) -> str:
+    """The numbers worth watching: the tail is where quality decays."""
+    ours = [path for path in paths if path.split("/", 1)[0] in ALLOWED and path.endswith(".py")]
+    lengths = sorted(function.length for path in ours for function in functions(root, path))
+    if len(lengths) < 2:
+        return "house: in order"
+    tail = statistics.quantiles(lengths, n=20)[-1]
+    return (
+        f"house: in order; {len(ours)} modules, {len(lengths)} functions, "
+        f"median {statistics.median(lengths):.0f} lines, p95 {tail:.0f}, longest {lengths[-1]}"
+    )
+
+
+def parse(root: Path, path: str) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(text(root, path), path)
+
+
+def text(root: Path, path: str) -> str:
+    """A file as text; bytes that are no UTF-8 are replaced, so binary files never match anything."""
+    return (root / path).read_text(encoding="utf-8", errors="replace")
+
+
+def line_of(node: ast.AST) -> int:
+    """Where a statement stands."""
+    return node.lineno if isinstance(node, ast.stmt) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent))

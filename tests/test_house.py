@@ -1,0 +1,102 @@
+"""The rules of the house: each is shown to bite on a small tree, and the real tree keeps them all."""
+
+import runpy
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HOUSE = ROOT / "scripts" / "house.py"
+
+
+def check(root: Path) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, str(HOUSE), str(root)], capture_output=True, text=True, timeout=60)
+    assert not done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small tree that keeps all rules."""
+    write(tmp_path, "pyproject.toml", '[project]\nname = "x"\nversion = "1.2.3"\n')
+    write(tmp_path, "CHANGELOG.md", "# Changelog\n\n## 1.2.3 - today\n")
+    write(tmp_path, "agents/sould/agents/loop.py", "from sould.agents import wire\n")
+    write(tmp_path, "daemon/sould/daemon/main.py", "from sould.acp.serve import x\nfrom sould.agents.loop import y\n")
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def write(root: Path, name: str, content: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(content))
+
+
+def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
+    status, output = check(tree)
+    assert (status, output.split(";")[0].strip()) == (0, "house: in order")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("agents/sould/agents/bad.py", "import sould.acp.serve\n", "bad.py:1: agents must not import sould.acp.serve"),
+        (
+            "agents/sould/agents/bad.py",
+            "def f():\n    from sould import daemon\n",
+            "bad.py:2: agents must not import sould.daemon",
+        ),
+        ("acp/sould/acp/bad.py", "from sould.editors.x import y\n", "acp must not import sould.editors.x"),
+        ("editors/sould/editors/bad.py", "from sould.acp.x import y\n", "editors must not import sould.acp.x"),
+        ("acp/sould/acp/bad.py", "from sould.daemon import x\n", "acp must not import sould.daemon"),
+        ("acp/sould/acp/bad.py", "from acp.schema import x\n", "acp must not import acp.schema"),
+        ("acp/sould/acp/bad.py", "from . import x\n", "relative import"),
+        ("acp/sould/__init__.py", "", "acp/sould/__init__.py: must not exist"),
+        ("daemon/sould/daemon/long.py", "x = 1\n" * 501, "501 lines; the limit is 500"),
+        ("tests/long.py", "def f():\n" + "    x = 1\n" * 61, "f has 62 lines; the limit is 60"),
+        ("CHANGELOG.md", "# Changelog\n\n## 1.3.0\n\n## 1.2.3\n", "newest version is 1.3.0, the package's is 1.2.3"),
+        ("CHANGELOG.md", "# Changelog\n", "names no version"),
+        ("notes.md", "see /" + "root/x\n", "notes.md:1: a path of one machine"),
+        ("notes.md", "see /" + "home/ada/x\n", "notes.md:1: a path of one machine"),
+        ("lock.json", '{"resolved": "https' + '://x/y.tgz"}\n', "lock.json:1: the address of a package registry"),
+        ("lock.txt", "--index https://pypi" + ".org/simple\n", "lock.txt:1: the address of a package registry"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_place(tree: Path, name: str, content: str, said: str) -> None:
+    write(tree, name, content)
+    status, output = check(tree)
+    assert status == 1
+    assert said in output
+
+
+def test_a_docstring_does_not_count_as_length(tree: Path) -> None:
+    write(
+        tree,
+        "agents/sould/agents/doc.py",
+        'def f():\n    """Say.\n' + "    more\n" * 80 + '    """\n' + "    x = 1\n" * 55,
+    )
+    assert check(tree)[0] == 0
+
+
+def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:
+    write(tree, ".gitignore", "made/\n")
+    write(tree, "made/lock.json", "/" + "root/x\n")
+    assert check(tree)[0] == 0
+
+
+def test_our_own_tree_is_in_order() -> None:
+    status, output = check(ROOT)
+    assert status == 0, output
+
+
+def test_importing_the_soul_loads_no_adapter() -> None:
+    program = "import sys, sould.agents.wire.messages; print([m for m in sys.modules if m.startswith('sould.') and '.agents' not in m])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_script_can_be_imported_without_running() -> None:
+    assert runpy.run_path(str(HOUSE))["FILE_LIMIT"] == 500
