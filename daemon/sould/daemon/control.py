@@ -1,0 +1,193 @@
+"""The control face: what `sould status|stop|restart|sessions|…` ask of a running daemon, as one table.
+
+JSON-RPC 2.0, one object a line, on the socket itself. `CONTROL` lists every method with the model of its parameters
+and of its answer; `sould.daemon.client.ControlClient` calls them by these types. Errors carry one sentence fit for a
+user and `data.kind`. Nothing here may hold state of its own: it reads the server and the session host.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ControlModel(BaseModel):
+    """Base: unknown keys of a newer or older side are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Nothing(ControlModel):
+    """No parameters, or an answer that only says "done"."""
+
+
+class Pong(ControlModel):
+    """`ping`: the process behind the socket."""
+
+    version: str
+    protocol: tuple[int, int]
+    pid: int
+    start_ticks: int
+    boot_id: str
+    uptime_s: float
+
+
+class ConnectionInfo(ControlModel):
+    """One connection. `pid` and `client` are what the other side says of itself."""
+
+    id: str
+    face: str
+    pid: int
+    client: str
+    cwd: str
+    age_s: float
+    buffered_bytes: int
+    sessions: tuple[str, ...]
+
+
+class SessionState(ControlModel):
+    """One session that is in memory."""
+
+    id: str
+    title: str
+    cwd: str
+    running: bool
+    queued: int
+    pending: int
+    """Requests (approvals, questions) that wait for an answer."""
+    mode: str
+    model: str
+
+
+class Memory(ControlModel):
+    """Of the daemon process alone. `pss_bytes` is 0 where the system does not say."""
+
+    rss_bytes: int
+    pss_bytes: int
+
+
+class Status(ControlModel):
+    """`status`: everything `sould status` prints."""
+
+    version: str
+    protocol: tuple[int, int]
+    pid: int
+    uptime_s: float
+    memory: Memory
+    threads: int
+    descriptors: int
+    descriptor_limit: int
+    connections: tuple[ConnectionInfo, ...]
+    sessions: tuple[SessionState, ...]
+    running_turns: int
+    guard_pid: int | None
+    """The process that runs commands; None until the first command."""
+    draining: str
+    """Why the daemon is about to leave, "" when it is not."""
+    package_changed: bool
+    idle_exit_s: float
+    runtime_dir: str
+    state_dir: str
+    log_file: str
+
+
+class Force(ControlModel):
+    """`force`: running turns are cancelled (journaled) instead of waited for."""
+
+    force: bool = False
+
+
+class Leaving(ControlModel):
+    """The daemon has begun to leave; it hangs up when it is gone. `running_turns` are ended as interrupted."""
+
+    pid: int
+    running_turns: int
+
+
+class IfIdle(ControlModel):
+    """`shutdown_if_idle`: `leaving` says whether it does so now; else it will when its running turns have ended."""
+
+    leaving: bool
+    running_turns: int
+    version: str
+    pid: int
+
+
+class ListParams(ControlModel):
+    """`sessions.list`: newest first; `cursor` from the page before."""
+
+    cwd: str | None = None
+    cursor: str | None = None
+    limit: int = 50
+
+
+class SessionRow(ControlModel):
+    """One stored session. `live`: it is in the daemon's memory. `created` and `updated` are wall seconds."""
+
+    id: str
+    cwd: str
+    title: str
+    created: float
+    updated: float
+    turns: int
+    live: bool
+
+
+class SessionPage(ControlModel):
+    """`sessions.list`."""
+
+    sessions: tuple[SessionRow, ...]
+    next_cursor: str | None
+
+
+class SessionId(ControlModel):
+    """A session's id, or the beginning of it when only one session begins so."""
+
+    id: str
+
+
+class SessionDetail(ControlModel):
+    """`sessions.show` and `sessions.export`: the caller reads `wire.jsonl` in `directory` itself."""
+
+    session: SessionRow
+    directory: str
+    state: SessionState | None
+    """None when the session is not in memory."""
+
+
+class FsckParams(ControlModel):
+    """`fsck`: one session, or all."""
+
+    id: str | None = None
+
+
+class FsckProblem(ControlModel):
+    """One finding. `error`: something is lost or unreadable; `repaired`: it was mended at an earlier open."""
+
+    session: str
+    file: str
+    severity: Literal["error", "repaired"]
+    problem: str
+
+
+class FsckReport(ControlModel):
+    """`fsck`: clean when no problem is an error."""
+
+    sessions: int
+    records: int
+    problems: tuple[FsckProblem, ...]
+
+
+CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
+    "ping": (Nothing, Pong),
+    "status": (Nothing, Status),
+    "stop": (Force, Leaving),
+    "restart": (Force, Leaving),
+    "shutdown_if_idle": (Nothing, IfIdle),
+    "reload": (Nothing, Nothing),
+    "sessions.list": (ListParams, SessionPage),
+    "sessions.show": (SessionId, SessionDetail),
+    "sessions.delete": (SessionId, Nothing),
+    "sessions.export": (SessionId, SessionDetail),
+    "fsck": (FsckParams, FsckReport),
+}
+"""Method -> (parameters, answer)."""
