@@ -1,0 +1,52 @@
+"""What a client says when it opens a session, and what a session asks of an attached client."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from sould.agents.permissions.policy import Mode
+from sould.agents.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """An MCP server the client wants the session to use; `transport` decides which fields count."""
+
+    name: str
+    transport: Literal["stdio", "http", "sse", "acp"]
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a session is opened. `environment` is the client's own and is never written to disk (D14)."""
+
+    cwd: Path
+    additional: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    mcp_servers: tuple[McpServer, ...] = ()
+    mode: Mode | None = None
+    model: str | None = None
+
+
+class Client(Protocol):
+    """A client attached to a session. Events reach it through its own subscription to the session's channel."""
+
+    @property
+    def id(self) -> str:
+        """Unique in the daemon."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What people call it, for "already answered by …"."""
+        ...
+
+    def workspace(self, inner: Workspace, session_id: str) -> Workspace | None:
+        """The client's buffers over `inner`, or None when it offers none."""
+        ...

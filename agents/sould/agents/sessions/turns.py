@@ -1,0 +1,153 @@
+"""The turns of one session: one at a time, in the order they were asked for, each ended exactly once.
+
+A turn belongs to the session, not to the client that asked (D12). Whatever happens in it, its `TurnEnd` is published
+and on disk before the prompt is answered.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from sould.agents.errors import JournalFullError, SouldError
+from sould.agents.soul.loop import Ending
+from sould.agents.wire.content import UserInput
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
+
+logger = logging.getLogger(__name__)
+
+
+def _future() -> "asyncio.Future[TurnEnd]":
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(slots=True, eq=False)
+class Prompt:
+    """One request for a turn. `resumes`: the turn was begun before the daemon stopped, so it has no `TurnBegin` of its own."""
+
+    user_input: UserInput
+    client_id: str
+    turn_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    resumes: bool = False
+    cancelled: bool = False
+    _settled: "asyncio.Future[TurnEnd]" = field(default_factory=_future)
+
+    async def outcome(self) -> TurnEnd:
+        """The turn's end, after it is on disk. Cancelling the wait does not cancel the turn."""
+        return await asyncio.shield(self._settled)
+
+    def settle(self, end: TurnEnd) -> None:
+        """Answer whoever waits; the first end counts."""
+        if not self._settled.done():
+            self._settled.set_result(end)
+
+
+class Turns:
+    """The queue and the running turn."""
+
+    def __init__(self, log: SessionLog, run: Callable[[Prompt], Awaitable[Ending]]) -> None:
+        self._log = log
+        self._run = run
+        self._waiting: deque[Prompt] = deque()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[Ending] | None = None
+        self._stop_as: StopReason = "cancelled"
+        self._closed = False
+        self.current: Prompt | None = None
+
+    @property
+    def queue(self) -> tuple[Prompt, ...]:
+        """Prompts that wait, next first."""
+        return tuple(self._waiting)
+
+    def submit(self, prompt: Prompt) -> None:
+        """Take a prompt. Synchronous, so that a cancel arriving right behind it finds it (F33)."""
+        if self._closed:
+            prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason="interrupted"))
+            return
+        self._waiting.append(prompt)
+        position = len(self._waiting) - (self.current is None)
+        if position:
+            self._publish_position(prompt, position)
+        self._wake.set()
+
+    def cancel(self, client_id: str | None) -> None:
+        """Cancel the running turn and the queued prompts of this client (of everybody for None); nothing to do is fine."""
+        first = self._waiting[0] if self._waiting and self.current is None else None
+        if first is not None:
+            first.cancelled = True
+        for prompt in [waiting for waiting in self._waiting if waiting is not first]:
+            if client_id in (None, prompt.client_id):
+                self._waiting.remove(prompt)
+                self._publish_position(prompt, 0)
+                prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason=self._stop_as))
+        if self.current is not None:
+            self.current.cancelled = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def serve(self) -> None:
+        """Run turns until `close`; owned by the session."""
+        while not self._closed:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                await self._take(self._waiting.popleft())
+
+    async def close(self) -> None:
+        """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk."""
+        self._closed = True
+        self._stop_as = "interrupted"
+        self.cancel(None)
+        self._wake.set()
+
+    async def _take(self, prompt: Prompt) -> None:
+        self.current = prompt
+        if not prompt.resumes:
+            self._log.publish(
+                TurnBegin(user_input=prompt.user_input, turn_id=prompt.turn_id, client_id=prompt.client_id)
+            )
+        for position, waiting in enumerate(self._waiting, 1):
+            self._publish_position(waiting, position)
+        ending = await self._run_cancellable(prompt)
+        end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error)
+        self._log.publish(end)
+        try:
+            await self._log.commit()
+        except JournalFullError as error:
+            if end.error is None:
+                end = end.model_copy(update={"stop_reason": "error", "error": _as_turn_error(error)})
+        self.current = None
+        prompt.settle(end)
+
+    async def _run_cancellable(self, prompt: Prompt) -> Ending:
+        async with asyncio.TaskGroup() as turn:
+            self._task = turn.create_task(self._guarded(prompt))
+            if prompt.cancelled:
+                self._task.cancel()
+        task, self._task = self._task, None
+        return Ending(self._stop_as) if task.cancelled() else task.result()
+
+    async def _guarded(self, prompt: Prompt) -> Ending:
+        try:
+            await self._log.commit()
+            return await self._run(prompt)
+        except SouldError as error:
+            return Ending("error", _as_turn_error(error))
+        except Exception:  # the turn is the dispatch boundary: our bug ends this turn, not the session or its neighbours
+            logger.exception("turn %s failed", prompt.turn_id)
+            return Ending("error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`."))
+
+    def _publish_position(self, prompt: Prompt, position: int) -> None:
+        self._log.publish(
+            PromptQueued(
+                turn_id=prompt.turn_id, client_id=prompt.client_id, position=position, user_input=prompt.user_input
+            )
+        )
+
+
+def _as_turn_error(error: SouldError) -> TurnError:
+    return TurnError(kind=error.kind, message=error.message)

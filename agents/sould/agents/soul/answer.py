@@ -1,0 +1,100 @@
+"""Asking the model: one call, published as it streams.
+
+Text and reasoning go out as they come. Tool calls get ids of our own, because servers send empty, repeated and reused
+ones (F43). Nothing that was shown is ever repeated: retries happen below, before the first visible part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sould.agents.config import LoopControl
+from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, Finish, ProviderProtocolError, ThoughtLevel, ToolSpec
+from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
+from sould.agents.soul.calls import StepCalls
+from sould.agents.soul.usage import Meter
+from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
+
+MAX_ANSWER_CHARS = 4 * 1024 * 1024
+"""A message longer than this is a runaway stream (F47)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a step asks: chosen anew for each step, so that a changed option holds from the next one on."""
+
+    provider: ChatProvider
+    thought_level: ThoughtLevel | None
+
+
+@dataclass(slots=True)
+class ModelCaller:
+    """Builds the request from the session's context and publishes the answer."""
+
+    log: SessionLog
+    model: Callable[[], Model]
+    tools: Callable[[], tuple[ToolSpec, ...]]
+    limits: Callable[[], LoopControl]
+    meter: Meter
+    session_id: str
+
+    async def ask(self, n: int, calls: StepCalls) -> str | None:
+        """Ask once, with retries while nothing was shown. Returns the provider's finish reason.
+
+        Raises:
+            ProviderError: the model could not answer; what it had said by then is published.
+        """
+        model = self.model()
+        request = ChatRequest(
+            system_prompt=self.log.context.system_prompt,
+            messages=tuple(self.log.context.messages),
+            tools=self.tools(),
+            thought_level=model.thought_level,
+            session_id=self.session_id,
+        )
+
+        def publish_retry(notice: RetryNotice) -> None:
+            self.log.publish(
+                StepRetry(
+                    n=n,
+                    next_attempt=notice.next_attempt,
+                    max_attempts=notice.max_attempts,
+                    wait_s=notice.wait_s,
+                    error_type=notice.error_type,
+                    status_code=notice.status_code,
+                )
+            )
+
+        policy = RetryPolicy.of(self.limits())
+        async with stream_with_retry(model.provider, request, policy, publish_retry) as stream:
+            finish = await self._publish(stream, calls)
+        self.meter.count(model.provider.info, finish)
+        return finish.reason
+
+    async def _publish(self, stream: DeltaStream, calls: StepCalls) -> Finish:
+        publish = self.log.publish
+        room = MAX_ANSWER_CHARS
+        async for delta in stream:
+            match delta:
+                case TextPart():
+                    room -= len(delta.text)
+                    calls.any_shown = True
+                    publish(delta)
+                case ThinkPart():
+                    room -= len(delta.think)
+                    calls.any_shown = True
+                    publish(delta)
+                case ToolCallPart():
+                    room -= len(delta.arguments_part or "")
+                    calls.extend(delta)
+                case ToolCall():
+                    room -= len(delta.function.arguments or "")
+                    calls.open(delta)
+                case Finish():
+                    return delta
+            if room < 0:
+                raise ProviderProtocolError(
+                    f"The model sent more than {MAX_ANSWER_CHARS // 1024**2} MiB in one message; it was stopped.", kind="malformed"
+                )
+        raise ProviderProtocolError("The model's answer ended without a finish.", kind="malformed")

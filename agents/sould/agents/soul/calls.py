@@ -1,0 +1,243 @@
+"""The tool calls of one step: opened while the model streams, run in parallel, answered in order.
+
+`StepCalls` keeps the promise that every `ToolCall` gets exactly one `ToolResult`, whatever happens. `ToolRunner` turns
+model output into tool runs: nothing runs whose name or arguments are not exactly right, and nothing runs before its
+intent is on disk.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import CallExternal
+from sould.agents.soul.repeats import STOP_AT, RepeatGuard
+from sould.agents.tools.base import ToolCallContext, tool_error
+from sould.agents.tools.toolset import Toolset
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import (
+    FunctionCall,
+    StopReason,
+    ToolCall,
+    ToolCallDetail,
+    ToolCallPart,
+    ToolOutput,
+    ToolResult,
+    ToolReturn,
+    TurnError,
+    WireMessage,
+)
+
+INTERRUPTED = "Interrupted before it finished; it may or may not have run."
+NEVER_RAN = "Not run: the answer was cut before the call was complete."
+REMINDER = (
+    "You have now made this identical call several times in this turn. Repeating it will not change the result: "
+    "try something else, or say what is in the way."
+)
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """One call of the step. `id` is ours; `server_id` is what the model's server called it."""
+
+    id: str
+    server_id: str
+    name: str
+    fragments: list[str] = field(default_factory=list[str])
+    result: ToolReturn | None = None
+
+    @property
+    def arguments(self) -> str:
+        """All fragments so far."""
+        return "".join(self.fragments)
+
+
+class StepCalls:
+    """The calls of one step, in the model's order, and which of them still owe a result."""
+
+    def __init__(self, publish: Callable[[WireMessage], object]) -> None:
+        self._publish = publish
+        self._calls: list[OpenCall] = []
+        self._answered = 0
+        self.any_shown = False
+        self.complete = False
+        """The model finished its answer, so the arguments are whole."""
+
+    @property
+    def all(self) -> Sequence[OpenCall]:
+        """Every call, answered or not."""
+        return self._calls
+
+    def open(self, delta: ToolCall) -> None:
+        """The model begins a call; it is shown under an id of ours (F43)."""
+        call = OpenCall(f"call_{secrets.token_hex(8)}", delta.id, delta.function.name)
+        if delta.function.arguments:
+            call.fragments.append(delta.function.arguments)
+        self._calls.append(call)
+        self.any_shown = True
+        function = FunctionCall(name=call.name, arguments=delta.function.arguments)
+        self._publish(ToolCall(id=call.id, function=function, extras=delta.extras))
+
+    def extend(self, delta: ToolCallPart) -> None:
+        """A fragment of arguments, of the last call or of the one the server names."""
+        call = self._named(delta.tool_call_id)
+        if call is None or not delta.arguments_part:
+            return
+        call.fragments.append(delta.arguments_part)
+        behind = call is not self._calls[-1]
+        self._publish(ToolCallPart(arguments_part=delta.arguments_part, tool_call_id=call.id if behind else None))
+
+    def _named(self, server_id: str | None) -> OpenCall | None:
+        if server_id is None:
+            return self._calls[-1] if self._calls else None
+        return next((call for call in reversed(self._calls) if call.server_id == server_id), None)
+
+    def publish_ready(self) -> None:
+        """Publish results in the order of the calls, as far as they are known."""
+        while self._answered < len(self._calls):
+            call = self._calls[self._answered]
+            if call.result is None:
+                return
+            self._publish(ToolResult(tool_call_id=call.id, return_value=call.result))
+            self._answered += 1
+
+    def close(self) -> None:
+        """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
+        for call in self._calls[self._answered :]:
+            if call.result is None:
+                call.result = tool_error(INTERRUPTED if self.complete else NEVER_RAN, brief="Interrupted")
+        self.publish_ready()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The tools of a step end the turn."""
+
+    reason: StopReason
+    error: TurnError | None = None
+
+
+@dataclass(slots=True)
+class ToolRunner:
+    """Runs the calls of a step against the session's tools."""
+
+    log: SessionLog
+    toolset: Toolset
+    approval: Approval
+    parallel: int
+    cwd: str
+
+    async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
+        """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
+
+        Cancelling kills the tools; what had finished is published with its real result.
+        """
+        calls.complete = True
+        prepared = [self._prepare(call) for call in calls.all]
+        await self.log.commit()
+        room = asyncio.Semaphore(self.parallel)
+        async with asyncio.TaskGroup() as group:
+            for call, arguments in zip(calls.all, prepared, strict=True):
+                group.create_task(self._run(call, arguments, calls, step, repeats, room))
+        return self._verdict(calls.all, prepared, repeats)
+
+    def _prepare(self, call: OpenCall) -> dict[str, Any] | None:
+        """Parse the arguments and announce the call; None when it must not run, with the reason as its result."""
+        arguments = parse_arguments(call.arguments)
+        if arguments is None:
+            call.result = tool_error(
+                f"The arguments of {call.name} are not a JSON object, so nothing was run. Send the complete call again.",
+                brief="Malformed arguments",
+                output=call.arguments[:500],
+            )
+            return None
+        checked = self.toolset.check(call.name, arguments)
+        if isinstance(checked, ToolReturn):
+            call.result = checked
+            return None
+        self.log.publish(
+            ToolCallDetail(
+                tool_call_id=call.id,
+                name=checked.name,
+                title=checked.view.title,
+                kind=checked.kind,
+                locations=checked.view.locations,
+                arguments=arguments,
+                display=checked.view.display,
+                cwd=self.cwd,
+            )
+        )
+        return arguments
+
+    async def _run(
+        self,
+        call: OpenCall,
+        arguments: dict[str, Any] | None,
+        calls: StepCalls,
+        step: int,
+        repeats: RepeatGuard,
+        room: asyncio.Semaphore,
+    ) -> None:
+        async with room:
+            if arguments is not None:
+                call.result = await self._guarded(call, arguments, step, repeats)
+        calls.publish_ready()
+
+    async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
+        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text))
+        advice = repeats.advise(call.name, call.arguments)
+        if advice == "stop":
+            return tool_error(f"Not run: this identical call was made {STOP_AT} times in this turn.", brief="Repeated call")
+        if advice == "ask":
+            refused = await self.approval.request(
+                context,
+                CallExternal(f"repeat:{call.name}", arguments),
+                sender=call.name,
+                description=f"The model keeps making the same {call.name} call. Go on?",
+                display=(),
+            )
+            if refused is not None:
+                return refused
+        result = await self.toolset.call(call.name, arguments, context)
+        repeats.note_result(call.name, call.arguments, repr(result.output) + result.message)
+        if advice == "remind":
+            result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
+        return result
+
+    def _stream(self, call_id: str, text: str) -> None:
+        self.log.publish(ToolOutput(tool_call_id=call_id, text=text))
+
+    def _verdict(
+        self, calls: Sequence[OpenCall], prepared: Sequence[dict[str, Any] | None], repeats: RepeatGuard
+    ) -> Stop | None:
+        if any(stops_turn(call.result) for call in calls):
+            return Stop("tool_rejected")
+        if any(repeats.exhausted(call.name, call.arguments) for call in calls):
+            return Stop("repeated_calls")
+        if repeats.note_step(all_invalid=all(arguments is None for arguments in prepared)):
+            return Stop(
+                "error",
+                TurnError(kind="malformed", message="The model sent only invalid tool calls five times in a row; the turn was stopped."),
+            )
+        return None
+
+
+def stops_turn(result: ToolReturn | None) -> bool:
+    """A rejection without feedback ends the turn (D29)."""
+    extras = result.extras if result is not None else None
+    return bool(extras and extras.get("rejected") and not extras.get("feedback"))
+
+
+def parse_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments as an object; empty text is an empty object, anything else that is not an object is None."""
+    if not text.strip():
+        return {}
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

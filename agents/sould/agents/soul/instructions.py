@@ -1,0 +1,103 @@
+"""What the model is told before the first message: the agent's system prompt with its arguments filled in.
+
+Project files (`AGENTS.md`) enter as quoted data, within a budget; nothing here runs or imports anything of the project.
+"""
+
+import itertools
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from string import Template
+
+from sould.agents.errors import ConfigError
+
+AGENTS_MD_BUDGET = 32 * 1024
+"""Bytes of project instructions, filled from the deepest directory up (wire.md 3.7)."""
+LISTING_ROOT = 30
+LISTING_CHILD = 10
+_NAMES = ("AGENTS.md", "agents.md")
+_HIDDEN_HOMES = (".sould", ".kimi")
+
+
+def prompt_arguments(cwd: Path, additional: Sequence[Path], shell: str, now: datetime) -> dict[str, str]:
+    """The builtin arguments, each under `SOULD_` and `KIMI_` (D31)."""
+    values = {
+        "NOW": now.isoformat(timespec="seconds"),
+        "WORK_DIR": str(cwd),
+        "WORK_DIR_LS": list_directory(cwd),
+        "AGENTS_MD": project_instructions(cwd),
+        "SKILLS": "No skills found.",
+        "ADDITIONAL_DIRS_INFO": "\n".join(f"{path}:\n{list_directory(path)}" for path in additional) or "None.",
+        "OS": f"{platform.system()} {platform.release()}",
+        "SHELL": shell,
+    }
+    return {f"{prefix}_{name}": value for name, value in values.items() for prefix in ("SOULD", "KIMI")}
+
+
+def render_prompt(template: str, arguments: Mapping[str, str], source: Path) -> str:
+    """Fill `${NAME}`s strictly.
+
+    Raises:
+        ConfigError: a name without a value, naming the file.
+    """
+    try:
+        return Template(template).substitute(arguments)
+    except KeyError as missing:
+        known = ", ".join(sorted(arguments))
+        raise ConfigError(f"{source}: ${{{missing.args[0]}}} has no value; the prompt can use {known}.") from None
+    except ValueError as error:
+        raise ConfigError(f"{source}: {error}; write $$ for a dollar sign.") from None
+
+
+def project_instructions(cwd: Path) -> str:
+    """The text of every AGENTS.md from the git root down to `cwd`, deepest kept first when the budget runs out."""
+    room = AGENTS_MD_BUDGET
+    kept: list[str] = []
+    for path in _instruction_files(cwd):
+        try:
+            with path.open("rb") as file:
+                text = file.read(room + 1)[:room].decode(errors="replace")
+        except OSError:
+            continue
+        room -= len(text.encode())
+        kept.append(f"<!-- {path} -->\n{text.strip()}")
+        if room <= 0:
+            break
+    return "\n\n".join(reversed(kept)) or "None."
+
+
+def _instruction_files(cwd: Path) -> Iterator[Path]:
+    """Deepest first."""
+    for directory in _up_to_git_root(cwd):
+        plain = next((directory / name for name in _NAMES if (directory / name).is_file()), None)
+        hidden = (directory / home / "AGENTS.md" for home in _HIDDEN_HOMES)
+        yield from ([plain] if plain else [])
+        yield from (path for path in hidden if path.is_file())
+
+
+def _up_to_git_root(cwd: Path) -> list[Path]:
+    chain = [cwd, *cwd.parents]
+    root = next((index for index, directory in enumerate(chain) if (directory / ".git").exists()), 0)
+    return chain[: root + 1]
+
+
+def list_directory(root: Path) -> str:
+    """Two levels of names, directories with a slash; long ones are cut with the number left out."""
+    return "\n".join(_list(root, LISTING_ROOT, depth=2)) or "(empty)"
+
+
+def _list(directory: Path, limit: int, depth: int, indent: str = "") -> Iterator[str]:
+    try:
+        entries = sorted(directory.iterdir(), key=lambda entry: (not entry.is_dir(), entry.name))
+    except OSError:
+        yield f"{indent}(unreadable)"
+        return
+    entries = [entry for entry in entries if entry.name != ".git"]
+    for entry in itertools.islice(entries, limit):
+        is_directory = entry.is_dir() and not entry.is_symlink()
+        yield f"{indent}{entry.name}{'/' if is_directory else ''}"
+        if is_directory and depth > 1:
+            yield from _list(entry, LISTING_CHILD, depth - 1, indent + "  ")
+    if len(entries) > limit:
+        yield f"{indent}… and {len(entries) - limit} more"

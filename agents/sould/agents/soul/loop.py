@@ -1,0 +1,94 @@
+"""The agent loop: a turn is steps; a step is one model call, then its tools.
+
+Everything a turn does is published as Wire messages; the model's context is folded from those messages, so what the
+user saw is what the model remembers. Retries, compaction, approvals and hooks wrap the model or the tools; none of
+them is a branch here. The loop never touches a file, a socket or a client.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sould.agents.config import LoopControl
+from sould.agents.llm.provider import ProviderError
+from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.calls import StepCalls, ToolRunner
+from sould.agents.soul.compaction import Compactor
+from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.wire.content import UserInput
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, TurnError
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a turn ended."""
+
+    stop_reason: StopReason
+    error: TurnError | None = None
+
+
+_BY_FINISH: dict[str | None, StopReason] = {"length": "max_tokens", "content_filter": "refusal", "refusal": "refusal"}
+
+
+@dataclass(slots=True)
+class Soul:
+    """One agent of one session. Not re-entrant: one turn at a time, which the session sees to."""
+
+    log: SessionLog
+    model: ModelCaller
+    tools: ToolRunner
+    compactor: Compactor
+    limits: Callable[[], LoopControl]
+    steering: deque[UserInput]
+
+    async def turn(self) -> Ending:
+        """Run steps until the model is done, the user stops it, or a limit is reached.
+
+        Cancellation is the task's: open calls get an honest result and the step is marked interrupted before it propagates.
+        """
+        repeats = RepeatGuard()
+        for n in range(1, self.limits().max_steps_per_turn + 1):
+            try:
+                await self.compactor.compact_if_needed()
+                ending = await self._step(n, repeats)
+            except ProviderError as error:
+                return Ending("error", turn_error(error))
+            steered = self._deliver_steering()
+            if ending is not None and not (steered and ending.stop_reason == "finished"):
+                return ending
+        return Ending("max_steps_reached")
+
+    async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
+        self.log.publish(StepBegin(n=n))
+        calls = StepCalls(self.log.publish)
+        try:
+            finish = await self._ask(n, calls)
+            if not calls.all:
+                return Ending(_BY_FINISH.get(finish, "finished"))
+            stop = await self.tools.run(calls, n, repeats)
+        except BaseException:
+            calls.close()
+            self.log.publish(StepInterrupted())
+            raise
+        await self.log.commit()
+        return Ending(stop.reason, stop.error) if stop else None
+
+    async def _ask(self, n: int, calls: StepCalls) -> str | None:
+        try:
+            return await self.model.ask(n, calls)
+        except ProviderError as error:
+            if error.kind != "context_too_long" or calls.any_shown or not await self.compactor.compact():
+                raise
+            return await self.model.ask(n, calls)
+
+    def _deliver_steering(self) -> bool:
+        delivered = bool(self.steering)
+        while self.steering:
+            self.log.publish(SteerInput(user_input=self.steering.popleft()))
+        return delivered
+
+
+def turn_error(error: ProviderError) -> TurnError:
+    """The provider's failure, as the user is told."""
+    return TurnError(kind=error.kind, message=error.message, status=error.status, retry_after=error.retry_after)

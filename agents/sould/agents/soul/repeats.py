@@ -1,0 +1,57 @@
+"""The repeated-call guard: a model that makes the same call again and again is reminded, then asked about, then stopped.
+
+Counted are identical calls in a row, and identical calls with identical results anywhere in the turn, so that a cycle
+of calls is caught as well as a streak, while polling something that changes is not (numbers: D7).
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+REMIND_AT = (3, 5)
+ASK_AT = 8
+STOP_AT = 12
+INVALID_LIMIT = 5
+
+Advice: TypeAlias = Literal["go", "remind", "ask", "stop"]
+Key: TypeAlias = tuple[str, str]
+
+
+@dataclass(slots=True)
+class RepeatGuard:
+    """Counts of one turn."""
+
+    _last: Key | None = None
+    _streak: int = 0
+    _same: Counter[tuple[Key, int]] = field(default_factory=Counter[tuple[Key, int]])
+    _repeats: dict[Key, int] = field(default_factory=dict[Key, int])
+    _stopped: set[Key] = field(default_factory=set[Key])
+    _invalid: int = 0
+
+    def advise(self, name: str, arguments: str) -> Advice:
+        """What to do about a call that is about to run."""
+        key = (name, arguments)
+        self._streak = self._streak + 1 if key == self._last else 1
+        self._last = key
+        count = max(self._streak, self._repeats.get(key, 0) + 1)
+        if count >= STOP_AT:
+            self._stopped.add(key)
+            return "stop"
+        if count == ASK_AT:
+            return "ask"
+        return "remind" if count in REMIND_AT else "go"
+
+    def exhausted(self, name: str, arguments: str) -> bool:
+        """True once `advise` has said stop for this call."""
+        return (name, arguments) in self._stopped
+
+    def note_result(self, name: str, arguments: str, result: str) -> None:
+        """Remember that the call came to `result`."""
+        key = (name, arguments)
+        self._same[key, hash(result)] += 1
+        self._repeats[key] = self._same[key, hash(result)]
+
+    def note_step(self, *, all_invalid: bool) -> bool:
+        """True when the model has made only invalid calls for too many steps in a row."""
+        self._invalid = self._invalid + 1 if all_invalid else 0
+        return self._invalid >= INVALID_LIMIT
