@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.wire.content import ContentPart
@@ -62,6 +62,23 @@ class ToolCallContext:
     step: int
     stream: Callable[[str], None]
     """Show output while the tool runs; synchronous, bounded by the caller's channel."""
+    turn_id: str = ""
+    """The turn the call belongs to; the review ledger attributes edits to it."""
+
+
+@runtime_checkable
+class PerCall(Protocol):
+    """A service that knows which call uses it. A tool that asks for one is built anew for every call."""
+
+    def for_call(self, call: ToolCallContext) -> object:
+        """The service as `call` sees it."""
+        ...
+
+
+class ToolParams(BaseModel):
+    """Base of parameters: a name the tool does not know is an error, so that a slip is not silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,8 @@ class Tool(ABC, Generic[ParamsT]):
 
     name: ClassVar[str]
     kind: ClassVar[ToolKind] = "other"
+    example: ClassVar[dict[str, JsonValue]] = {}
+    """Good arguments, shown to a model that sent bad ones."""
     params: type[ParamsT]
 
     @abstractmethod
