@@ -1,0 +1,285 @@
+"""The configuration model: every key a configuration file may hold, with its default.
+
+Pure data: reading files, layering and error messages belong to the daemon. It knows all keys of a kimi-cli file (D22);
+those nothing of ours reads are listed in `NOT_USED` and reported once. The defaults are the table of D7, nowhere else.
+Secrets are `SecretStr` and appear in no `repr`.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+
+from sould.agents.llm.provider import Capability
+
+ProviderType: TypeAlias = Literal[
+    "openai",
+    "openai_legacy",
+    "openai_responses",
+    "kimi",
+    "anthropic",
+    "google_genai",
+    "gemini",
+    "vertexai",
+    "_echo",
+    "_scripted_echo",
+    "_chaos",
+]
+ModeName: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """Base of all tables of the file: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
+
+
+class OAuth(Section):
+    """How a provider's token is obtained and where it is kept. `storage` and `key` are kimi's, the rest ours (D24)."""
+
+    storage: Literal["keyring", "file"] = "file"
+    key: str = ""
+    device_authorization_url: str = ""
+    token_url: str = ""
+    client_id: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class ProviderConfig(Section):
+    """A server that answers model calls.
+
+    The key is taken from `api_key`, else from the session's environment (`api_key_env`), else from the keyring.
+    """
+
+    type: ProviderType
+    base_url: str = ""
+    api_key: SecretStr = SecretStr("")
+    api_key_env: str = ""
+    env: dict[str, SecretStr] = Field(default_factory=dict)
+    custom_headers: dict[str, SecretStr] = Field(default_factory=dict)
+    reasoning_key: str = ""
+    oauth: OAuth | None = None
+
+
+class ModelConfig(Section):
+    """A model of a provider. Prices are per million tokens; absent means unknown, never free (D38)."""
+
+    provider: str
+    model: str
+    max_context_size: Annotated[int, Field(ge=1000)]
+    capabilities: frozenset[Capability] = frozenset()
+    display_name: str = ""
+    max_output_tokens: Count | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    input_price: float | None = None
+    cached_input_price: float | None = None
+    output_price: float | None = None
+    currency: str = "USD"
+
+
+class LoopControl(Section):
+    """Limits of the agent loop. Times in seconds, sizes in tokens."""
+
+    max_steps_per_turn: Count = Field(
+        default=1000, validation_alias=AliasChoices("max_steps_per_turn", "max_steps_per_run")
+    )
+    max_retries_per_step: Count = 3
+    """Attempts in all, the first included."""
+    max_ralph_iterations: Annotated[int, Field(ge=-1)] = 0
+    reserved_context_size: Annotated[int, Field(ge=1000)] = 50_000
+    compaction_trigger_ratio: Annotated[float, Field(ge=0.5, le=0.99)] = 0.85
+    max_preserved_messages: Count = 2
+    retry_first_wait_s: Positive = 0.3
+    retry_max_wait_s: Positive = 8.0
+    retry_jitter_s: Annotated[float, Field(ge=0)] = 0.5
+    retry_total_s: Positive = 45.0
+    retry_after_max_s: Positive = 60.0
+    repeat_remind: tuple[int, ...] = (3, 5)
+    repeat_ask: Count = 8
+    repeat_stop: Count = 12
+    parallel_tools: Count = 16
+
+
+class ModelTimeouts(Section):
+    """Seconds a model server may take: to accept a connection, to begin its answer, and between events."""
+
+    connect_s: Positive = 10.0
+    first_byte_s: Positive = 60.0
+    progress_s: Positive = 90.0
+
+
+class ToolLimits(Section):
+    """Limits of built-in tools; characters are what the model gets, the rest is spilled to a file."""
+
+    shell_timeout_s: Positive = 60.0
+    shell_max_timeout_s: Positive = 300.0
+    shell_max_background_s: Positive = 86_400.0
+    output_chars: Count = 50_000
+    line_chars: Count = 2_000
+
+
+class FlowLimits(Section):
+    """Limits of flow skills."""
+
+    max_moves: Count = 1000
+    choice_reprompts: Annotated[int, Field(ge=0)] = 3
+
+
+class SubagentLimits(Section):
+    """Limits of subagents."""
+
+    max_depth: Count = 2
+
+
+class Background(Section):
+    """Background tasks; kimi's names."""
+
+    max_running_tasks: Count = 4
+    agent_task_timeout_s: Positive = 900.0
+    kill_grace_period_ms: Count = 2_000
+    """From TERM to KILL, for every process we end."""
+    print_wait_ceiling_s: Count = 3600
+    read_max_bytes: Count = 30_000
+    notification_tail_lines: Count = 20
+    notification_tail_chars: Count = 3_000
+    wait_poll_interval_ms: Count = 500
+    worker_heartbeat_interval_ms: Count = 5_000
+    worker_stale_after_ms: Count = 15_000
+    keep_alive_on_exit: bool = False
+
+
+class Notifications(Section):
+    """kimi's notification claims."""
+
+    claim_stale_after_ms: Count = 15_000
+
+
+class Service(Section):
+    """A web service for tools."""
+
+    base_url: str
+    api_key: SecretStr = SecretStr("")
+    custom_headers: dict[str, SecretStr] = Field(default_factory=dict)
+    oauth: OAuth | None = None
+
+
+class Services(Section):
+    """Services tools can use."""
+
+    moonshot_search: Service | None = None
+    moonshot_fetch: Service | None = None
+
+
+class McpClient(Section):
+    """Limits of calls to MCP servers."""
+
+    tool_call_timeout_ms: Count = 60_000
+    output_chars: Count = 100_000
+
+
+class Mcp(Section):
+    """MCP."""
+
+    client: McpClient = McpClient()
+
+
+class Hook(Section):
+    """A command run on an event."""
+
+    event: str
+    command: str
+    matcher: str = ""
+    timeout: Annotated[int, Field(ge=1, le=600)] = 30
+
+
+class Compaction(Section):
+    """Whether a person confirms a compaction (D26)."""
+
+    confirm: Literal["never", "ask"] = "never"
+
+
+class BudgetLimit(Section):
+    """A ceiling in money, tokens, or both; absent means none."""
+
+    money: Positive | None = None
+    tokens: Count | None = None
+
+
+class Budget(Section):
+    """Ceilings at which work stops with a question (D38)."""
+
+    session: BudgetLimit = BudgetLimit()
+    day: BudgetLimit = BudgetLimit()
+
+
+class DaemonSettings(Section):
+    """The process itself."""
+
+    idle_exit_s: Positive = 1800.0
+    on_last_detach: Literal["continue", "cancel"] = "continue"
+
+
+class EnvironmentSettings(Section):
+    """Provider keys are kept from commands and MCP servers, except the variables named here (D14)."""
+
+    pass_keys: tuple[str, ...] = ()
+
+
+def _none_is_absent(value: object) -> object:
+    return "" if value is None else value
+
+
+class Config(Section):
+    """A whole configuration. A default-constructed one is valid: models then come from the environment."""
+
+    default_model: Annotated[str, BeforeValidator(_none_is_absent)] = ""
+    default_mode: ModeName | None = None
+    """None: `review` for clients known to show hunks, else `ask` (D20)."""
+    default_thinking: bool = False
+    default_yolo: bool = False
+    default_plan_mode: bool = False
+    default_editor: str = ""
+    theme: str = "dark"
+    show_thinking_stream: bool = True
+    skip_afk_prompt_injection: bool = False
+    merge_all_available_skills: bool = True
+    extra_skill_dirs: tuple[str, ...] = ()
+    telemetry: bool = False
+    models: dict[str, ModelConfig] = Field(default_factory=dict)
+    providers: dict[str, ProviderConfig] = Field(default_factory=dict)
+    loop_control: LoopControl = LoopControl()
+    timeouts: ModelTimeouts = ModelTimeouts()
+    tools: ToolLimits = ToolLimits()
+    flows: FlowLimits = FlowLimits()
+    subagents: SubagentLimits = SubagentLimits()
+    background: Background = Background()
+    notifications: Notifications = Notifications()
+    services: Services = Services()
+    mcp: Mcp = Mcp()
+    hooks: tuple[Hook, ...] = ()
+    compaction: Compaction = Compaction()
+    budget: Budget = Budget()
+    daemon: DaemonSettings = DaemonSettings()
+    environment: EnvironmentSettings = EnvironmentSettings()
+
+
+NOT_USED = frozenset(
+    {
+        "theme",
+        "show_thinking_stream",
+        "skip_afk_prompt_injection",
+        "telemetry",
+        "notifications",
+        "background.print_wait_ceiling_s",
+        "background.read_max_bytes",
+        "background.notification_tail_lines",
+        "background.notification_tail_chars",
+        "background.wait_poll_interval_ms",
+        "background.worker_heartbeat_interval_ms",
+        "background.worker_stale_after_ms",
+        "background.keep_alive_on_exit",
+    }
+)
+"""Keys understood so that a kimi-cli file is accepted as it stands, and read by nothing of ours (D22)."""
