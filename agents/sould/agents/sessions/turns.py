@@ -137,9 +137,13 @@ class Turns:
             return await self._run(prompt)
         except SouldError as error:
             return Ending("error", _as_turn_error(error))
-        except Exception:  # the turn is the dispatch boundary: our bug ends this turn, not the session or its neighbours
+        except (
+            Exception
+        ):  # the turn is the dispatch boundary: our bug ends this turn, not the session or its neighbours
             logger.exception("turn %s failed", prompt.turn_id)
-            return Ending("error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`."))
+            return Ending(
+                "error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`.")
+            )
 
     def _publish_position(self, prompt: Prompt, position: int) -> None:
         self._log.publish(

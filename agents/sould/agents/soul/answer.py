@@ -8,7 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.config import LoopControl
-from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, Finish, ProviderProtocolError, ThoughtLevel, ToolSpec
+from sould.agents.llm.provider import (
+    ChatProvider,
+    ChatRequest,
+    DeltaStream,
+    Finish,
+    ProviderProtocolError,
+    ThoughtLevel,
+    ToolSpec,
+)
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
@@ -95,6 +103,7 @@ class ModelCaller:
                     return delta
             if room < 0:
                 raise ProviderProtocolError(
-                    f"The model sent more than {MAX_ANSWER_CHARS // 1024**2} MiB in one message; it was stopped.", kind="malformed"
+                    f"The model sent more than {MAX_ANSWER_CHARS // 1024**2} MiB in one message; it was stopped.",
+                    kind="malformed",
                 )
         raise ProviderProtocolError("The model's answer ended without a finish.", kind="malformed")

@@ -13,9 +13,10 @@ from typing import Any, cast
 
 import orjson
 
+from sould.agents.config import LoopControl
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
-from sould.agents.soul.repeats import STOP_AT, RepeatGuard
+from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import ToolCallContext, tool_error
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.log import SessionLog
@@ -66,6 +67,15 @@ class StepCalls:
         self.any_shown = False
         self.complete = False
         """The model finished its answer, so the arguments are whole."""
+
+    @classmethod
+    def restored(cls, publish: Callable[[WireMessage], object], pending: Sequence[ToolCall]) -> "StepCalls":
+        """Calls that were announced before the daemon stopped and have not run."""
+        calls = cls(publish)
+        calls._calls = [
+            OpenCall(call.id, call.id, call.function.name, [call.function.arguments or ""]) for call in pending
+        ]
+        return calls
 
     @property
     def all(self) -> Sequence[OpenCall]:
@@ -128,8 +138,10 @@ class ToolRunner:
     log: SessionLog
     toolset: Toolset
     approval: Approval
-    parallel: int
+    limits: Callable[[], LoopControl]
     cwd: str
+    turn_id: str = ""
+    """The turn the calls belong to; set by the soul when a turn begins."""
 
     async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
@@ -139,7 +151,7 @@ class ToolRunner:
         calls.complete = True
         prepared = [self._prepare(call) for call in calls.all]
         await self.log.commit()
-        room = asyncio.Semaphore(self.parallel)
+        room = asyncio.Semaphore(self.limits().parallel_tools)
         async with asyncio.TaskGroup() as group:
             for call, arguments in zip(calls.all, prepared, strict=True):
                 group.create_task(self._run(call, arguments, calls, step, repeats, room))
@@ -188,10 +200,12 @@ class ToolRunner:
         calls.publish_ready()
 
     async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
-        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text))
+        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text), self.turn_id)
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
-            return tool_error(f"Not run: this identical call was made {STOP_AT} times in this turn.", brief="Repeated call")
+            return tool_error(
+                "Not run: this identical call was made too many times in this turn.", brief="Repeated call"
+            )
         if advice == "ask":
             refused = await self.approval.request(
                 context,
@@ -221,7 +235,10 @@ class ToolRunner:
         if repeats.note_step(all_invalid=all(arguments is None for arguments in prepared)):
             return Stop(
                 "error",
-                TurnError(kind="malformed", message="The model sent only invalid tool calls five times in a row; the turn was stopped."),
+                TurnError(
+                    kind="malformed",
+                    message="The model sent only invalid tool calls five times in a row; the turn was stopped.",
+                ),
             )
         return None
 

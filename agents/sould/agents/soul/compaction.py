@@ -16,9 +16,6 @@ from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd
 
-KEEP = 2
-"""Messages that stay as they are: the last exchange."""
-
 _PROMPT = Path(__file__).with_name("compaction.md")
 _SYSTEM = "You condense the working context of a coding agent so that it can go on without losing its task."
 
@@ -41,7 +38,7 @@ class Compactor:
     async def compact(self, guidance: str = "") -> bool:
         """Compact now. False when there is nothing to condense or the model failed; the context then is as before."""
         messages = tuple(self.log.context.messages)
-        split = split_at(messages)
+        split = split_at(messages, self.limits().max_preserved_messages)
         if split == 0 or len(messages) == self._compacted_at:
             return False
         before = self._tokens()
@@ -53,7 +50,9 @@ class Compactor:
             self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, error=error.message))
             return False
         except BaseException:
-            self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, error="Compaction was interrupted."))
+            self.log.publish(
+                CompactionEnd(compaction_id=compaction_id, failed=True, error="Compaction was interrupted.")
+            )
             raise
         self.log.publish(
             CompactionEnd(
@@ -73,7 +72,10 @@ class Compactor:
         limits = self.limits()
         tokens = self._tokens()
         reserve = min(limits.reserved_context_size, info.max_context_size // 4)
-        return tokens >= info.max_context_size * limits.compaction_trigger_ratio or tokens + reserve >= info.max_context_size
+        return (
+            tokens >= info.max_context_size * limits.compaction_trigger_ratio
+            or tokens + reserve >= info.max_context_size
+        )
 
     def _tokens(self) -> int:
         context = self.log.context
@@ -86,21 +88,17 @@ class Compactor:
         transcript = "\n\n".join(render(message) for message in messages)
         prompt = f"{instruction}\n\n<conversation>\n{transcript}\n</conversation>"
         request = ChatRequest(_SYSTEM, (ChatMessage("user", (TextPart(text=prompt),)),))
-        pieces: list[str] = []
         async with stream_with_retry(self.provider(), request, RetryPolicy.of(self.limits()), lambda _: None) as stream:
-            async for delta in stream:
-                if isinstance(delta, TextPart):
-                    pieces.append(delta.text)
-        return "".join(pieces)
+            return "".join([delta.text async for delta in stream if isinstance(delta, TextPart)])
 
 
-def split_at(messages: tuple[ChatMessage, ...]) -> int:
-    """How many leading messages to condense: all but the last `KEEP` user or assistant ones, tool results staying with their call."""
+def split_at(messages: tuple[ChatMessage, ...], keep: int) -> int:
+    """How many leading messages to condense: all but the last `keep` user or assistant ones, tool results staying with their call."""
     seen = 0
     for index in range(len(messages) - 1, -1, -1):
         if messages[index].role != "tool":
             seen += 1
-            if seen == KEEP:
+            if seen == keep:
                 return index
     return 0
 

@@ -6,8 +6,8 @@ them is a branch here. The loop never touches a file, a socket or a client.
 """
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ProviderError
@@ -17,7 +17,7 @@ from sould.agents.soul.compaction import Compactor
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, TurnError
+from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, ToolCall, TurnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,20 @@ class Soul:
     tools: ToolRunner
     compactor: Compactor
     limits: Callable[[], LoopControl]
-    steering: deque[UserInput]
+    steering: deque[UserInput] = field(default_factory=deque[UserInput])
+    pending: Sequence[ToolCall] = ()
+    """Calls of a turn that waited for approval when the daemon stopped: the next turn runs them first."""
 
-    async def turn(self) -> Ending:
+    async def turn(self, turn_id: str) -> Ending:
         """Run steps until the model is done, the user stops it, or a limit is reached.
 
         Cancellation is the task's: open calls get an honest result and the step is marked interrupted before it propagates.
         """
-        repeats = RepeatGuard()
-        for n in range(1, self.limits().max_steps_per_turn + 1):
+        self.tools.turn_id = turn_id
+        limits = self.limits()
+        repeats = RepeatGuard(limits)
+        for n in range(1, limits.max_steps_per_turn + 1):
             try:
-                await self.compactor.compact_if_needed()
                 ending = await self._step(n, repeats)
             except ProviderError as error:
                 return Ending("error", turn_error(error))
@@ -60,12 +63,15 @@ class Soul:
         return Ending("max_steps_reached")
 
     async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
-        self.log.publish(StepBegin(n=n))
-        calls = StepCalls(self.log.publish)
+        calls = StepCalls.restored(self.log.publish, self.pending)
+        self.pending = ()
         try:
-            finish = await self._ask(n, calls)
             if not calls.all:
-                return Ending(_BY_FINISH.get(finish, "finished"))
+                await self.compactor.compact_if_needed()
+                self.log.publish(StepBegin(n=n))
+                finish = await self._ask(n, calls)
+                if not calls.all:
+                    return Ending(_BY_FINISH.get(finish, "finished"))
             stop = await self.tools.run(calls, n, repeats)
         except BaseException:
             calls.close()

@@ -8,10 +8,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-REMIND_AT = (3, 5)
-ASK_AT = 8
-STOP_AT = 12
+from sould.agents.config import LoopControl
+
 INVALID_LIMIT = 5
+"""Steps in a row with nothing but invalid calls (F42)."""
 
 Advice: TypeAlias = Literal["go", "remind", "ask", "stop"]
 Key: TypeAlias = tuple[str, str]
@@ -21,6 +21,7 @@ Key: TypeAlias = tuple[str, str]
 class RepeatGuard:
     """Counts of one turn."""
 
+    limits: LoopControl
     _last: Key | None = None
     _streak: int = 0
     _same: Counter[tuple[Key, int]] = field(default_factory=Counter[tuple[Key, int]])
@@ -34,12 +35,12 @@ class RepeatGuard:
         self._streak = self._streak + 1 if key == self._last else 1
         self._last = key
         count = max(self._streak, self._repeats.get(key, 0) + 1)
-        if count >= STOP_AT:
+        if count >= self.limits.repeat_stop:
             self._stopped.add(key)
             return "stop"
-        if count == ASK_AT:
+        if count == self.limits.repeat_ask:
             return "ask"
-        return "remind" if count in REMIND_AT else "go"
+        return "remind" if count in self.limits.repeat_remind else "go"
 
     def exhausted(self, name: str, arguments: str) -> bool:
         """True once `advise` has said stop for this call."""

@@ -1,0 +1,136 @@
+"""Putting a session together: every service it needs, made once, wired by constructor.
+
+The one place where the parts of the soul meet. Nothing here runs a turn or talks to a client.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sould.agents.config import Config, LoopControl
+from sould.agents.environment import Environment
+from sould.agents.llm.pool import ProviderPool
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.process.commands import CommandRunner
+from sould.agents.process.guard import ProcessGuard
+from sould.agents.review.blobs import BlobStore
+from sould.agents.review.ledger import Ledger
+from sould.agents.sessions.asking import Asker
+from sould.agents.sessions.attached import AttachedWorkspace
+from sould.agents.sessions.models import SessionModels
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.state import SessionState, load_state
+from sould.agents.sessions.store import SessionStore, StoredSession
+from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.compaction import Compactor
+from sould.agents.soul.instructions import prompt_arguments, render_prompt
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.spec import AgentSpec, builtin_spec
+from sould.agents.soul.usage import Meter
+from sould.agents.tools.toolset import Toolset
+from sould.agents.wire.journal import JournalWriter
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import SystemPrompt
+from sould.agents.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class HostServices:
+    """What all sessions of a daemon share."""
+
+    store: SessionStore
+    writer: JournalWriter
+    guard: ProcessGuard
+    config: Callable[[], Config]
+    providers: ProviderPool
+    trust: TrustStore
+    rules: Callable[[], Rules]
+    state_dir: Path
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a session is made of."""
+
+    log: SessionLog
+    soul: Soul
+    approval: Approval
+    asker: Asker
+    ledger: Ledger
+    workspace: AttachedWorkspace
+    models: SessionModels
+    state: SessionState
+    state_path: Path
+
+
+async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
+    """Build the session's services; a new session gets its system prompt here.
+
+    Raises:
+        NoModelError, ConfigError, InvalidToolError
+    """
+    config = services.config()
+    state_path = stored.directory / "state.json"
+    state = load_state(state_path)
+    environment = Environment.of(opening.environment, pass_keys=config.environment.pass_keys)
+    models = SessionModels(services.providers, opening.environment, opening.model or state.model, state.thought_level)
+    runner = CommandRunner(services.guard, environment)
+    workspace = AttachedWorkspace(LocalWorkspace(opening.cwd, opening.additional, runner.run))
+    blobs = BlobStore(services.state_dir / "blobs")
+    ledger = await Ledger.open(stored.directory / "ledger.jsonl", workspace, blobs, stored.info.id)
+    asker = Asker(log)
+    approval = Approval(
+        ask=asker,
+        rules=services.rules,
+        trust=services.trust.state(opening.cwd),
+        mode=opening.mode or state.mode or config.default_mode or "ask",
+        workspace=opening.cwd,
+    )
+    spec = builtin_spec("default")
+    injectable: dict[Any, object] = {
+        Workspace: ledger,
+        Config: config,
+        Approval: approval,
+        Environment: environment,
+    }
+    toolset = Toolset.load(spec.tools, injectable)
+    if not log.context.system_prompt:
+        log.publish(SystemPrompt(text=system_prompt(spec, opening, environment)))
+    soul = build_soul(services, log, toolset, approval, models, opening)
+    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path)
+
+
+def build_soul(
+    services: HostServices,
+    log: SessionLog,
+    toolset: Toolset,
+    approval: Approval,
+    models: SessionModels,
+    opening: Opening,
+) -> Soul:
+    """The agent over its services; limits are read anew each time, so that a reloaded configuration holds."""
+
+    def limits() -> LoopControl:
+        return services.config().loop_control
+
+    return Soul(
+        log=log,
+        model=ModelCaller(log, models.model, lambda: toolset.specs, limits, Meter(log), log.session_id),
+        tools=ToolRunner(log, toolset, approval, limits, str(opening.cwd)),
+        compactor=Compactor(log, lambda: models.model().provider, limits),
+        limits=limits,
+    )
+
+
+def system_prompt(spec: AgentSpec, opening: Opening, environment: Environment) -> str:
+    """The spec's prompt with its arguments; frozen in the session's first record."""
+    now = datetime.now().astimezone()
+    arguments = prompt_arguments(opening.cwd, opening.additional, environment.shell, now) | spec.system_prompt_args
+    template = spec.system_prompt_path.read_text(encoding="utf-8")
+    return render_prompt(template, arguments, spec.system_prompt_path)

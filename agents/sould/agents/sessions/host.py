@@ -1,0 +1,212 @@
+"""All sessions of one daemon: begun, opened from disk, listed, forked, closed.
+
+A session is in memory while a client looks at it or a turn runs; everything else about it is in its journal. One
+session's failure never touches another. The host speaks no protocol.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
+from sould.agents.sessions.compose import HostServices, compose
+from sould.agents.sessions.opening import Client, Opening
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.store import Page, SessionInfo
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import SessionChanged, SystemPrompt, TurnEnd, WireMessage
+from sould.agents.wire.records import read_records
+
+logger = logging.getLogger(__name__)
+
+
+class SessionHost:
+    """The live sessions and the store behind them. `serve` owns every session's task."""
+
+    def __init__(self, services: HostServices) -> None:
+        self._services = services
+        self._sessions: dict[str, Session] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._group: asyncio.TaskGroup | None = None
+        self._closing = asyncio.Event()
+        self.started = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            self.started.set()
+            await self._closing.wait()
+            for session in self._sessions.values():
+                await session.aclose()
+
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """The live sessions by id."""
+        return self._sessions
+
+    def live(self, session_id: str) -> Session | None:
+        """The session if it is in memory."""
+        return self._sessions.get(session_id)
+
+    async def new(self, opening: Opening) -> Session:
+        """Begin a session.
+
+        Raises:
+            NoModelError: no model is configured or found in the opening's environment.
+            WorkspaceGoneError: the directory does not exist.
+        """
+        self._require_directory(opening.cwd)
+        store = self._services.store
+        stored = store.create(opening.cwd, additional=opening.additional)
+        try:
+            log = await SessionLog.create(
+                stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
+            )
+            async with closed_on_error(log):
+                parts = await compose(self._services, stored, log, opening)
+                await log.commit()
+        except BaseException:
+            store.delete(stored.info.id)
+            raise
+        session = Session(stored.info, store, parts, opening)
+        self._start(session)
+        return session
+
+    async def open(self, session_id: str, opening: Opening) -> Session:
+        """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
+
+        Raises:
+            SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError, NoModelError
+        """
+        async with self._locks[session_id]:
+            live = self._sessions.get(session_id)
+            if live is not None:
+                return live
+            stored = self._services.store.find(session_id)
+            self._require_same_directory(stored.info.cwd, opening.cwd)
+            log = await SessionLog.open(stored.directory, self._services.writer)
+            async with closed_on_error(log):
+                parts = await compose(self._services, stored, log, opening)
+                session = Session(stored.info, self._services.store, parts, opening)
+                await session.recover()
+            self._start(session)
+            return session
+
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page[SessionInfo]:
+        """Stored sessions, newest first. Raises OptionError for a cursor this store did not give."""
+        return self._services.store.list(cwd, cursor, limit)
+
+    async def delete(self, session_id: str) -> None:
+        """End and remove a session; one that does not exist is already deleted."""
+        async with self._locks[session_id]:
+            live = self._sessions.get(session_id)
+            if live is not None:
+                await self._unload(live)
+            try:
+                self._services.store.delete(session_id)
+            except SessionNotFoundError:
+                return
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title, live or stored."""
+        live = self._sessions.get(session_id)
+        if live is not None:
+            live.rename(title)
+        else:
+            self._services.store.rename(session_id, title)
+
+    async def fork(self, session_id: str, opening: Opening) -> Session:
+        """A new session that begins with everything the other one has said by now."""
+        source = self._services.store.find(session_id)
+        fork = await self.new(opening)
+        for message in finished_turns(source.directory / "wire.jsonl"):
+            fork.log.publish(message)
+        await fork.log.commit()
+        return fork
+
+    def attach(self, session: Session, client: Client) -> None:
+        """A client looks at a session."""
+        session.attach(client)
+
+    async def detach(self, session_id: str, client_id: str) -> None:
+        """A client vanished; the session stays as long as it has work or somebody looks (D12)."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return
+        session.detach(client_id)
+        if not session.clients and self._services.config().on_last_detach == "cancel":
+            session.cancel(None)
+
+    async def close(self, session_id: str, client_id: str) -> None:
+        """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
+        async with self._locks[session_id]:
+            session = self._sessions.get(session_id)
+            if session is None:
+                return
+            session.detach(client_id)
+            if not session.clients:
+                session.cancel(None)
+                await self._unload(session)
+
+    async def aclose(self, reason: str) -> None:
+        """End every turn as interrupted; `serve` returns when all is on disk."""
+        logger.info("closing %d sessions: %s", len(self._sessions), reason)
+        self._closing.set()
+
+    def _start(self, session: Session) -> None:
+        if self._group is None or self._closing.is_set():
+            raise SessionNotFoundError("The daemon is stopping; try again in a moment.")
+        self._sessions[session.id] = session
+        self._group.create_task(self._serve(session), name=f"session {session.id}")
+
+    async def _serve(self, session: Session) -> None:
+        try:
+            await session.serve()
+        except Exception:  # the process main of a session: its failure is its own
+            logger.exception("session %s ended", session.id)
+        finally:
+            self._sessions.pop(session.id, None)
+
+    async def _unload(self, session: Session) -> None:
+        await session.aclose()
+        await session.closed.wait()
+
+    @staticmethod
+    def _require_directory(cwd: Path) -> None:
+        if not cwd.is_dir():
+            raise WorkspaceGoneError(f"The directory {cwd} does not exist; open the session in one that does.")
+
+    @classmethod
+    def _require_same_directory(cls, stored: Path, asked: Path) -> None:
+        cls._require_directory(stored)
+        if stored.resolve() != asked.resolve():
+            raise WorkspaceGoneError(
+                f"This session belongs to {stored}, not to {asked}; open it there or begin a new one."
+            )
+
+
+@asynccontextmanager
+async def closed_on_error(log: SessionLog) -> AsyncGenerator[None, None]:
+    """Let go of the journal when the block fails, so that the session can be opened again."""
+    try:
+        yield
+    except BaseException:
+        await log.aclose()
+        raise
+
+
+def finished_turns(journal: Path) -> Iterator[WireMessage]:
+    """The messages of a journal up to its last `TurnEnd`, without the prompt and options of its own session."""
+    waiting: list[WireMessage] = []
+    for record in read_records(journal):
+        message = record.message
+        if message is None or isinstance(message, SystemPrompt | SessionChanged):
+            continue
+        waiting.append(message)
+        if isinstance(message, TurnEnd):
+            yield from waiting
+            waiting.clear()

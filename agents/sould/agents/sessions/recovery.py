@@ -1,0 +1,83 @@
+"""What happens when a session is opened that its last writer left in the middle of something (F61, D16).
+
+A turn that only waited for approvals goes on: nothing of those calls has run. Every other open turn is closed honestly:
+its calls may or may not have run, and are never run again.
+"""
+
+import secrets
+import time
+
+from sould.agents.sessions.asking import Asker
+from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.soul.loop import Soul
+from sould.agents.tools.base import tool_error
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    CompactionEnd,
+    Notification,
+    RequestClosed,
+    StepInterrupted,
+    ToolResult,
+    TurnEnd,
+    TurnError,
+)
+from sould.agents.wire.records import Recovery
+
+AFTER_CRASH = (
+    "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
+)
+
+
+async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> None:
+    """Close or resume what was open, tell the clients once, and make it durable."""
+    found = log.recovery
+    if found.clean:
+        return
+    if found.open_turn is not None and only_waited(found):
+        asker.restore(request for request in found.open_requests if isinstance(request, ApprovalRequest))
+        soul.restore(found.open_calls)
+        turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
+    else:
+        _close(log, found)
+    if found.notice:
+        _notify(log, found.notice)
+    await log.commit()
+
+
+def only_waited(found: Recovery) -> bool:
+    """Every open call was still waiting for its approval."""
+    waiting = {request.tool_call_id for request in found.open_requests if isinstance(request, ApprovalRequest)}
+    return bool(found.open_calls) and all(call.id in waiting for call in found.open_calls)
+
+
+def _close(log: SessionLog, found: Recovery) -> None:
+    for request in found.open_requests:
+        log.publish(RequestClosed(request_id=request.id, reason="expired"))
+    for call in found.open_calls:
+        log.publish(ToolResult(tool_call_id=call.id, return_value=tool_error(AFTER_CRASH, brief="Interrupted")))
+    if found.open_compaction is not None:
+        failed = CompactionEnd(
+            compaction_id=found.open_compaction.compaction_id,
+            failed=True,
+            error="The daemon stopped during compaction.",
+        )
+        log.publish(failed)
+    if found.open_step:
+        log.publish(StepInterrupted())
+    if found.open_turn is not None:
+        error = TurnError(kind="interrupted", message="The daemon stopped in the middle of this turn.")
+        log.publish(TurnEnd(turn_id=found.open_turn.turn_id, stop_reason="interrupted", error=error))
+
+
+def _notify(log: SessionLog, text: str) -> None:
+    log.publish(
+        Notification(
+            id=secrets.token_hex(6),
+            type="recovered",
+            title="Recovered after a crash",
+            body=text,
+            severity="warning",
+            created_at=time.time(),
+        )
+    )

@@ -1,0 +1,195 @@
+"""A session: its log, its soul, the clients that look at it, and the turns they ask for.
+
+Every face reaches the soul through these methods; none of them waits for a client. State changes are published, so
+that all clients see the same session.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from sould.agents.errors import OptionError
+from sould.agents.permissions.policy import Mode
+from sould.agents.sessions.commands import COMMANDS, SlashCommand, find_command
+from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.opening import Client, Opening
+from sould.agents.sessions.options import MODES, THOUGHT_LEVELS, SessionOption, session_options
+from sould.agents.sessions.recovery import recover
+from sould.agents.sessions.state import save_state
+from sould.agents.sessions.store import SessionInfo, SessionStore
+from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.soul.loop import Ending
+from sould.agents.wire.channel import Resolution
+from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.messages import Response, SessionChanged
+
+
+class Session:
+    """One live session. Owned by the host, which runs `serve`."""
+
+    def __init__(self, info: SessionInfo, store: SessionStore, parts: Parts, opening: Opening) -> None:
+        self.info = info
+        self.opening = opening
+        self._store = store
+        self._state_path = parts.state_path
+        self.log = parts.log
+        self.soul = parts.soul
+        self._approval = parts.approval
+        self._asker = parts.asker
+        self._ledger = parts.ledger
+        self._workspace = parts.workspace
+        self._models = parts.models
+        self._state = parts.state
+        self._clients: dict[str, Client] = {}
+        self._turns = Turns(parts.log, self._run)
+        self.closed = asyncio.Event()
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.info.id
+
+    # --- clients ---
+
+    @property
+    def clients(self) -> Mapping[str, Client]:
+        """Who is attached, by id."""
+        return self._clients
+
+    def attach(self, client: Client) -> None:
+        """A client looks at this session; its buffers serve the tools from now on."""
+        self._clients[client.id] = client
+        self._workspace.attach(client.id, client.workspace(self._workspace.disk, self.id))
+
+    def detach(self, client_id: str) -> None:
+        """A client is gone or looks elsewhere. The turn goes on (D12); the host applies `on_last_detach`."""
+        self._clients.pop(client_id, None)
+        self._workspace.detach(client_id)
+
+    # --- turns ---
+
+    @property
+    def running(self) -> bool:
+        """A turn runs."""
+        return self._turns.current is not None
+
+    @property
+    def queue(self) -> tuple[Prompt, ...]:
+        """Prompts that wait for the running turn."""
+        return self._turns.queue
+
+    def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
+        """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited."""
+        prompt = Prompt(user_input, client_id)
+        self._turns.submit(prompt)
+        return prompt
+
+    def cancel(self, client_id: str | None) -> None:
+        """Cancel the running turn, whoever asked for it, and this client's queued prompts (D12). Idle: nothing happens."""
+        self._turns.cancel(client_id)
+
+    def steer(self, user_input: UserInput) -> bool:
+        """Give the running turn more input, delivered before its next step. False when nothing runs."""
+        if not self.running:
+            return False
+        self.soul.steering.append(user_input)
+        return True
+
+    def answer(self, response: Response, client_id: str) -> Resolution:
+        """Answer a pending request; the first answer wins and everybody sees it."""
+        client = self._clients.get(client_id)
+        return self.log.channel.resolve(response, client.name if client else client_id)
+
+    async def _run(self, prompt: Prompt) -> Ending:
+        self._workspace.turn_of(prompt.client_id)
+        self.soul.steering.clear()
+        if prompt.resumes:
+            return await self.soul.turn(prompt.turn_id)
+        self._note_turn(prompt.user_input)
+        command = find_command(prompt.user_input)
+        if command is None:
+            return await self.soul.turn(prompt.turn_id)
+        handler, argument = command
+        return await handler(self, argument)
+
+    @property
+    def current_turn(self) -> str:
+        """The running turn's id, "" when idle."""
+        return self._turns.current.turn_id if self._turns.current else ""
+
+    def _note_turn(self, user_input: UserInput) -> None:
+        title = self.info.title
+        self.info = self._store.touch(self.id, prompt=input_text(user_input), turns=self.info.turns + 1)
+        if self.info.title != title:
+            self.log.publish(SessionChanged(title=self.info.title))
+
+    # --- options and commands ---
+
+    @property
+    def mode(self) -> Mode:
+        """What happens without asking."""
+        return self._approval.mode
+
+    def options(self) -> tuple[SessionOption, ...]:
+        """All options with their current values."""
+        models = self._models
+        return session_options(self.mode, models.info, models.available, models.thought_level)
+
+    async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
+        """Choose a value; it holds from the next step on and for the session's life.
+
+        Raises:
+            OptionError: naming the option and the values it takes.
+        """
+        option = next((option for option in self.options() if option.id == option_id), None)
+        if option is None:
+            known = ", ".join(option.id for option in self.options())
+            raise OptionError(f"There is no option {option_id!r}; this session has {known}.")
+        choice = next((choice.value for choice in option.choices if choice.value == value), None)
+        if choice is None:
+            offered = ", ".join(choice.value for choice in option.choices)
+            raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
+        self._choose(option_id, choice)
+        save_state(self._state_path, self._state)
+        self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
+        await self.log.commit()
+
+    def _choose(self, option_id: str, value: str) -> None:
+        if option_id == "mode":
+            self._approval.mode = next(mode for mode in MODES if mode == value)
+            # full access is never remembered: it ends with the session (reliability.md 4.1)
+            self._state.mode = None if value == "full" else self._approval.mode
+        elif option_id == "model":
+            self._models.choose(value)
+            self._state.model = value
+        else:
+            level = next(level for level in THOUGHT_LEVELS if level == value)
+            self._models.thought_level = level
+            self._state.thought_level = level
+
+    def commands(self) -> tuple[SlashCommand, ...]:
+        """The slash commands on offer."""
+        return tuple(command for command, _ in COMMANDS.values())
+
+    def rename(self, title: str) -> None:
+        """Give the session a title of the user's."""
+        self.info = self._store.rename(self.id, title)
+        self.log.publish(SessionChanged(title=title))
+
+    # --- life ---
+
+    async def recover(self) -> None:
+        """Close or resume what the last writer of this session left open; once, before any client is attached."""
+        await recover(self.log, self.soul, self._asker, self._turns)
+
+    async def serve(self) -> None:
+        """Run turns until `aclose`; then the files are let go."""
+        try:
+            await self._turns.serve()
+        finally:
+            await self._ledger.aclose()
+            await self.log.aclose()
+            self.closed.set()
+
+    async def aclose(self) -> None:
+        """End the running turn as interrupted and let `serve` return."""
+        await self._turns.close()

@@ -1,0 +1,42 @@
+"""What a session keeps beside its journal: choices of the user that are not part of the conversation (`state.json`).
+
+Losing the file loses choices, never history. Keys of the reference layout are kept; unknown ones survive a rewrite.
+"""
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sould.agents.llm.provider import ThoughtLevel
+from sould.agents.permissions.policy import Mode
+from sould.agents.wire.display import TodoItem
+
+
+class SessionState(BaseModel):
+    """The file's content; None means the configured default."""
+
+    model_config = ConfigDict(extra="allow")
+
+    version: int = 1
+    mode: Mode | None = None
+    model: str | None = None
+    thought_level: ThoughtLevel | None = None
+    todos: tuple[TodoItem, ...] = ()
+
+
+def load_state(path: Path) -> SessionState:
+    """The state, or a fresh one when the file is missing or damaged."""
+    try:
+        return SessionState.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return SessionState()
+
+
+def save_state(path: Path, state: SessionState) -> None:
+    """Replace the file in one step, readable by its owner only."""
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(state.model_dump_json(exclude_none=True).encode())
+    temporary.replace(path)
