@@ -1,0 +1,100 @@
+"""The environment of a session's commands: the editor's variables, never the daemon's (D14).
+
+Provider keys and variables that make programs load code are taken out; a list in the configuration gives them back.
+Environments are never written to disk and never logged.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+PROVIDER_KEYS: frozenset[str] = frozenset(
+    {
+        "KIMI_API_KEY",
+        "MOONSHOT_API_KEY",
+        "OPENAI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+    }
+)
+"""The variables that providers are found by; the caller adds those that its configuration names."""
+
+_DROPPED = frozenset(
+    {
+        "BASH_ENV",
+        "BASHOPTS",
+        "CDPATH",
+        "ENV",
+        "GLOBIGNORE",
+        "GREP_OPTIONS",
+        "IFS",
+        "NODE_OPTIONS",
+        "PERL5OPT",
+        "POSIXLY_CORRECT",
+        "PROMPT_COMMAND",
+        "PS4",
+        "RIPGREP_CONFIG_PATH",
+        "RUBYOPT",
+        "SHELLOPTS",
+    }
+)
+_DROPPED_PREFIXES = ("BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PYTHON", "SOULD_")
+_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+class Environment:
+    """What commands and servers of one session see. Immutable; injectable into tools."""
+
+    def __init__(
+        self,
+        session: Mapping[str, str],
+        *,
+        provider_keys: Iterable[str] = PROVIDER_KEYS,
+        give_back: Iterable[str] = (),
+    ) -> None:
+        """`session`: the variables of the client that opened the session. `give_back` wins over everything removed."""
+        kept = frozenset(give_back)
+        withheld = frozenset(provider_keys) | _DROPPED
+        self._variables = {
+            name: value
+            for name, value in session.items()
+            if name in kept or not (name in withheld or name.startswith(_DROPPED_PREFIXES) or _unusable(name, value))
+        }
+        self._variables.setdefault("PATH", _DEFAULT_PATH)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables a command gets, all of them."""
+        return self._variables
+
+    @property
+    def path(self) -> tuple[Path, ...]:
+        """The absolute directories of the session's PATH, in order; relative ones name nothing we trust."""
+        return tuple(Path(part) for part in self._variables["PATH"].split(os.pathsep) if os.path.isabs(part))
+
+    @property
+    def home(self) -> Path:
+        """The user's home directory as the session sees it."""
+        return Path(self._variables.get("HOME") or Path.home())
+
+    @property
+    def os_name(self) -> str:
+        """`Linux` or `macOS`, for prompts."""
+        return "macOS" if sys.platform == "darwin" else "Linux"
+
+    @property
+    def shell(self) -> str:
+        """The bash that runs commands, as an absolute path."""
+        return self.which("bash") or "/bin/bash"
+
+    def which(self, program: str) -> str | None:
+        """The file that `program` would run, searched on the session's PATH; None when there is none."""
+        return shutil.which(program, path=self._variables["PATH"])
+
+
+def _unusable(name: str, value: str) -> bool:
+    return not name or "=" in name or "\0" in name or "\0" in value

@@ -1,0 +1,1 @@
+"""What may run without asking, what must be asked, what is refused."""
