@@ -12,6 +12,7 @@ from typing import Any
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import Environment
 from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.rules import Rules
@@ -24,6 +25,7 @@ from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.models import SessionModels
 from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.projects import ProjectMemory
 from sould.agents.sessions.state import SessionState, load_state
 from sould.agents.sessions.store import SessionStore, StoredSession
 from sould.agents.soul.answer import ModelCaller
@@ -67,6 +69,7 @@ class Parts:
     models: SessionModels
     state: SessionState
     state_path: Path
+    projects: ProjectMemory
 
 
 async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
@@ -78,8 +81,10 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     config = services.config()
     state_path = stored.directory / "state.json"
     state = load_state(state_path)
+    projects = ProjectMemory(services.state_dir / "projects.json")
     environment = Environment.of(opening.environment, pass_keys=config.environment.pass_keys)
-    models = SessionModels(services.providers, opening.environment, opening.model or state.model, state.thought_level)
+    thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
+    models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
     workspace = AttachedWorkspace(LocalWorkspace(opening.cwd, opening.additional, runner.run))
     blobs = BlobStore(services.state_dir / "blobs")
@@ -89,7 +94,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         ask=asker,
         rules=services.rules,
         trust=services.trust.state(opening.cwd),
-        mode=opening.mode or state.mode or config.default_mode or "ask",
+        mode=opening.mode or state.mode or projects.mode(opening.cwd) or config.default_mode or opening.default_mode,
         workspace=opening.cwd,
     )
     spec = builtin_spec("default")
@@ -102,8 +107,8 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     toolset = Toolset.load(spec.tools, injectable)
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=system_prompt(spec, opening, environment)))
-    soul = build_soul(services, log, toolset, approval, models, opening)
-    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path)
+    soul = build_soul(services, log, toolset, approval, models, opening, stored.info.id)
+    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path, projects)
 
 
 def build_soul(
@@ -113,6 +118,7 @@ def build_soul(
     approval: Approval,
     models: SessionModels,
     opening: Opening,
+    session_id: str,
 ) -> Soul:
     """The agent over its services; limits are read anew each time, so that a reloaded configuration holds."""
 
@@ -121,9 +127,9 @@ def build_soul(
 
     return Soul(
         log=log,
-        model=ModelCaller(log, models.model, lambda: toolset.specs, limits, Meter(log), log.session_id),
+        model=ModelCaller(log, models.model, lambda: toolset.specs, limits, Meter(log), session_id),
         tools=ToolRunner(log, toolset, approval, limits, str(opening.cwd)),
-        compactor=Compactor(log, lambda: models.model().provider, limits),
+        compactor=Compactor(log, lambda: models.provider, limits),
         limits=limits,
     )
 

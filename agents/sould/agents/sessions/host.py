@@ -138,7 +138,7 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients and self._services.config().on_last_detach == "cancel":
+        if not session.clients and self._services.config().daemon.on_last_detach == "cancel":
             session.cancel(None)
 
     async def close(self, session_id: str, client_id: str) -> None:

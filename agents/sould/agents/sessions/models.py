@@ -1,51 +1,62 @@
 """Which model answers in a session: the user's choice among those its environment and the configuration offer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sould.agents.errors import NoModelError
 from sould.agents.llm.pool import ProviderPool
-from sould.agents.llm.provider import ModelInfo, ThoughtLevel
+from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
 from sould.agents.soul.answer import Model
 
 
+@dataclass(slots=True)
 class SessionModels:
-    """The models of one session's environment, and the chosen one."""
+    """The models of one session's environment, and the chosen one. Made by `open`."""
 
-    def __init__(
-        self, pool: ProviderPool, environment: Mapping[str, str], key: str | None, thought_level: ThoughtLevel | None
-    ) -> None:
+    _pool: ProviderPool
+    _environment: Mapping[str, str]
+    available: tuple[ModelInfo, ...]
+    """Every model the session could use, the default first."""
+    _provider: ChatProvider
+    thought_level: ThoughtLevel
+
+    @classmethod
+    async def open(
+        cls, pool: ProviderPool, environment: Mapping[str, str], key: str | None, thought_level: ThoughtLevel
+    ) -> "SessionModels":
         """Choose `key` if it is still offered, else the default.
 
         Raises:
             NoModelError: nothing is configured and nothing was found.
         """
-        self._pool = pool
-        self._environment = environment
-        offered = {info.key: info for info in self.available}
-        if not offered:
-            raise NoModelError(
-                "No model is configured: set an API key in the environment, start Ollama, or run `sould login`."
-            )
-        chosen = key if key in offered else pool.default_key(environment)
-        self._key = chosen if chosen in offered else next(iter(offered))
-        self.thought_level: ThoughtLevel = thought_level or "off"
+        available = await pool.models(environment)
+        chosen = key if key in {info.key for info in available} else None
+        return cls(pool, environment, available, await pool.get(chosen, environment), thought_level)
 
     @property
-    def available(self) -> Sequence[ModelInfo]:
-        """Every model the session could use, in configuration order."""
-        return self._pool.models(self._environment)
+    def provider(self) -> ChatProvider:
+        """The chosen model's provider."""
+        return self._provider
 
     @property
     def info(self) -> ModelInfo:
         """The chosen model."""
-        return self.model().provider.info
+        return self._provider.info
 
-    def choose(self, key: str) -> None:
-        """Use another model from the next step on."""
-        self._key = key
+    async def choose(self, key: str) -> None:
+        """Use another model from the next step on. Raises NoModelError when it cannot work."""
+        self._provider = await self._pool.get(key, self._environment)
+
+    async def refresh(self) -> None:
+        """Take up a changed configuration; a chosen model that is gone stays until another is chosen."""
+        self.available = await self._pool.models(self._environment)
+        if any(info.key == self.info.key for info in self.available):
+            try:
+                self._provider = await self._pool.get(self.info.key, self._environment)
+            except NoModelError:
+                return
 
     def model(self) -> Model:
         """What the next step asks."""
-        provider = self._pool.get(self._key, self._environment)
-        thinks = "thinking" in provider.info.capabilities
-        return Model(provider, self.thought_level if thinks else None)
+        thinks = "thinking" in self.info.capabilities
+        return Model(self._provider, self.thought_level if thinks else None)

@@ -31,6 +31,9 @@ class Opening:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     mcp_servers: tuple[McpServer, ...] = ()
     mode: Mode | None = None
+    """What the user asked for; None: the project's, the configuration's, else `default_mode`."""
+    default_mode: Mode = "ask"
+    """What suits the client: `review` where it shows hunks (D20)."""
     model: str | None = None
 
 

@@ -36,7 +36,7 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
         return
     if found.open_turn is not None and only_waited(found):
         asker.restore(request for request in found.open_requests if isinstance(request, ApprovalRequest))
-        soul.restore(found.open_calls)
+        soul.pending = found.open_calls
         turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
     else:
         _close(log, found)

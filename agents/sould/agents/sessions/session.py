@@ -36,6 +36,7 @@ class Session:
         self._approval = parts.approval
         self._asker = parts.asker
         self._ledger = parts.ledger
+        self._projects = parts.projects
         self._workspace = parts.workspace
         self._models = parts.models
         self._state = parts.state
@@ -102,6 +103,7 @@ class Session:
     async def _run(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
+        await self._models.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         self._note_turn(prompt.user_input)
@@ -148,18 +150,19 @@ class Session:
         if choice is None:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
-        self._choose(option_id, choice)
+        await self._choose(option_id, choice)
         save_state(self._state_path, self._state)
         self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
         await self.log.commit()
 
-    def _choose(self, option_id: str, value: str) -> None:
+    async def _choose(self, option_id: str, value: str) -> None:
         if option_id == "mode":
             self._approval.mode = next(mode for mode in MODES if mode == value)
             # full access is never remembered: it ends with the session (reliability.md 4.1)
             self._state.mode = None if value == "full" else self._approval.mode
+            self._projects.remember_mode(self.info.cwd, self._approval.mode)
         elif option_id == "model":
-            self._models.choose(value)
+            await self._models.choose(value)
             self._state.model = value
         else:
             level = next(level for level in THOUGHT_LEVELS if level == value)

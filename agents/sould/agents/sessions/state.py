@@ -3,13 +3,13 @@
 Losing the file loses choices, never history. Keys of the reference layout are kept; unknown ones survive a rewrite.
 """
 
-import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
+from sould.agents.sessions.projects import write_private
 from sould.agents.wire.display import TodoItem
 
 
@@ -35,8 +35,4 @@ def load_state(path: Path) -> SessionState:
 
 def save_state(path: Path, state: SessionState) -> None:
     """Replace the file in one step, readable by its owner only."""
-    temporary = path.with_suffix(".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(state.model_dump_json(exclude_none=True).encode())
-    temporary.replace(path)
+    write_private(path, state.model_dump_json(exclude_none=True).encode())

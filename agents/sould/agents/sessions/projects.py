@@ -1,0 +1,54 @@
+"""What is remembered of a project: the mode its user chose last. One small file in the state directory.
+
+Never in the project itself, and never `full`: that is chosen anew for every session.
+"""
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from sould.agents.permissions.policy import Mode
+
+
+class _Project(BaseModel):
+    mode: Mode | None = None
+
+
+class _Projects(BaseModel):
+    projects: dict[str, _Project] = Field(default_factory=dict)
+
+
+class ProjectMemory:
+    """The file `projects.json`; losing it loses conveniences only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def mode(self, cwd: Path) -> Mode | None:
+        """The mode chosen last in this project, None when nobody chose."""
+        project = self._read().projects.get(str(cwd))
+        return project.mode if project else None
+
+    def remember_mode(self, cwd: Path, mode: Mode) -> None:
+        """Remember a choice; `full` is not remembered."""
+        if mode == "full":
+            return
+        content = self._read()
+        content.projects[str(cwd)] = _Project(mode=mode)
+        write_private(self._path, content.model_dump_json(indent=1).encode())
+
+    def _read(self) -> _Projects:
+        try:
+            return _Projects.model_validate_json(self._path.read_bytes())
+        except (OSError, ValidationError):
+            return _Projects()
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a small file in one step, readable by its owner only."""
+    temporary = path.with_name(path.name + ".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    temporary.replace(path)
