@@ -1,35 +1,104 @@
-"""The workspace on the local disk: paths judged after every link, nothing followed after that, writes whole or not at all."""
+"""The workspace on the local disk: paths judged after every link, nothing followed after that, writes whole or not at all.
 
+It never refuses a path for being outside: it says so, and the caller asks.
+"""
+
+import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.workspace import Command, ResolvedPath, RunningCommand, TextFile
+from sould.agents.diskfile import digest_of, read_file, replace_file
+from sould.agents.patience import uninterrupted
+from sould.agents.workspace import (
+    Command,
+    NotTextError,
+    OutsideError,
+    ResolvedPath,
+    RunningCommand,
+    TextFile,
+    WorkspaceError,
+)
+
+MAX_TEXT = 16 * 1024 * 1024
+"""Larger files are not texts for tools: old and new text of an edit are kept whole in memory, journal and store."""
+MAX_PATH = 4096
+MAX_NAME = 255
 
 
 class LocalWorkspace:
-    """Files below `root` and `additional` (and, when a caller was allowed to, elsewhere); commands through `run`."""
+    """Files below `root` and `additional` (and, where a caller was allowed to, elsewhere); commands through `run`."""
 
     def __init__(
         self, root: Path, additional: Sequence[Path], run: Callable[[Command], Awaitable[RunningCommand]]
     ) -> None:
-        self.root = root
-        self.additional = tuple(additional)
+        self._root = Path(os.path.realpath(root))
+        self._additional = tuple(Path(os.path.realpath(path)) for path in additional)
         self._run = run
 
+    @property
+    def root(self) -> Path:
+        """The session's working directory, absolute and resolved."""
+        return self._root
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """Further directories that count as inside."""
+        return self._additional
+
     def resolve(self, path: str) -> ResolvedPath:
-        raise NotImplementedError(path)
+        """Make `path` absolute and follow every link before judging it. Raises OutsideError for what can name nothing."""
+        if "\0" in path:
+            raise OutsideError("a path cannot hold a NUL character")
+        try:
+            size = len(os.fsencode(path))
+            longest = max(len(os.fsencode(part)) for part in path.split("/"))
+        except UnicodeEncodeError:
+            raise OutsideError("the path is not valid Unicode") from None
+        if size > MAX_PATH or longest > MAX_NAME:
+            raise OutsideError(f"the path is too long: {path[:80]}...")
+        real = Path(os.path.realpath(os.path.join(self._root, os.path.expanduser(path))))
+        if not str(real).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in str(real)):
+            raise OutsideError("the path leads to a name that is not valid UTF-8")
+        inside = any(real.is_relative_to(folder) for folder in (self._root, *self._additional))
+        return ResolvedPath(real, inside)
 
     async def read_text(self, path: Path) -> TextFile:
-        raise NotImplementedError(path)
+        """The file as it is on disk, up to 16 MiB. Raises NotAFileError, NotTextError, OutsideError, WorkspaceError."""
+        data, size = await asyncio.to_thread(read_file, path, MAX_TEXT + 1)
+        if len(data) > MAX_TEXT:
+            raise WorkspaceError(
+                f"{path} has {size} bytes; files over {MAX_TEXT // (1024 * 1024)} MiB are not read or edited whole "
+                "(search it with Grep, or take parts of it with a command)"
+            )
+        return TextFile(path, _decoded(path, data), digest_of(data))
 
     async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
-        raise NotImplementedError(path)
+        """Replace the file whole. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
+        await uninterrupted(replace_file, path, data, expected=expected)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
-        raise NotImplementedError(path)
+        """The first `limit` bytes on disk. Raises NotAFileError, OutsideError, WorkspaceError."""
+        data, _ = await asyncio.to_thread(read_file, path, limit)
+        return data
 
     async def unsaved(self) -> Mapping[Path, str]:
+        """The disk has no buffers."""
         return {}
 
     async def run(self, command: Command) -> RunningCommand:
+        """Start a command under the daemon's guard."""
         return await self._run(command)
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    if b"\0" in data:
+        raise NotTextError(f"{path} is not a text file (it holds NUL bytes)")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise NotTextError(f"{path} is not UTF-8 text (byte {error.start})") from None

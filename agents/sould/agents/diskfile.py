@@ -1,0 +1,313 @@
+"""Files by descriptor: no link is followed on the way, a replacement is whole or did not happen, nobody's bytes are lost.
+
+Paths given here are already judged: absolute, with every link resolved. A link found on the way therefore was put there
+since, and is refused. All functions block; call them in a thread.
+"""
+
+import contextlib
+import ctypes
+import errno
+import functools
+import hashlib
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sould.agents.workspace import FileChangedError, NotAFileError, OutsideError, WorkspaceError
+
+_WALK = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_SWAP = 2
+_NO_REPLACE = 4 if sys.platform == "darwin" else 1
+_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK}
+
+
+def digest_of(data: bytes) -> str:
+    """The digest that names a content everywhere: sha256, hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_file(path: Path, limit: int) -> tuple[bytes, int]:
+    """The first `limit` bytes of a regular file, and its size.
+
+    Raises:
+        NotAFileError, OutsideError, WorkspaceError
+    """
+    with _said(path, "read"), _directory(path.parent) as folder:
+        fd = _open_regular(folder, path)
+        try:
+            return _read(fd, limit), os.fstat(fd).st_size
+        finally:
+            os.close(fd)
+
+
+def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
+    """Put `data` in place of the content with digest `expected` (None: of nothing; parent directories are made).
+
+    Mode, owner and extended attributes stay. What another program writes at the same moment is never lost: it is
+    either noticed, or it comes after.
+
+    Raises:
+        FileChangedError: the content is not `expected`; the file is as the other program left it.
+        NotAFileError, OutsideError, WorkspaceError: nothing was written.
+    """
+    with _said(path, "write"), _directory(path.parent, create=expected is None) as folder:
+        old = _check_target(folder, path, expected)
+        temp = f".sould-{secrets.token_hex(8)}.tmp"
+        try:
+            _write_temp(folder, temp, data, old)
+            if expected is None:
+                _publish_new(folder, temp, path)
+            else:
+                _publish_over(folder, temp, path, expected, digest_of(data))
+        finally:
+            if old is not None:
+                os.close(old)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temp, dir_fd=folder)
+        _sync_directory(folder)
+
+
+# --- opening ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _directory(path: Path, *, create: bool = False) -> Generator[int, None, None]:
+    fd = os.open("/", _WALK)
+    try:
+        for part in path.parts[1:]:
+            following = _step(fd, part, path, create=create)
+            os.close(fd)
+            fd = following
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _step(fd: int, part: str, path: Path, *, create: bool) -> int:
+    try:
+        return os.open(part, _WALK, dir_fd=fd)
+    except FileNotFoundError:
+        if not create:
+            raise NotAFileError(f"{path} does not exist") from None
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(part, dir_fd=fd)
+        return os.open(part, _WALK, dir_fd=fd)
+    except OSError as error:
+        if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
+            raise
+        if stat.S_ISLNK(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
+            raise OutsideError(f"{path} now leads through a link (`{part}`) that was not there before") from None
+        raise NotAFileError(f"`{part}` in {path} is not a directory") from None
+
+
+def _open_regular(folder: int, path: Path) -> int:
+    """A descriptor for reading; what is not a regular file is refused before it is opened (opening a device acts)."""
+    try:
+        found = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        raise NotAFileError(f"{path} does not exist") from None
+    _refuse_special(path, found.st_mode)
+    fd = os.open(path.name, _READ, dir_fd=folder)
+    try:
+        _refuse_special(path, os.fstat(fd).st_mode)
+    except NotAFileError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _refuse_special(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISLNK(mode):
+        raise OutsideError(f"{path} is a link now; it was not one before")
+    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file (a device, pipe or socket)"
+    raise NotAFileError(f"{path} is {kind}")
+
+
+def _read(fd: int, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    while limit > 0 and (piece := os.read(fd, min(limit, 1 << 20))):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def _content_digest(fd: int) -> str:
+    os.lseek(fd, 0, os.SEEK_SET)
+    with open(fd, "rb", closefd=False) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- replacing -------------------------------------------------------------------------------------------------------
+
+
+def _check_target(folder: int, path: Path, expected: str | None) -> int | None:
+    """The descriptor of the file to be replaced, its content checked; None when there is to be none and is none."""
+    try:
+        fd = _open_regular(folder, path)
+    except NotAFileError:
+        if _exists(folder, path.name):
+            raise
+        if expected is None:
+            return None
+        raise FileChangedError(f"{path} was deleted since it was read; nothing was written") from None
+    try:
+        if expected is None:
+            raise FileChangedError(f"{path} exists already; nothing was written")
+        if _content_digest(fd) != expected:
+            raise _changed(path)
+        if not os.access(path.name, os.W_OK, dir_fd=folder):
+            raise WorkspaceError(f"{path} is read-only; nothing was written")
+    except WorkspaceError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _exists(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _changed(path: Path) -> FileChangedError:
+    return FileChangedError(f"{path} changed since it was read; nothing was written")
+
+
+def _write_temp(folder: int, temp: str, data: bytes, old: int | None) -> None:
+    fd = os.open(temp, _CREATE, 0o666 if old is None else 0o600, dir_fd=folder)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        if old is not None:
+            _copy_attributes(old, fd)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _copy_attributes(old: int, new: int) -> None:
+    was, now = os.fstat(old), os.fstat(new)
+    mode = stat.S_IMODE(was.st_mode)
+    if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+        try:
+            os.fchown(new, was.st_uid, was.st_gid)
+        except OSError:
+            mode &= 0o777  # set-uid bits must not pass to another owner
+    if hasattr(os, "listxattr"):
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(old):
+                with contextlib.suppress(OSError):
+                    os.setxattr(new, name, os.getxattr(old, name))
+    os.fchmod(new, mode)
+
+
+def _publish_new(folder: int, temp: str, path: Path) -> None:
+    try:
+        if not _rename(folder, temp, path.name, _NO_REPLACE):
+            os.link(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        raise FileChangedError(f"{path} was made by another program meanwhile; nothing was written") from None
+
+
+def _publish_over(folder: int, temp: str, path: Path, expected: str, ours: str) -> None:
+    """Swap the new text in, then look at what came out; if that is not what was read, swap back.
+
+    A plain rename would silently drop a text that another program put there after our last look (F25).
+    """
+    try:
+        swapped = _rename(folder, temp, path.name, _SWAP)
+    except FileNotFoundError:
+        raise FileChangedError(f"{path} was deleted since it was read; nothing was written") from None
+    if not swapped:
+        if _digest_at(folder, path.name) != expected:
+            raise _changed(path)
+        os.replace(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        return
+    if _digest_at(folder, temp) == expected:
+        return
+    _rename(folder, temp, path.name, _SWAP)
+    if _digest_at(folder, temp) != ours:  # they wrote once more, over our text: theirs is the newest
+        _rename(folder, temp, path.name, _SWAP)
+    raise _changed(path)
+
+
+def _digest_at(folder: int, name: str) -> str:
+    """The digest of what `name` is now; empty for anything but a regular file."""
+    try:
+        fd = _open_regular(folder, Path(name))
+    except (WorkspaceError, OSError):
+        return ""
+    try:
+        return _content_digest(fd)
+    finally:
+        os.close(fd)
+
+
+def _sync_directory(folder: int) -> None:
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _rename(folder: int, source: str, target: str, flag: int) -> bool:
+    """Rename with `flag` inside one directory; False where the system or file system cannot."""
+    call = _rename_call()
+    if call is None:
+        return False
+    if call(folder, os.fsencode(source), folder, os.fsencode(target), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), target)
+
+
+@functools.cache
+def _rename_call() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    call = getattr(libc, "renameatx_np" if sys.platform == "darwin" else "renameat2", None)
+    if call is None:
+        return None
+    call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    call.restype = ctypes.c_int
+    return call
+
+
+# --- saying what went wrong ------------------------------------------------------------------------------------------
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "the file system is read-only",
+    errno.EFBIG: "the file would be too large for the file system",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ENOENT: "its directory was removed",
+    errno.ELOOP: "it became a link since it was resolved",
+    errno.EMFILE: "too many files are open",
+}
+
+
+@contextmanager
+def _said(path: Path, verb: str) -> Generator[None, None, None]:
+    """Turn what the system says into one sentence that names the path."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, error.strerror or "the system refused")
+        kind = NotAFileError if error.errno == errno.ENOENT else WorkspaceError
+        raise kind(f"cannot {verb} {path}: {reason}") from error
