@@ -1,0 +1,95 @@
+"""Glob: files and directories by name, inside the workspace only."""
+
+import asyncio
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.tools.globmatch import PatternError, Walk
+from sould.agents.tools.paths import named, resolved, shown
+from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.workspace import Workspace
+
+MAX_RESULTS = 1000
+MAX_SECONDS = 20.0
+MAX_LISTED = 100
+
+
+class Params(ToolParams):
+    """What to find."""
+
+    pattern: str = Field(
+        min_length=1, max_length=4096, description="The pattern, relative to `directory`, such as `src/**/*.py`."
+    )
+    directory: str | None = Field(default=None, description="Where to begin; the working directory if absent.")
+    include_dirs: bool = Field(default=True, description="List directories too.")
+
+
+class Glob(Tool[Params]):
+    """Find files by name."""
+
+    name = "Glob"
+    kind: ClassVar[ToolKind] = "search"
+    example: ClassVar[dict[str, JsonValue]] = {"pattern": "src/**/*.py"}
+    params = Params
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def view(self, params: Params) -> CallView:
+        """`Find src/**/*.py in web`."""
+        if not params.directory:
+            return CallView(title=f"Find {params.pattern}")
+        title, locations = named(self._workspace, params.directory)
+        return CallView(title=f"Find {params.pattern} in {title}", locations=locations)
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Walk in a thread; a cancelled call stops the walk."""
+        directory = resolved(self._workspace, params.directory or ".")
+        if isinstance(directory, ToolReturn):
+            return directory
+        if not directory.inside:
+            return tool_error(
+                f"{directory.path} is outside the workspace; Glob works only inside it.", brief="Outside the workspace"
+            )
+        if params.pattern.startswith("**"):
+            return await self._refuse_everything()
+        if params.pattern.startswith(("/", "~")):
+            return tool_error("`pattern` is relative: put the directory into `directory`.", brief="Absolute pattern")
+        if not directory.path.is_dir():
+            return tool_error(f"{directory.path} is not a directory.", brief="Not a directory")
+        try:
+            walk = Walk.of(
+                directory.path, params.pattern, limit=MAX_RESULTS, seconds=MAX_SECONDS, include_dirs=params.include_dirs
+            )
+        except PatternError as error:
+            return tool_error(f"Bad pattern: {error}.", brief="Bad pattern")
+        await _run(walk)
+        count = len(walk.found)
+        said = f"{count or 'No'} match{'' if count == 1 else 'es'} for `{params.pattern}`."
+        if walk.ended == "limit":
+            said += f" There are more than {MAX_RESULTS}: narrow the pattern."
+        elif walk.ended == "stopped":
+            said += f" Stopped after {MAX_SECONDS:.0f} s, so this is not all: narrow the pattern."
+        return tool_ok("\n".join(shown(self._workspace, path) for path in walk.found), message=said)
+
+    async def _refuse_everything(self) -> ToolReturn:
+        walk = Walk.of(self._workspace.root, "*", limit=MAX_LISTED, seconds=MAX_SECONDS, include_dirs=True)
+        await _run(walk)
+        return tool_error(
+            "A pattern must not begin with `**`: it would search everything, dependencies included. Begin with a directory, "
+            "as in `src/**/*.py`. At the top of the workspace there are:",
+            brief="Pattern too wide",
+            output="\n".join(path.name + ("/" if path.is_dir() else "") for path in walk.found),
+        )
+
+
+async def _run(walk: Walk) -> None:
+    ask_deadline = walk.stop
+    cancelled = False
+    walk.stop = lambda: cancelled or ask_deadline()
+    try:
+        await asyncio.to_thread(walk.run)
+    finally:
+        cancelled = True

@@ -1,0 +1,131 @@
+"""ReadFile: a window of numbered lines, as the user sees the file; it never shows a file of secrets."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field, JsonValue, field_validator
+
+from sould.agents.permissions import policy
+from sould.agents.permissions.approval import Approval
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
+from sould.agents.wire.messages import Location, ToolKind, ToolReturn
+from sould.agents.workspace import Workspace, WorkspaceError
+
+MAX_LINES = 1000
+MAX_LINE = 2000
+MAX_BYTES = 100 * 1024
+CUT = " [...]"
+
+
+class Params(ToolParams):
+    """What to read."""
+
+    path: str = Field(min_length=1, description="The file, relative to the working directory or absolute.")
+    line_offset: int = Field(
+        default=1, ge=-MAX_LINES, description="First line, counted from 1; a negative number counts from the end."
+    )
+    n_lines: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES, description="How many lines.")
+
+    @field_validator("line_offset")
+    @classmethod
+    def _not_zero(cls, value: int) -> int:
+        if value == 0:
+            raise ValueError("lines are counted from 1; use 1 for the first line or a negative number for the end")
+        return value
+
+
+class ReadFile(Tool[Params]):
+    """Show part of a text file to the model."""
+
+    name = "ReadFile"
+    kind: ClassVar[ToolKind] = "read"
+    example: ClassVar[dict[str, JsonValue]] = {"path": "src/main.py", "line_offset": 1, "n_lines": 200}
+    params = Params
+
+    def __init__(self, workspace: Workspace, approval: Approval) -> None:
+        self._workspace = workspace
+        self._approval = approval
+
+    def view(self, params: Params) -> CallView:
+        """`Read src/a.py`."""
+        title, locations = named(self._workspace, params.path)
+        if params.line_offset > 1:
+            locations = tuple(Location(path=place.path, line=params.line_offset) for place in locations)
+        return CallView(title=f"Read {title}", locations=locations)
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Ask when the rules say so, then read."""
+        path = resolved(self._workspace, params.path)
+        if isinstance(path, ToolReturn):
+            return path
+        if secret := refuse_secret(path.path, self.name):
+            return secret
+        refused = await self._approval.request(
+            call, policy.ReadFile(path), sender=self.name, description=f"Read file `{path.path}`"
+        )
+        if refused is not None:
+            return refused
+        try:
+            file = await self._workspace.read_text(path.path)
+        except WorkspaceError as error:
+            return failure(error)
+        window = await asyncio.to_thread(cut_window, file.text, params.line_offset, params.n_lines)
+        name = shown(self._workspace, path.path)
+        unsaved = " This is the editor's text with unsaved changes; the file on disk differs." if file.unsaved else ""
+        if not window.count and window.total:
+            return tool_error(f"{name} has only {window.total} lines.{unsaved}", brief="Past the end of the file")
+        return tool_ok(window.text, message=f"{window.summary(name)}{unsaved}")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Numbered lines of a file; `first` counts from 1."""
+
+    text: str
+    first: int
+    count: int
+    total: int
+    full: bool
+    """It ended at the size limit, not at the number of lines asked for."""
+    cut: int
+    """Lines that were too long and cut."""
+    crlf: bool
+
+    def summary(self, name: str) -> str:
+        """What the model should know about the window."""
+        if not self.total:
+            return f"{name} is empty."
+        last = self.first + self.count - 1
+        said = [f"Lines {self.first}-{last} of {self.total} in {name}."]
+        if self.full:
+            said.append(f"Stopped at {MAX_BYTES // 1024} KB; go on with line_offset={last + 1}.")
+        if self.cut:
+            said.append(f"{self.cut} lines were longer than {MAX_LINE} characters and are cut.")
+        if self.crlf:
+            said.append("Line ends are CRLF; edits keep them.")
+        return " ".join(said)
+
+
+def cut_window(text: str, offset: int, count: int) -> Window:
+    """At most `count` lines from line `offset` (negative: from the end), within the limits of size and line length."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    start = offset - 1 if offset > 0 else max(0, len(lines) + offset)
+    shown_lines: list[str] = []
+    size = cut = 0
+    full = False
+    for number, line in enumerate(lines[start : start + count], start + 1):
+        body = line.removesuffix("\r")
+        if len(body) > MAX_LINE:
+            body = body[: MAX_LINE - len(CUT)] + CUT
+            cut += 1
+        row = f"{number:6d}\t{body}\n"
+        size += len(row.encode(errors="replace"))
+        if size > MAX_BYTES:
+            full = True
+            break
+        shown_lines.append(row)
+    return Window("".join(shown_lines), start + 1, len(shown_lines), len(lines), full, cut, "\r\n" in text)

@@ -1,0 +1,103 @@
+"""StrReplaceFile: exact replacements in one file, all or none, over exactly the text they were computed from."""
+
+import asyncio
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from sould.agents.permissions.approval import Approval
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.tools.edits import Proposal, carry_out
+from sould.agents.tools.locks import FileLocks
+from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
+from sould.agents.tools.replacing import EditError, replace_exactly
+from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.workspace import ResolvedPath, Workspace, WorkspaceError
+
+
+class Edit(BaseModel):
+    """One replacement."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    old: str = Field(min_length=1, description="The exact text to replace; unique in the file unless replace_all.")
+    new: str = Field(description="The text to put in its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+
+    @model_validator(mode="after")
+    def _differs(self) -> "Edit":
+        if self.old == self.new:
+            raise ValueError("`old` and `new` are the same text")
+        return self
+
+
+class Params(ToolParams):
+    """What to replace."""
+
+    path: str = Field(min_length=1, description="The file, relative to the working directory or absolute.")
+    edit: Edit | list[Edit] = Field(description="One edit, or several that are applied in order.")
+
+    @property
+    def edits(self) -> list[Edit]:
+        """The edits, in order."""
+        return self.edit if isinstance(self.edit, list) else [self.edit]
+
+
+class StrReplaceFile(Tool[Params]):
+    """Replace exact text in a file."""
+
+    name = "StrReplaceFile"
+    kind: ClassVar[ToolKind] = "edit"
+    example: ClassVar[dict[str, JsonValue]] = {
+        "path": "src/main.py",
+        "edit": {"old": "def greet():\n    pass", "new": "def greet():\n    print('hello')"},
+    }
+    params = Params
+
+    def __init__(self, workspace: Workspace, approval: Approval, locks: FileLocks) -> None:
+        self._workspace = workspace
+        self._approval = approval
+        self._locks = locks
+
+    def view(self, params: Params) -> CallView:
+        """`Edit src/a.py`."""
+        title, locations = named(self._workspace, params.path)
+        return CallView(title=f"Edit {title}", locations=locations)
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Compute the new text, ask with the whole difference, write."""
+        path = resolved(self._workspace, params.path)
+        if isinstance(path, ToolReturn):
+            return path
+        if secret := refuse_secret(path.path, self.name):
+            return secret
+        async with self._locks.editing(path.path):
+            return await self._edit(path, params.edits, call)
+
+    async def _edit(self, path: ResolvedPath, edits: list[Edit], call: ToolCallContext) -> ToolReturn:
+        try:
+            before = await self._workspace.read_text(path.path)
+        except WorkspaceError as error:
+            return failure(error)
+        try:
+            text, count = await asyncio.to_thread(apply_all, before.text, edits)
+        except EditError as error:
+            return tool_error(str(error), brief="No unique match")
+        name = shown(self._workspace, path.path)
+        if text == before.text:
+            return tool_error(f"The edits leave {name} as it is; nothing was written.", brief="No change")
+        done = f"Edited {name} ({count} replacement{'' if count == 1 else 's'})."
+        return await carry_out(Proposal(path, before, text, done), self._workspace, self._approval, call, self.name)
+
+
+def apply_all(text: str, edits: list[Edit]) -> tuple[str, int]:
+    """All edits in order, and how many places they changed. Raises EditError, naming the edit when there are several."""
+    total = 0
+    for number, edit in enumerate(edits, 1):
+        try:
+            text, count = replace_exactly(text, edit.old, edit.new, replace_all=edit.replace_all)
+        except EditError as error:
+            which = f"Edit {number} of {len(edits)}, after those before it: " if len(edits) > 1 else ""
+            raise EditError(f"{which}{error}") from None
+        total += count
+    return text, total

@@ -1,0 +1,78 @@
+"""WriteFile: create, replace or extend a whole file, over exactly the text it had when the question was asked."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, JsonValue
+
+from sould.agents.permissions.approval import Approval
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.tools.edits import Proposal, carry_out
+from sould.agents.tools.lineends import BOM, dominant, with_line_ends
+from sould.agents.tools.locks import FileLocks
+from sould.agents.tools.paths import failure, named, resolved, shown
+from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile, Workspace, WorkspaceError
+
+
+class Params(ToolParams):
+    """What to write."""
+
+    path: str = Field(min_length=1, description="The file, relative to the working directory or absolute.")
+    content: str = Field(description="The text: the whole file, or with mode `append` what is added at its end.")
+    mode: Literal["overwrite", "append"] = Field(
+        default="overwrite", description="`overwrite` replaces the whole file, `append` adds at its end."
+    )
+
+
+class WriteFile(Tool[Params]):
+    """Write a whole file."""
+
+    name = "WriteFile"
+    kind: ClassVar[ToolKind] = "edit"
+    example: ClassVar[dict[str, JsonValue]] = {"path": "notes.md", "content": "# Notes\n", "mode": "overwrite"}
+    params = Params
+
+    def __init__(self, workspace: Workspace, approval: Approval, locks: FileLocks) -> None:
+        self._workspace = workspace
+        self._approval = approval
+        self._locks = locks
+
+    def view(self, params: Params) -> CallView:
+        """`Write src/a.py`."""
+        title, locations = named(self._workspace, params.path)
+        return CallView(title=f"{'Append to' if params.mode == 'append' else 'Write'} {title}", locations=locations)
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Read what is there, ask with the whole difference, write."""
+        path = resolved(self._workspace, params.path)
+        if isinstance(path, ToolReturn):
+            return path
+        async with self._locks.editing(path.path):
+            try:
+                before = await self._before(path)
+            except WorkspaceError as error:
+                return failure(error)
+            text = new_text(before.text if before is not None else None, params.content, params.mode)
+            name = shown(self._workspace, path.path)
+            if before is not None and before.text == text:
+                return tool_ok(message=f"{name} already holds exactly this; nothing was written.")
+            done = f"{'Created' if before is None else 'Wrote'} {name} ({len(text.splitlines())} lines)."
+            return await carry_out(Proposal(path, before, text, done), self._workspace, self._approval, call, self.name)
+
+    async def _before(self, path: ResolvedPath) -> TextFile | None:
+        try:
+            return await self._workspace.read_text(path.path)
+        except NotAFileError:
+            if path.path.exists():  # a directory or a device: say so before the user is asked
+                raise
+            return None
+
+
+def new_text(old: str | None, content: str, mode: Literal["overwrite", "append"]) -> str:
+    """The file's next text: `content` in the line ends and with the byte order mark that `old` has."""
+    if not old:
+        return content
+    body = with_line_ends(content, dominant(old)) if "\r" not in content else content
+    if mode == "append":
+        return old + body
+    return BOM + body if old.startswith(BOM) and not body.startswith(BOM) else body
