@@ -1,0 +1,95 @@
+"""Messages of our own, beside Wire's: sent only to clients that ask for them, journaled unless they say otherwise.
+
+Other Wire readers pass over them. Each docstring states the message's ordering contract.
+"""
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from sould.agents.wire.content import UserInput
+from sould.agents.wire.display import Display
+
+
+class Message(BaseModel):
+    """Base of all Wire messages: frozen; unknown keys of newer writers are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class Location(Message):
+    """A place a call touches: absolute path, 1-based line."""
+
+    path: str
+    line: int | None = None
+
+
+ToolKind: TypeAlias = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+
+
+class ToolCallDetail(Message):
+    """What a call will do, once its arguments are complete: after the last `ToolCallPart`, before approval and result."""
+
+    tool_call_id: str
+    name: str
+    title: str
+    kind: ToolKind = "other"
+    locations: tuple[Location, ...] = ()
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    display: Display = ()
+    cwd: str = ""
+
+
+class ToolOutput(Message):
+    """Output of a running call, to be appended. Volatile: the `ToolResult` holds what is kept."""
+
+    tool_call_id: str
+    text: str
+
+
+class RequestClosed(Message):
+    """A request ended without an answer: `cancelled` with its turn, or `expired`. Dialogs for it close."""
+
+    request_id: str
+    reason: Literal["cancelled", "expired"]
+
+
+class PromptQueued(Message):
+    """A prompt waits for the running turn; `position` counts from 1, 0 means it left the queue."""
+
+    turn_id: str
+    client_id: str = ""
+    position: int
+    user_input: UserInput = ""
+
+
+class SessionChanged(Message):
+    """Title or options changed; absent fields are unchanged."""
+
+    title: str | None = None
+    options: dict[str, str | bool] | None = None
+    commands: bool = False
+
+
+class SystemPrompt(Message):
+    """The frozen system prompt; first record of a session, and again when it is replaced."""
+
+    text: str
+
+
+class ContextNote(Message):
+    """A note to the model that people need not see; enters the context where it stands."""
+
+    text: str
+
+
+class ContextCleared(Message):
+    """The model's context is emptied here; the journal keeps everything."""
+
+
+class ContextReverted(Message):
+    """The model's context goes back to checkpoint `checkpoint_id`; what came after is forgotten by the model."""
+
+    checkpoint_id: int
