@@ -12,19 +12,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
+    ApprovalRequest,
     ApprovalResponse,
+    HookRequest,
+    HookResponse,
+    QuestionRequest,
     QuestionResponse,
     RequestClosed,
     Response,
     ToolCall,
     ToolCallPart,
+    ToolCallRequest,
     ToolResult,
     WireMessage,
     WireRequest,
 )
-from sould.agents.wire.stream import VOLATILE, Cursor, Record, continues, is_delta, joined, length, piece
+from sould.agents.wire.stream import VOLATILE, Cursor, Record, is_delta, joined, length, piece
 
 __all__ = ["MIB", "Channel", "Cursor", "Record", "RequestClosedError", "Resolution", "Sink", "Subscription"]
 
@@ -59,6 +63,7 @@ class _Held:
     """A record that waits, and the characters of the deltas merged into it."""
 
     record: Record
+    weight: int
     pieces: list[str] | None = None
 
     def taken(self) -> Record:
@@ -73,6 +78,7 @@ class Subscription:
 
     __slots__ = (
         "_channel",
+        "_draining",
         "_held",
         "_held_size",
         "_last",
@@ -93,6 +99,7 @@ class Subscription:
         self._limit = limit
         self._on_cut = on_cut
         self._ready = True
+        self._draining = False
         self._held: deque[_Held] = deque()
         self._held_size = 0
         self._start = channel.position
@@ -111,15 +118,21 @@ class Subscription:
     def resume(self) -> None:
         """The sink can take more: what was held follows at once, as far as it goes."""
         self._ready = True
-        while self._ready and self._held:
-            held = self._held.popleft()
-            self._held_size = self._held_size - _weight(held) if self._held else 0
-            self._give(held.taken())
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            while self._ready and self._held:
+                held = self._held.popleft()
+                self._held_size -= held.weight
+                self._give(held.taken())
+        finally:
+            self._draining = False
 
     def close(self) -> None:
         """No more records. Idempotent."""
         if self._channel:
-            self._channel._drop(self)  # noqa: SLF001 -- two halves of one thing  # pyright: ignore[reportPrivateUsage]
+            self._channel.unsubscribe(self)
             self._channel = None
         self._held.clear()
         self._held_size = 0
@@ -127,7 +140,7 @@ class Subscription:
 
     def push(self, record: Record) -> None:
         """For the channel: deliver now, or hold."""
-        if self._ready and not self._held:
+        if self._ready and not self._held and not self._draining:
             self._give(record)
         elif self._channel:
             self._hold(record)
@@ -142,13 +155,14 @@ class Subscription:
         delta = not record.volatile and is_delta(record.message)
         tail = self._held[-1] if self._held else None
         if self._merged and delta and tail and tail.pieces is not None and tail.record.seq == record.seq:
-            added = piece(record.message)
-            tail.pieces.append(added)
-            self._held_size += _size(added)
+            text = piece(record.message)
+            tail.pieces.append(text)
+            added = _size(text)
+            tail.weight += added
         else:
-            held = _Held(record, [piece(record.message)] if delta else None)
-            self._held.append(held)
-            self._held_size += _weight(held)
+            added = HELD_OVERHEAD + (_size(piece(record.message)) if delta else len(record.message.model_dump_json()))
+            self._held.append(_Held(record, added, [piece(record.message)] if delta else None))
+        self._held_size += added
         if self._held_size > self._limit:
             cursor, on_cut = self.cursor, self._on_cut
             self.close()
@@ -163,12 +177,13 @@ class Channel:
         self._next = next_seq
         self._tap = tap
         self._subscribers: tuple[Subscription, ...] = ()
-        self._open: WireMessage | None = None
+        self._open: type[WireMessage] | None = None
+        """What kind of message streams, if one does; `_open_call` is its tool call's id, `_offset` its length so far."""
         self._open_call = ""
         self._last_call = ""
         self._offset = 0
         self._pushing = False
-        self._backlog: deque[Record] = deque()
+        self._backlog: deque[tuple[Record, tuple[Subscription, ...]]] = deque()
         self._requests: dict[str, tuple[WireRequest, asyncio.Future[Response]]] = {}
         self._answered: dict[str, str] = {}
 
@@ -177,9 +192,30 @@ class Channel:
         """Where a subscriber stands that has seen everything."""
         return Cursor(self._next - 1, self._offset) if self._open else Cursor(self._next)
 
+    @property
+    def pending(self) -> tuple[WireRequest, ...]:
+        """Requests nobody has answered, oldest first."""
+        return tuple(request for request, _ in self._requests.values())
+
     def publish(self, message: WireMessage) -> Record:
         """Number the message, give it to the tap, push it to every subscriber. Safe to call from within a sink."""
-        raise NotImplementedError
+        record = self._number(message)
+        if self._tap:
+            self._tap(record)
+        if self._pushing:
+            self._backlog.append((record, self._subscribers))
+            return record
+        self._pushing = True
+        try:
+            for subscription in self._subscribers:
+                subscription.push(record)
+            while self._backlog:
+                later, subscribers = self._backlog.popleft()
+                for subscription in subscribers:
+                    subscription.push(later)
+        finally:
+            self._pushing = False
+        return record
 
     def subscribe(
         self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: Callable[[Cursor], None]
@@ -189,28 +225,107 @@ class Channel:
         `merged`: while the sink is behind, deltas of one message are joined. More than `limit` bytes held: the
         subscription ends and `on_cut` gets the cursor to resume from.
         """
-        raise NotImplementedError
+        subscription = Subscription(self, sink, merged=merged, limit=limit, on_cut=on_cut)
+        self._subscribers = (*self._subscribers, subscription)
+        return subscription
 
-    @property
-    def pending(self) -> tuple[WireRequest, ...]:
-        """Requests nobody has answered, oldest first."""
-        return tuple(request for request, _ in self._requests.values())
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Push nothing more to it; `Subscription.close` calls this."""
+        self._subscribers = tuple(other for other in self._subscribers if other is not subscription)
 
     async def request(self, request: WireRequest) -> Response:
         """Publish and wait, without limit, for the first answer. Cancelling the caller withdraws the request.
 
         Raises:
             RequestClosedError: it was withdrawn.
+            ValueError: a request with this id is pending.
         """
-        raise NotImplementedError
+        if request.id in self._requests:
+            raise ValueError(f"request {request.id} is pending already")
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._requests[request.id] = (request, answer)
+        self.publish(request)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.withdraw(request.id, "cancelled")
+            raise
 
     def resolve(self, response: Response, by: str) -> Resolution:
         """Answer a request; the first answer wins and is published, so that everybody's dialog closes.
 
         A `ToolResult` is not published here: the soul publishes results itself, in the order of the calls.
         """
-        raise NotImplementedError
+        request_id = response.tool_call_id if isinstance(response, ToolResult) else response.request_id
+        asked = self._requests.get(request_id)
+        if asked is None or not isinstance(response, _ANSWERS[type(asked[0])]):
+            return (
+                Resolution("already", self._answered[request_id])
+                if request_id in self._answered
+                else Resolution("unknown")
+            )
+        if isinstance(response, ApprovalResponse | QuestionResponse):
+            response = response.model_copy(update={"answered_by": by})
+        self._close(request_id, by)
+        if not isinstance(response, ToolResult):
+            self.publish(response)
+        if not asked[1].done():
+            asked[1].set_result(response)
+        return Resolution("accepted", by)
 
     def withdraw(self, request_id: str, reason: Literal["cancelled", "expired"]) -> None:
         """End a request without an answer: publishes `RequestClosed`. No-op when it is not pending."""
-        raise NotImplementedError
+        if request_id not in self._requests:
+            return
+        answer = self._requests[request_id][1]
+        self._close(request_id, "")
+        self.publish(RequestClosed(request_id=request_id, reason=reason))
+        if not answer.done():
+            answer.set_exception(RequestClosedError(reason))
+
+    def _close(self, request_id: str, by: str) -> None:
+        del self._requests[request_id]
+        self._answered[request_id] = by
+        if len(self._answered) > REMEMBERED_ANSWERS:
+            del self._answered[next(iter(self._answered))]
+
+    def _number(self, message: WireMessage) -> Record:
+        kind = type(message)
+        now = time.time()
+        if self._open is kind and self._continues(message):
+            offset = self._offset
+            self._offset = offset + length(message)
+            return Record(self._next - 1, offset, message, now)
+        if kind in _VOLATILE:
+            return Record(self._next - 1, 0, message, now, volatile=True)
+        seq = self._next
+        self._next = seq + 1
+        self._open = None
+        if is_delta(message):
+            self._offset = length(message)
+            self._open = kind
+            if isinstance(message, ToolCall):
+                self._open, self._open_call, self._last_call = ToolCallPart, message.id, message.id
+            elif isinstance(message, ToolCallPart):
+                self._open_call = message.tool_call_id or self._last_call
+        return Record(seq, 0, message, now)
+
+    def _continues(self, message: WireMessage) -> bool:
+        """Whether `message`, of the open kind, is a delta of the open message."""
+        if isinstance(message, ToolCallPart):
+            return (message.tool_call_id or self._last_call) == self._open_call
+        return is_delta(message)
+
+
+_VOLATILE = frozenset(VOLATILE)
+_ANSWERS: dict[type[WireRequest], type[Response]] = {
+    ApprovalRequest: ApprovalResponse,
+    ToolCallRequest: ToolResult,
+    QuestionRequest: QuestionResponse,
+    HookRequest: HookResponse,
+}
+
+
+def _size(text: str) -> int:
+    """Bytes of a text, without encoding it."""
+    return len(text) if text.isascii() else 3 * len(text)

@@ -1,15 +1,105 @@
 """The model's context as a fold of the message stream: live and rebuilt sessions run the same code.
 
-Never reads a file, never asks a model, never counts tokens beyond an estimate. Whatever the stream, `messages` is
-well-formed for a provider: every tool call has exactly one result, right after it.
+Never reads a file and never asks a model. Whatever the stream, `messages` is well-formed for a provider: every tool
+call has exactly one result, right after it; nothing empty is sent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import orjson
 
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.wire.messages import WireMessage
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
+from sould.agents.wire.messages import (
+    CompactionEnd,
+    ContextCleared,
+    ContextNote,
+    ContextReverted,
+    StatusUpdate,
+    SteerInput,
+    StepBegin,
+    SystemPrompt,
+    ToolCall,
+    ToolCallPart,
+    ToolResult,
+    ToolReturn,
+    TurnBegin,
+    TurnEnd,
+    WireMessage,
+)
+from sould.agents.wire.stream import joined, piece
 
 INTERRUPTED = "interrupted; it may or may not have run"
+COMPACTED = "The conversation so far was condensed. What follows in this message is all that was kept of it."
+MEDIA_TOKENS = 1000
+"""What an image counts in an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place in the context to which `ContextReverted` can go back."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of everything before it, as the provider counted them."""
+
+    token_count: int
+
+
+Entry: TypeAlias = ChatMessage | Checkpoint | Usage
+
+
+@dataclass(slots=True)
+class _Run:
+    """Deltas of one content part or tool call."""
+
+    first: WireMessage
+    pieces: list[str]
+
+    def whole(self) -> WireMessage:
+        return joined(self.first, self.pieces)
+
+
+@dataclass(slots=True)
+class _Step:
+    """What one model call said and did. Its messages are made anew until it is closed and every call has its result."""
+
+    content: list[_Run | ContentPart] = field(default_factory=list["_Run | ContentPart"])
+    calls: dict[str, _Run] = field(default_factory=dict[str, _Run])
+    results: dict[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
+    closed: bool = False
+    _made: tuple[ChatMessage, ...] | None = None
+
+    def add(self, part: TextPart | ThinkPart) -> None:
+        last = self.content[-1] if self.content else None
+        if isinstance(last, _Run) and type(last.first) is type(part):
+            last.pieces.append(piece(part))
+        else:
+            self.content.append(_Run(part, [piece(part)]))
+
+    def messages(self) -> tuple[ChatMessage, ...]:
+        if self._made is not None:
+            return self._made
+        made = tuple(self._make())
+        if self.closed and len(self.results) == len(self.calls):
+            self._made = made
+        return made
+
+    def _make(self) -> Iterator[ChatMessage]:
+        content = tuple(part for part in map(_finished, self.content) if not _is_blank(part))
+        calls = tuple(_sendable(run.whole()) for run in self.calls.values())
+        if not calls and all(isinstance(part, ThinkPart) for part in content):
+            return  # no provider takes a message of thoughts alone
+        yield ChatMessage("assistant", content, calls)
+        for call_id in self.calls:
+            result = self.results.get(call_id)
+            said = _result_content(result) if result else (TextPart(text=f"<system>{INTERRUPTED}</system>"),)
+            yield ChatMessage("tool", said, tool_call_id=call_id)
 
 
 class Context:
@@ -21,21 +111,241 @@ class Context:
         """The newest checkpoint's id; ids count from 0 and are never reused (D28)."""
         self.token_count = 0
         """Tokens of the last model call, as the provider counted them."""
-
-    def apply(self, message: WireMessage) -> None:
-        """Fold one message (or delta) in."""
-        raise NotImplementedError
+        self.generation = 0
+        """Counts how often history was replaced: by compaction, clearing, reverting."""
+        self._entries: list[Entry | _Step] = []
+        self._step: _Step | None = None
+        self._step_at = 0
+        self._call = ""
+        self._owners: dict[str, _Step] = {}
+        self._pending = 0
+        """Bytes added since `token_count` was reported."""
+        self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
+            TextPart: self._add_text,
+            ThinkPart: self._add_text,
+            ImagePart: self._add_media,
+            AudioPart: self._add_media,
+            VideoPart: self._add_media,
+            ToolCall: self._add_call,
+            ToolCallPart: self._extend_call,
+            ToolResult: self._add_result,
+            TurnBegin: self._begin_turn,
+            TurnEnd: self._close_step,
+            SteerInput: self._steer,
+            StepBegin: self._mark,
+            StatusUpdate: self._count,
+            SystemPrompt: self._set_system_prompt,
+            ContextNote: self._note,
+            CompactionEnd: self._compact,
+            ContextCleared: self._clear,
+            ContextReverted: self._revert,
+        }
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """The conversation for the next model call."""
-        raise NotImplementedError
+        return tuple(_messages(self._entries))
 
     @property
     def pending_estimate(self) -> int:
-        """Estimated tokens added since `token_count` was reported."""
-        raise NotImplementedError
+        """Estimated tokens added since `token_count` was reported: a quarter of the bytes, media by the piece."""
+        return self._pending // 4
+
+    @property
+    def settled(self) -> int:
+        """How many entries will not change any more within this generation."""
+        return self._step_at if self._step else len(self._entries)
+
+    def entries(self, start: int, stop: int) -> Iterator[Entry]:
+        """Entries by position, as messages, checkpoints and usage."""
+        for entry in self._entries[start:stop]:
+            if isinstance(entry, _Step):
+                yield from entry.messages()
+            else:
+                yield entry
 
     def has_checkpoint(self, checkpoint_id: int) -> bool:
         """Whether `ContextReverted` can go there: it exists and lies after the last compaction."""
-        raise NotImplementedError
+        return Checkpoint(checkpoint_id) in self._entries
+
+    def apply(self, message: WireMessage) -> None:
+        """Fold one message (or delta) in; what does not concern the model is passed over."""
+        handler = self._handlers.get(type(message))
+        if handler:
+            handler(message)
+
+    # --- what the model says ---
+
+    def _add_text(self, part: TextPart | ThinkPart) -> None:
+        step = self._step or self._open_step()
+        if isinstance(part, ThinkPart) and part.encrypted:
+            step.content.append(part)
+            self._pending += _size(part.encrypted)
+        else:
+            step.add(part)
+        self._pending += _size(piece(part))
+
+    def _add_media(self, part: ImagePart | AudioPart | VideoPart) -> None:
+        (self._step or self._open_step()).content.append(part)
+        self._pending += 4 * MEDIA_TOKENS
+
+    def _add_call(self, call: ToolCall) -> None:
+        step = self._step or self._open_step()
+        step.calls[call.id] = _Run(call, [piece(call)])
+        self._owners[call.id] = step
+        self._call = call.id
+        self._pending += _size(call.function.name) + _size(piece(call))
+
+    def _extend_call(self, part: ToolCallPart) -> None:
+        call_id = part.tool_call_id or self._call
+        owner = self._owners.get(call_id)
+        if owner and not owner.closed:
+            owner.calls[call_id].pieces.append(piece(part))
+            self._pending += _size(piece(part))
+
+    def _add_result(self, result: ToolResult) -> None:
+        owner = self._owners.get(result.tool_call_id)
+        if owner and result.tool_call_id not in owner.results:
+            owner.results[result.tool_call_id] = result.return_value
+            self._pending += _weight(_result_content(result.return_value))
+
+    def _open_step(self) -> _Step:
+        self._step = _Step()
+        self._step_at = len(self._entries)
+        self._entries.append(self._step)
+        return self._step
+
+    def _close_step(self, _: WireMessage | None = None) -> None:
+        if self._step:
+            self._step.closed = True
+            self._step = None
+
+    # --- what others say ---
+
+    def _begin_turn(self, turn: TurnBegin) -> None:
+        self._mark(turn)
+        self._add_user(_parts(turn.user_input))
+
+    def _steer(self, steer: SteerInput) -> None:
+        self._close_step()
+        self._add_user(_parts(steer.user_input))
+
+    def _note(self, note: ContextNote) -> None:
+        self._add_user((TextPart(text=f"<system>{note.text}</system>"),))
+
+    def _add_user(self, content: tuple[ContentPart, ...]) -> None:
+        kept = tuple(part for part in content if not _is_blank(part))
+        if kept:
+            self._entries.append(ChatMessage("user", kept))
+            self._pending += _weight(kept)
+
+    def _mark(self, _: WireMessage) -> None:
+        self._close_step()
+        self.checkpoint += 1
+        self._entries.append(Checkpoint(self.checkpoint))
+
+    def _count(self, status: StatusUpdate) -> None:
+        tokens = status.token_usage.total if status.token_usage else status.context_tokens
+        if tokens is not None:
+            self.token_count = tokens
+            self._pending = 0
+            self._entries.append(Usage(tokens))
+
+    def _set_system_prompt(self, prompt: SystemPrompt) -> None:
+        self._pending += _size(prompt.text)
+        self.system_prompt = prompt.text
+        self.generation += 1 if self._entries else 0
+
+    # --- history replaced ---
+
+    def _compact(self, end: CompactionEnd) -> None:
+        if end.failed:
+            return
+        messages = self.messages
+        kept = messages[max(0, len(messages) - end.kept) :] if end.kept > 0 else ()
+        summary = ChatMessage("user", (TextPart(text=f"<system>{COMPACTED}</system>"), TextPart(text=end.summary)))
+        self._replace([summary, *_without_orphans(kept)])
+
+    def _clear(self, _: ContextCleared) -> None:
+        self._replace([])
+
+    def _revert(self, reverted: ContextReverted) -> None:
+        mark = Checkpoint(reverted.checkpoint_id)
+        if mark in self._entries:
+            self._replace(self._entries[: self._entries.index(mark) + 1])
+
+    def _replace(self, entries: "list[Entry | _Step]") -> None:
+        self._close_step()
+        self.generation += 1
+        self._entries = entries
+        self._owners = {call_id: step for step in entries if isinstance(step, _Step) for call_id in step.calls}
+        counted = max((at for at, entry in enumerate(entries) if isinstance(entry, Usage)), default=-1)
+        usage = entries[counted] if counted >= 0 else None
+        self.token_count = usage.token_count if isinstance(usage, Usage) else 0
+        self._pending = sum(map(_message_weight, _messages(entries[counted + 1 :])))
+        if usage is None:
+            self._pending += _size(self.system_prompt)
+
+
+def _messages(entries: "Iterable[Entry | _Step]") -> Iterator[ChatMessage]:
+    for entry in entries:
+        if isinstance(entry, _Step):
+            yield from entry.messages()
+        elif isinstance(entry, ChatMessage):
+            yield entry
+
+
+def _without_orphans(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+    """Drop results whose call did not survive the cut."""
+    known: set[str] = set()
+    for message in messages:
+        known.update(call.id for call in message.tool_calls)
+        if message.tool_call_id is None or message.tool_call_id in known:
+            yield message
+
+
+def _finished(part: "_Run | ContentPart") -> ContentPart:
+    whole = part.whole() if isinstance(part, _Run) else part
+    assert isinstance(whole, TextPart | ThinkPart | ImagePart | AudioPart | VideoPart)
+    return whole
+
+
+def _is_blank(part: ContentPart) -> bool:
+    return (isinstance(part, TextPart) and not part.text) or (
+        isinstance(part, ThinkPart) and not part.think and not part.encrypted
+    )
+
+
+def _sendable(call: WireMessage) -> ToolCall:
+    """A call whose arguments are a JSON object: a broken one (cut off, or the model's mistake) has none."""
+    assert isinstance(call, ToolCall)
+    try:
+        sound = isinstance(orjson.loads(call.function.arguments or ""), dict)
+    except orjson.JSONDecodeError:
+        sound = False
+    if sound:
+        return call
+    return call.model_copy(update={"function": call.function.model_copy(update={"arguments": "{}"})})
+
+
+def _parts(user_input: UserInput) -> tuple[ContentPart, ...]:
+    return (TextPart(text=user_input),) if isinstance(user_input, str) else user_input
+
+
+def _result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
+    note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
+    said = tuple(part for part in (*note, *_parts(result.output)) if not _is_blank(part))
+    return said or (TextPart(text="<system>No output.</system>"),)
+
+
+def _message_weight(message: ChatMessage) -> int:
+    return _weight(message.content) + sum(_size(call.function.name) + _size(piece(call)) for call in message.tool_calls)
+
+
+def _weight(content: Iterable[ContentPart]) -> int:
+    return sum(_size(piece(part)) if isinstance(part, TextPart | ThinkPart) else 4 * MEDIA_TOKENS for part in content)
+
+
+def _size(text: str) -> int:
+    """Bytes of a text, without encoding it."""
+    return len(text) if text.isascii() else 3 * len(text)

@@ -1,37 +1,76 @@
-"""The writing side of `wire.jsonl`: append in memory, write and sync in one thread for the whole daemon.
+"""The writing side of `wire.jsonl`: append in memory, let the writer thread write and sync.
 
 `append` never touches the disk; `commit` is a promise that everything appended is on it. Deltas are coalesced: a
 streaming message is one record when it is finished, and until then at most 250 ms or 4 KiB of it are only in memory
 (D21). Nothing already written is ever rewritten in place.
 """
 
-from collections.abc import Mapping
+import asyncio
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sould.agents.wire.records import Damage, JournalRecord, Recovery, read_records
-from sould.agents.wire.stream import Record
+from sould.agents.errors import JournalFullError, SouldError
+from sould.agents.wire.journalfile import JournalFile
+from sould.agents.wire.locking import lock_file
+from sould.agents.wire.messages import WireMessage
+from sould.agents.wire.records import (
+    Damage,
+    JournalRecord,
+    Scan,
+    as_record,
+    is_partial,
+    metadata_line,
+    partial_line,
+    read_records,
+    record_line,
+    sequence_of,
+    unseal,
+)
+from sould.agents.wire.recovery import OpenWork, Recovery
+from sould.agents.wire.stream import Cursor, Record, continuation, is_delta, joined, length, piece, rest
+from sould.agents.wire.writer import JournalWriter
 
 __all__ = ["Damage", "Journal", "JournalRecord", "JournalWriter", "Recovery", "read_records"]
 
+logger = logging.getLogger(__name__)
 
-class JournalWriter:
-    """The daemon's writer thread: group commit for all journals. Starts with its first journal."""
 
-    def __init__(
-        self, *, retry_interval: float = 5.0, partial_interval: float = 0.25, partial_bytes: int = 4096
-    ) -> None:
-        """Seconds between attempts on a disk that refuses, and how much of a streaming message may be in memory only."""
+@dataclass(slots=True)
+class _Streaming:
+    """The message whose deltas arrive, and how much of it is in a partial line."""
 
-    def close(self) -> None:
-        """Write and sync what is left, end the thread. Blocks; call it off the loop, after the journals are closed."""
-        raise NotImplementedError
+    first: Record
+    pieces: list[str]
+    saved_pieces: int = 0
+    saved_offset: int = 0
+    unsaved: int = 0
+
+    def whole(self) -> WireMessage:
+        return joined(self.first.message, self.pieces)
 
 
 class Journal:
     """One session's journal; its lock is held from `open` to `aclose`."""
 
-    recovered: Recovery
+    def __init__(self, path: Path, writer: JournalWriter, file: JournalFile, lock: int, recovered: Recovery) -> None:
+        """For `create` and `open`."""
+        self.path = path
+        self.recovered = recovered
+        self._writer = writer
+        self._file = file
+        self._lock = lock
+        self._streaming: _Streaming | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._appended = 0
+        self._closed = False
 
     @classmethod
     def create(cls, path: Path, writer: JournalWriter, metadata: Mapping[str, Any]) -> "Journal":
@@ -39,22 +78,82 @@ class Journal:
 
         Raises:
             FileExistsError: there is one already.
+            SessionOpenElsewhereError: another process is making it.
         """
-        raise NotImplementedError
+        lock = lock_file(path.with_name(path.name + ".lock"))
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags, 0o600)
+        except OSError:
+            os.close(lock)
+            raise
+        file = JournalFile(path, descriptor, 0)
+        file.add(metadata_line(metadata))
+        writer.wake(file)
+        return cls(path, writer, file, lock, Recovery(metadata=dict(metadata)))
 
     @classmethod
-    def open(cls, path: Path, writer: JournalWriter) -> "Journal":
-        """Lock, check, set a torn tail aside, finish a message that was cut. Reads the whole file: call it off the loop.
+    def open(
+        cls, path: Path, writer: JournalWriter, visit: Callable[[WireMessage], None] = lambda _: None
+    ) -> "Journal":
+        """Lock, check, set a torn tail aside, finish a message that was cut; `visit` sees every message on the way.
+
+        Reads the whole file: call it off the loop.
 
         Raises:
             SessionOpenElsewhereError: another process holds it.
-            SouldError: it cannot be read or locked.
+            SouldError: it cannot be read, locked or repaired.
         """
-        raise NotImplementedError
+        lock = lock_file(path.with_name(path.name + ".lock"))
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            os.close(lock)
+            raise SouldError(f"The session's journal {path} cannot be opened: {error.strerror}.") from error
+        try:
+            file, recovered = _recover(path, descriptor, visit)
+        except OSError as error:
+            os.close(descriptor)
+            os.close(lock)
+            raise JournalFullError(f"The session's journal {path} cannot be repaired: {error.strerror}.") from error
+        except BaseException:
+            os.close(descriptor)
+            os.close(lock)
+            raise
+        if file.dirty:
+            writer.wake(file)
+        return cls(path, writer, file, lock, recovered)
+
+    @property
+    def error(self) -> JournalFullError | None:
+        """Why the session is read-only, while it is."""
+        return self._file.error
 
     def append(self, record: Record) -> None:
-        """Take a durable record; O(1), no system call. Call it in the loop that publishes."""
-        raise NotImplementedError
+        """Take a durable record; O(1), no system call of its own. Call it in the loop that publishes."""
+        if self._closed:
+            raise SouldError("The session is closed.")
+        self._appended += 1
+        streaming = self._streaming
+        if streaming and streaming.first.seq == record.seq:
+            text = piece(record.message)
+            streaming.pieces.append(text)
+            streaming.unsaved += len(text)
+            if streaming.unsaved >= self._writer.partial_bytes:
+                self._save_partial()
+            elif self._timer is None:
+                self._start_timer()
+            return
+        self._finish()
+        if is_delta(record.message):
+            text = piece(record.message)
+            self._streaming = _Streaming(record, [text], unsaved=length(record.message))
+            if len(text) < self._writer.partial_bytes:
+                self._start_timer()
+            else:
+                self._save_partial()
+        else:
+            self._add(record_line(record.seq, record.timestamp, record.message))
 
     async def commit(self) -> None:
         """Return when everything appended is on disk.
@@ -62,8 +161,171 @@ class Journal:
         Raises:
             JournalFullError: the disk refuses; the session is read-only. What was appended is kept and tried again.
         """
-        raise NotImplementedError
+        if self._closed:
+            raise SouldError("The session is closed.")
+        self._save_partial()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._writer.wake(self._file, (loop, done))
+        await done
+
+    def read(self, since: Cursor) -> Iterator[Record]:
+        """Everything appended at and after `since`, each message as whole as it is now.
+
+        The end comes when nothing has been appended that was not yielded; appending while it runs is fine.
+        """
+        position = 0
+        while True:
+            appended = self._appended
+            end, waiting = self._file.snapshot()
+            streaming = self._streaming
+            now = Record(streaming.first.seq, 0, streaming.whole(), streaming.first.timestamp) if streaming else None
+            for line in waiting if position == end else chain(_lines(self.path, position, end), waiting):
+                for record in _replayed(line, since):
+                    yield record
+                    since = record.after
+            if now and (record := _after(now, since)):
+                yield record
+                since = record.after
+            if self._appended == appended:
+                return
+            position = end
 
     async def aclose(self) -> None:
-        """Finish the open message, commit, give up the lock. Idempotent."""
-        raise NotImplementedError
+        """Finish the open message, commit, give up the lock. Idempotent; a disk that refuses is logged, not raised."""
+        if self._closed:
+            return
+        self._finish()
+        try:
+            await self.commit()
+        except JournalFullError as error:
+            logger.warning("closing %s with records unsaved: %s", self.path, error.message)
+        finally:
+            self._closed = True
+            self._writer.forget(self._file)
+            os.close(self._lock)
+
+    def _add(self, line: bytes) -> None:
+        self._file.add(line)
+        self._writer.wake(self._file)
+
+    def _finish(self) -> None:
+        """The streaming message is whole: write its record."""
+        streaming, self._streaming = self._streaming, None
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if streaming:
+            self._add(record_line(streaming.first.seq, streaming.first.timestamp, streaming.whole()))
+
+    def _start_timer(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._writer.sync_delay, self._save_partial)
+
+    def _save_partial(self) -> None:
+        """Write what of the streaming message is in memory only."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        streaming = self._streaming
+        if not streaming or not streaming.unsaved:
+            return
+        pieces = streaming.pieces[streaming.saved_pieces :]
+        make = continuation if streaming.saved_pieces else joined
+        delta = make(streaming.first.message, pieces)
+        self._add(partial_line(streaming.first.seq, time.time(), streaming.saved_offset, delta))
+        streaming.saved_pieces = len(streaming.pieces)
+        streaming.saved_offset += length(delta)
+        streaming.unsaved = 0
+
+
+def _recover(path: Path, descriptor: int, visit: Callable[[WireMessage], None]) -> tuple[JournalFile, Recovery]:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise SouldError(f"The session's journal {path} is not a file.")
+    work = OpenWork()
+    with os.fdopen(os.dup(descriptor), "rb") as source:
+        scan = Scan(source)
+        for record in scan:
+            message = record.message
+            if message is not None:
+                work.apply(message)
+                visit(message)
+    if not scan.ours:
+        raise SouldError(f"{path} was written by another program; it can be read but not continued.")
+    torn = scan.size - scan.good_end
+    recovered = Recovery(
+        records=scan.records,
+        last_seq=scan.last_seq,
+        metadata=scan.metadata,
+        torn_bytes=torn,
+        torn_path=_set_aside(path, descriptor, scan.good_end) if torn else None,
+        damage=scan.damage,
+        cut=scan.cut.seq if scan.cut else None,
+        open_turn=work.turn,
+        open_step=work.step,
+        open_calls=work.calls,
+        open_requests=work.requests,
+        open_compaction=work.compaction,
+    )
+    file = JournalFile(path, descriptor, scan.good_end)
+    for line in _mending(path, scan):
+        file.add(line)
+    return file, recovered
+
+
+def _mending(path: Path, scan: Scan) -> Iterator[bytes]:
+    """The lines that make a repaired file whole again."""
+    if scan.good_end == 0:
+        yield metadata_line({"session_id": path.parent.name})
+    elif scan.unterminated:
+        yield b"\n"
+    if scan.cut and scan.cut.message is not None:
+        yield record_line(scan.cut.seq, scan.cut.timestamp, scan.cut.message, incomplete=True)
+
+
+def _set_aside(path: Path, descriptor: int, good_end: int) -> Path:
+    """Move what follows the last good record into a file of its own, then cut it off."""
+    aside = path.with_name(f"{path.name}.torn-{time.time_ns()}")
+    copy = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        position = good_end
+        while chunk := os.pread(descriptor, 1 << 20, position):
+            position += os.write(copy, chunk)
+        os.fsync(copy)
+    finally:
+        os.close(copy)
+    os.ftruncate(descriptor, good_end)
+    os.fsync(descriptor)
+    return aside
+
+
+def _lines(path: Path, start: int, end: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(start)
+        while start < end and (line := file.readline()):
+            start += len(line)
+            yield line
+
+
+def _replayed(line: bytes, since: Cursor) -> Iterator[Record]:
+    """The records of a line, damaged or not, that are not before `since`."""
+    content = line.removesuffix(b"\n")
+    seq = sequence_of(content)
+    if 0 < seq < since.seq:
+        return
+    fields = unseal(content)
+    if fields and is_partial(content):
+        return
+    found = as_record(fields, seq) if fields else None
+    for record in [found] if found else Scan(BytesIO(line)):
+        message = record.message
+        if message is not None and (kept := _after(Record(record.seq, 0, message, record.timestamp), since)):
+            since = kept.after
+            yield kept
+
+
+def _after(record: Record, since: Cursor) -> Record | None:
+    """The part of a whole message at and after `since`."""
+    if record.seq != since.seq:
+        return record if record.seq > since.seq else None
+    part = rest(record.message, since.offset)
+    return Record(record.seq, since.offset, part, record.timestamp) if part is not None else None

@@ -4,27 +4,45 @@ Order for every message: journal, context, then subscribers; so nobody is shown 
 journal is the truth; `context.jsonl` is a copy for people and other programs, rebuilt whenever it disagrees (D21).
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from sould.agents.errors import JournalFullError
 from sould.agents.wire.channel import Channel, Cursor, Record
 from sould.agents.wire.context import Context
-from sould.agents.wire.journal import JournalWriter
-from sould.agents.wire.messages import WireMessage
-from sould.agents.wire.records import Recovery
+from sould.agents.wire.journal import Journal, JournalWriter
+from sould.agents.wire.messages import TurnEnd, WireMessage
+from sould.agents.wire.mirror import ContextMirror
+from sould.agents.wire.records import read_records
+from sould.agents.wire.recovery import Recovery
+
+JOURNAL = "wire.jsonl"
+CONTEXT = "context.jsonl"
 
 
 class SessionLog:
     """Made by `create` or `open`."""
 
-    channel: Channel
-    context: Context
-    recovery: Recovery
+    def __init__(self, journal: Journal, context: Context, mirror: ContextMirror) -> None:
+        self.context = context
+        self.recovery: Recovery = journal.recovered
+        """What opening found."""
+        self.channel = Channel(next_seq=journal.recovered.last_seq + 1, tap=self._record)
+        self._journal = journal
+        self._mirror = mirror
 
     @classmethod
-    async def create(cls, directory: Path, writer: JournalWriter, *, session_id: str, cwd: Path) -> "SessionLog":
-        """The log of a new session in `directory`, which exists."""
-        raise NotImplementedError
+    async def create(cls, directory: Path, writer: JournalWriter, header: Mapping[str, Any]) -> "SessionLog":
+        """The log of a new session in `directory`, which exists. `header` goes into the journal's first line.
+
+        Raises:
+            FileExistsError: there is a journal already.
+            OSError: it cannot be made.
+        """
+        journal = Journal.create(directory / JOURNAL, writer, header)
+        return cls(journal, Context(), ContextMirror(directory / CONTEXT, writer))
 
     @classmethod
     async def open(cls, directory: Path, writer: JournalWriter) -> "SessionLog":
@@ -32,25 +50,68 @@ class SessionLog:
 
         Raises:
             SessionOpenElsewhereError: another process has it.
+            JournalFullError: it needs repair and the disk refuses.
             SouldError: it cannot be read.
         """
-        raise NotImplementedError
+
+        def load() -> SessionLog:
+            context = Context()
+            journal = Journal.open(directory / JOURNAL, writer, context.apply)
+            mirror = ContextMirror(directory / CONTEXT, writer)
+            mirror.check(context)
+            return cls(journal, context, mirror)
+
+        return await asyncio.to_thread(load)
+
+    @staticmethod
+    def finished_messages(directory: Path) -> Iterator[WireMessage]:
+        """The messages of a stored session up to the end of its last finished turn; needs no lock."""
+        held: list[WireMessage] = []
+        for record in read_records(directory / JOURNAL):
+            message = record.message
+            if message is None:
+                continue
+            held.append(message)
+            if isinstance(message, TurnEnd):
+                yield from held
+                held.clear()
+
+    @property
+    def error(self) -> JournalFullError | None:
+        """Why the session is read-only, while it is."""
+        return self._journal.error
 
     def publish(self, message: WireMessage) -> Record:
-        """Journal, fold, push."""
-        raise NotImplementedError
+        """Journal, fold, push.
+
+        Raises:
+            SouldError: the log is closed.
+        """
+        return self.channel.publish(message)
 
     async def commit(self) -> None:
-        """Return when everything published is on disk. Raises JournalFullError."""
-        raise NotImplementedError
+        """Return when everything published is on disk.
+
+        Raises:
+            JournalFullError: the disk refuses; the session is read-only. What was published is kept and tried again.
+            SouldError: the log is closed.
+        """
+        await self._journal.commit()
 
     def replay(self, since: Cursor | None = None) -> Iterator[Record]:
         """Everything published from `since` on, each message whole. Exhausted, it has caught up with the channel.
 
         Subscribing before the next `await` after exhaustion leaves no gap and no repeat.
         """
-        raise NotImplementedError
+        return self._journal.read(since or Cursor(1))
 
     async def aclose(self) -> None:
-        """Commit and let go of the files. Idempotent."""
-        raise NotImplementedError
+        """Commit and let go of the files. Idempotent; a disk that refuses is logged, not raised."""
+        await self._journal.aclose()
+
+    def _record(self, record: Record) -> None:
+        if record.volatile:
+            return
+        self._journal.append(record)
+        self.context.apply(record.message)
+        self._mirror.update(self.context)

@@ -1,15 +1,29 @@
-"""The lines of `wire.jsonl`: how one is written, read, checked, and what a damaged file still says.
+"""The lines of `wire.jsonl`: how one is written, read and checked, and what a damaged file still says.
 
-Wire's record shape `{timestamp, message}` plus `n` (sequence) and, last, `c` (CRC-32 of the bytes before it). Pure
-reading: nothing here changes a file.
+Wire's record shape `{timestamp, message}` plus `n` (sequence) and, last, `c` (CRC-32 of the bytes before it). While a
+message streams, what came since the last such line is saved as a `Partial`, a type of our own that other readers pass
+over; the finished record, with the same `n`, supersedes them all. Pure reading: nothing here changes a file.
 """
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
+from zlib import crc32
 
-from sould.agents.wire.messages import CompactionBegin, ToolCall, TurnBegin, WireMessage, WireRequest
+import orjson
+
+from sould.agents.wire.messages import PROTOCOL_VERSION, UnknownMessageError, WireMessage, dump, parse
+from sould.agents.wire.stream import is_delta, joined, length, piece
+
+FORMAT = 1
+"""Our format's version, in the metadata line; its absence means another Wire writer's file, without `n` and `c`."""
+PARTIAL = "Partial"
+_BOM = b"\xef\xbb\xbf"
+_CHECK = b',"c":"'
+_CHECK_LENGTH = len(_CHECK) + 8 + len(b'"}')
+_RECORD_START = b'{"timestamp":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +36,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """One record as it stands in the file. `message` is None when this version does not know its type.
+    """One record as it stands in the file.
 
     `incomplete`: the message was still streaming when the writer stopped; this is what of it was saved.
     """
@@ -35,40 +49,239 @@ class JournalRecord:
 
     @property
     def message(self) -> WireMessage | None:
-        """The message, or None for a type this version does not know."""
-        raise NotImplementedError
+        """The message, parsed anew each time; None when this version does not know its type."""
+        try:
+            return parse({"type": self.type, "payload": self.payload})
+        except UnknownMessageError:
+            return None
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """What opening a journal found: damage repaired or passed over, and work the writer left open (F61)."""
+# --- writing ------------------------------------------------------------------------------------------------------
 
-    records: int = 0
-    last_seq: int = 0
+
+def metadata_line(ours: Mapping[str, Any]) -> bytes:
+    """The first line of a journal: Wire's metadata and ours."""
+    return _sealed({"type": "metadata", "protocol_version": PROTOCOL_VERSION, "format": FORMAT, **ours})
+
+
+def record_line(seq: int, timestamp: float, message: WireMessage, *, incomplete: bool = False) -> bytes:
+    """A finished message's line."""
+    extra = {"incomplete": True} if incomplete else {}
+    return _sealed({"timestamp": timestamp, "message": dump(message), **extra, "n": seq})
+
+
+def partial_line(seq: int, timestamp: float, offset: int, delta: WireMessage) -> bytes:
+    """The line for what of a streaming message came at and after `offset`."""
+    message = {"type": PARTIAL, "payload": {"offset": offset, "message": dump(delta)}}
+    return _sealed({"timestamp": timestamp, "message": message, "n": seq})
+
+
+def is_partial(line: bytes) -> bool:
+    """Whether a line of ours is a partial one."""
+    return line.find(b',"message":{"type":"Partial",', 0, 80) > 0
+
+
+def _sealed(fields: dict[str, Any]) -> bytes:
+    try:
+        body = orjson.dumps(fields)[:-1]
+    except orjson.JSONEncodeError:  # lone surrogates (file names that are not UTF-8): each becomes "?"
+        body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")[:-1]
+    return b'%b,"c":"%08x"}\n' % (body, crc32(body))
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def unseal(line: bytes) -> dict[str, Any] | None:
+    """The object in a line (without its newline) of ours; None when it is not exactly what was written."""
+    body = line[:-_CHECK_LENGTH]
+    if line[-_CHECK_LENGTH : -len(b'12345678"}')] != _CHECK or line[-10:] != b'%08x"}' % crc32(body):
+        return None
+    return _object(line)
+
+
+def sequence_of(line: bytes) -> int:
+    """`n` of a line of ours, without parsing it; 0 when there is none."""
+    _, found, digits = line[-_CHECK_LENGTH - 24 : -_CHECK_LENGTH].rpartition(b',"n":')
+    return int(digits) if found and digits.isdigit() else 0
+
+
+def as_record(fields: dict[str, Any], seq: int) -> JournalRecord | None:
+    """The record in a parsed line; None when it has not the shape of one."""
+    message = fields.get("message")
+    if not isinstance(message, dict):
+        return None
+    envelope = cast("dict[str, Any]", message)
+    timestamp, kind = fields.get("timestamp"), envelope.get("type")
+    if not isinstance(timestamp, int | float) or not isinstance(kind, str):
+        return None
+    return JournalRecord(seq, timestamp, kind, envelope.get("payload"), incomplete=fields.get("incomplete") is True)
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+@dataclass(slots=True)
+class _Unfinished:
+    """A message put together from its partial lines."""
+
+    seq: int
+    timestamp: float
+    first: WireMessage
+    pieces: list[str]
+    offset: int
+
+    def extend(self, offset: int, delta: WireMessage) -> None:
+        if offset == self.offset:  # a hole left by damage ends what can be known of the message
+            self.pieces.append(piece(delta))
+            self.offset += length(delta)
+
+    def record(self) -> JournalRecord:
+        envelope = dump(joined(self.first, self.pieces))
+        return JournalRecord(self.seq, self.timestamp, envelope["type"], envelope["payload"], incomplete=True)
+
+
+@dataclass(slots=True)
+class Scan:
+    """One pass over a journal's bytes: iterate it for its records, then read what it found.
+
+    A line is good if its checksum matches, it parses, and its sequence goes on; a gap after damage is accepted.
+    """
+
+    source: BinaryIO
     metadata: Mapping[str, Any] | None = None
-    torn_bytes: int = 0
-    torn_path: Path | None = None
-    damage: tuple[Damage, ...] = ()
-    cut: int | None = None
-    """Sequence of the message that was streaming; what was saved of it is now its record."""
-    open_turn: TurnBegin | None = None
-    open_step: bool = False
-    open_calls: tuple[ToolCall, ...] = ()
-    """Calls without a result, in order. They may or may not have run."""
-    open_requests: tuple[WireRequest, ...] = ()
-    open_compaction: CompactionBegin | None = None
+    last_seq: int = 0
+    records: int = 0
+    good_end: int = 0
+    """Where the last good line ends."""
+    size: int = 0
+    unterminated: bool = False
+    """The last good line lacks its newline."""
+    cut: JournalRecord | None = None
+    """The last message, when only partial lines of it exist."""
+    _bad: list[Damage] = field(default_factory=list[Damage])
+    _ours: bool = True
+    _unfinished: _Unfinished | None = None
 
     @property
-    def clean(self) -> bool:
-        """Nothing was repaired and nothing was left open."""
-        raise NotImplementedError
+    def damage(self) -> tuple[Damage, ...]:
+        """Bad bytes before the last good line."""
+        return tuple(bad for bad in self._bad if bad.position < self.good_end)
+
+    def __iter__(self) -> Iterator[JournalRecord]:
+        """The records in order, the unfinished last one included."""
+        for line in self.source:
+            start = self.size
+            self.size += len(line)
+            content = line.removesuffix(b"\n")
+            if start == 0 and self._read_first(content.removeprefix(_BOM)):
+                self._mark_good(line)
+                continue
+            before = self.good_end
+            yield from self._read(content, start)
+            if self.good_end == start + len(content) and content:
+                self._mark_good(line)
+            elif self.good_end > before:
+                self.unterminated = True
+        if self._unfinished:
+            self.cut = self._unfinished.record()
+            yield self.cut
 
     @property
-    def notice(self) -> str:
-        """One sentence for the user, or "" when there is nothing to tell."""
-        raise NotImplementedError
+    def ours(self) -> bool:
+        """Whether the file is a journal of this format, and not another Wire writer's."""
+        return self._ours
+
+    def _mark_good(self, line: bytes) -> None:
+        self.good_end = self.size
+        self.unterminated = not line.endswith(b"\n")
+
+    def _read_first(self, line: bytes) -> bool:
+        fields = unseal(line)
+        if fields is None:
+            fields = _object(line)
+            if fields is None or "format" in fields or "c" in fields:
+                return False
+            self._ours = False
+        if fields.get("type") == "metadata":
+            self.metadata = fields
+            return True
+        return False
+
+    def _read(self, line: bytes, start: int) -> Iterator[JournalRecord]:
+        found = self._accept(line)
+        if found is None and self._ours:
+            # a lost newline or junk before a record spoils the line, not the records in it
+            yield from self._salvage(line, start)
+        elif found is None:
+            self._bad.append(Damage(start, len(line) + 1))
+        else:
+            self.good_end = start + len(line)
+            yield from found
+
+    def _salvage(self, line: bytes, start: int) -> Iterator[JournalRecord]:
+        position = 0
+        while position < len(line):
+            following = line.find(_RECORD_START, position + 1)
+            limit = len(line) if following < 0 else following
+            check = line.rfind(_CHECK, position, limit)
+            end = check + _CHECK_LENGTH if check >= 0 else position
+            found = self._accept(line[position:end])
+            if found is None:
+                end = position
+            else:
+                self.good_end = start + end
+                yield from found
+            if end < limit:
+                self._bad.append(Damage(start + end, limit - end))
+            position = limit
+
+    def _accept(self, line: bytes) -> list[JournalRecord] | None:
+        """What a good line gives: nothing (a partial), a record, or an unfinished record and the next one. None: a bad line."""
+        fields = unseal(line) if self._ours else _object(line)
+        if fields is None:
+            return None
+        seq = fields.get("n") if self._ours else self.last_seq + 1
+        record = as_record(fields, seq) if isinstance(seq, int) else None
+        if record is None or record.seq < self.last_seq or (record.seq == self.last_seq and not self._unfinished):
+            return None
+        before = self._unfinished
+        if record.type == PARTIAL:
+            return self._accept_partial(record)
+        found = [before.record()] if before and before.seq != record.seq else []
+        self._unfinished = None
+        self.last_seq = record.seq
+        self.records += 1
+        return [*found, record]
+
+    def _accept_partial(self, record: JournalRecord) -> list[JournalRecord] | None:
+        payload = cast("dict[str, Any]", record.payload) if isinstance(record.payload, dict) else {}
+        offset = payload.get("offset")
+        try:
+            delta = parse(payload.get("message"))
+        except UnknownMessageError:
+            return None
+        if not isinstance(offset, int) or not is_delta(delta):
+            return None
+        before = self._unfinished
+        if before and before.seq == record.seq:
+            before.extend(offset, delta)
+            return []
+        self.last_seq = record.seq
+        # when its beginning was lost to damage, the message begins with what there is
+        self._unfinished = _Unfinished(record.seq, record.timestamp, delta, [piece(delta)], offset + length(delta))
+        return [before.record()] if before else []
 
 
 def read_records(path: Path) -> Iterator[JournalRecord]:
-    """The records of a journal, ours or another Wire writer's, in order; damage is passed over, unknown types are kept."""
-    raise NotImplementedError
+    """The records of a journal, ours or another Wire writer's, in order; damage is passed over, unknown types are kept.
+
+    Needs no lock: a line that is being written is not there yet.
+    """
+    with path.open("rb") as source:
+        yield from Scan(source)

@@ -44,6 +44,7 @@ class Record:
 
 
 VOLATILE = (ToolOutput, PromptQueued)
+"""Types that are shown but not kept."""
 
 
 def is_delta(message: WireMessage) -> bool:
@@ -51,21 +52,6 @@ def is_delta(message: WireMessage) -> bool:
     if isinstance(message, ThinkPart):
         return message.encrypted is None
     return isinstance(message, TextPart | ToolCall | ToolCallPart)
-
-
-def continues(previous: WireMessage | None, call_id: str, message: WireMessage) -> bool:
-    """Whether `message` belongs to the streaming message that `previous` (its first delta) began.
-
-    `call_id` is the tool call that `previous` opened or continued, or "".
-    """
-    if previous is None:
-        return False
-    if isinstance(message, ToolCallPart):
-        opened = isinstance(previous, ToolCall | ToolCallPart)
-        return opened and (not message.tool_call_id or message.tool_call_id == call_id)
-    if isinstance(message, TextPart):
-        return isinstance(previous, TextPart)
-    return isinstance(message, ThinkPart) and isinstance(previous, ThinkPart) and not message.encrypted
 
 
 def length(message: WireMessage) -> int:
@@ -108,12 +94,18 @@ def joined(first: WireMessage, pieces: Sequence[str]) -> WireMessage:
     return first.model_copy(update={"function": FunctionCall(name=first.function.name, arguments=text)})
 
 
+def continuation(first: WireMessage, pieces: Sequence[str]) -> WireMessage:
+    """The delta that adds `pieces` to a message that `first` began."""
+    if isinstance(first, ToolCall):
+        return ToolCallPart(arguments_part="".join(pieces), tool_call_id=first.id)
+    return joined(first, pieces)
+
+
 def rest(message: WireMessage, offset: int) -> WireMessage | None:
-    """What of a whole streaming message lies at and after `offset`; None when nothing does."""
+    """What of a whole message lies at and after `offset`; None when nothing does."""
     if offset == 0:
         return message
     if offset >= length(message):
         return None
-    if isinstance(message, ToolCall):
-        return ToolCallPart(arguments_part=piece(message)[offset - 1 :], tool_call_id=message.id)
-    return joined(message, (piece(message)[offset:],))
+    head = 1 if isinstance(message, ToolCall) else 0
+    return continuation(message, (piece(message)[offset - head :],))

@@ -1,0 +1,146 @@
+"""A journal's file as the writer thread sees it: lines in memory, lines on disk, and what happens when the disk refuses.
+
+All system calls on an open journal are here, and all are made by the writer thread; `add` and `snapshot` alone are for
+the loop. A refused write is cut back to the last whole line and kept in memory. After a failed sync nothing since the
+last good one is trusted: it is cut off, the rest is read back from the disk, and the lines are written anew (F64).
+"""
+
+import contextlib
+import errno
+import logging
+import os
+from pathlib import Path
+from threading import Lock
+
+from sould.agents.errors import JournalFullError
+from sould.agents.wire.records import Scan, is_partial
+
+logger = logging.getLogger(__name__)
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class JournalFile:
+    """The append-only file behind a descriptor, `end` bytes of which are good."""
+
+    def __init__(self, path: Path, descriptor: int, end: int) -> None:
+        self.path = path
+        self.error: JournalFullError | None = None
+        """Why the journal is read-only, while it is."""
+        self._descriptor = descriptor
+        self._end = end
+        self._synced = end
+        self._unsynced: list[bytes] = []
+        self._waiting: list[bytes] = []
+        self._lock = Lock()
+        self._owed = False
+        """A whole record is written and not synced; partial ones are never synced for their own sake (D21)."""
+        self._suspect = False
+        self._linked = False
+
+    # --- the loop's side ---
+
+    def add(self, line: bytes) -> None:
+        """Take a line; it is written at the next `flush`."""
+        with self._lock:
+            self._waiting.append(line)
+
+    def snapshot(self) -> tuple[int, tuple[bytes, ...]]:
+        """How far the file is good, and the lines that follow but are not in it yet."""
+        with self._lock:
+            return self._end, tuple(self._waiting)
+
+    # --- the writer thread's side ---
+
+    @property
+    def dirty(self) -> bool:
+        """Something is to be written or synced."""
+        return bool(self._waiting) or self._owed
+
+    def flush(self, *, sync: bool) -> None:
+        """Write what waits; with `sync`, return when it is on disk. A failure is in `error` afterwards, never raised."""
+        try:
+            if self.error:
+                self._repair()
+            self._write()
+        except OSError as error:
+            self._refuse(error)
+            return
+        try:
+            if sync and self._synced != self._end:
+                self._sync()
+        except OSError as error:
+            self._distrust()
+            self._refuse(error)
+            return
+        if self.error:
+            logger.info("journal %s accepts records again", self.path)
+        self.error = None
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        os.close(self._descriptor)
+
+    def _write(self) -> None:
+        with self._lock:
+            lines = tuple(self._waiting)
+        if not lines:
+            return
+        data = memoryview(b"".join(lines))
+        written = 0
+        while written < len(data):
+            written += os.write(self._descriptor, data[written:])
+        with self._lock:
+            del self._waiting[: len(lines)]
+            self._unsynced.extend(lines)
+            self._end += written
+        self._owed = self._owed or not all(is_partial(line) for line in lines)
+
+    def _sync(self) -> None:
+        os.fdatasync(self._descriptor)
+        if not self._linked:
+            # once: a new file is only safe when its name is, in the session's directory and that in its parent
+            for directory in (self.path.parent, self.path.parent.parent):
+                _sync_directory(directory)
+            self._linked = True
+        self._synced = self._end
+        self._unsynced.clear()
+        self._owed = False
+
+    def _refuse(self, error: OSError) -> None:
+        if self.error is None:
+            logger.warning("journal %s is read-only: %s", self.path, error.strerror)
+        cause = "the disk is full" if error.errno in _FULL else f"the disk reports: {error.strerror}"
+        self.error = JournalFullError(
+            f"This session is read-only because {cause}. What is not saved yet is kept in memory and tried again."
+        )
+        with contextlib.suppress(OSError):  # tried again before the next write
+            os.ftruncate(self._descriptor, self._end)
+
+    def _distrust(self) -> None:
+        with self._lock:
+            self._waiting[:0] = self._unsynced
+            self._unsynced.clear()
+            self._end = self._synced
+        self._suspect = True
+
+    def _repair(self) -> None:
+        os.ftruncate(self._descriptor, self._end)
+        if not self._suspect:
+            return
+        os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        with self.path.open("rb") as source:
+            scan = Scan(source)
+            for _ in scan:
+                pass
+        if scan.good_end != self._end:
+            raise OSError(errno.EIO, "the journal on disk is not what was written; open the session again")
+        self._suspect = False
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,137 @@
+"""The daemon's one writer thread: group commit for all journals, so that the event loop never waits for a disk.
+
+What arrives while the thread works is its next group. It knows lines and files only, never what is in them.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from sould.agents.errors import JournalFullError
+from sould.agents.wire.journalfile import JournalFile
+
+Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """What the writer thread is asked to do with one file."""
+
+    file: JournalFile
+    sync: bool = False
+    waiters: list[Waiter] = field(default_factory=list[Waiter])
+
+
+class JournalWriter:
+    """The daemon's writer thread: group commit for all journals. Starts with its first work."""
+
+    def __init__(self, *, retry_interval: float = 5.0, sync_delay: float = 0.25, partial_bytes: int = 4096) -> None:
+        """Seconds between attempts on a disk that refuses; seconds and characters that may be unsaved of what was shown."""
+        self.sync_delay = sync_delay
+        self.partial_bytes = partial_bytes
+        self._retry_interval = retry_interval
+        self._condition = threading.Condition()
+        self._work: dict[JournalFile, _Work] = {}
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._due: dict[JournalFile, float] = {}
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def wake(self, file: JournalFile, waiter: Waiter | None = None) -> None:
+        """Have what was added to `file` written; with a waiter also synced, and the waiter told."""
+        with self._condition:
+            work = self._work.get(file)
+            if work is None:
+                work = self._work[file] = _Work(file)
+            if waiter:
+                work.sync = True
+                work.waiters.append(waiter)
+            self._start()
+
+    def post(self, job: Callable[[], None]) -> None:
+        """Run a short blocking job in the thread, in order. It must not raise."""
+        with self._condition:
+            self._jobs.append(job)
+            self._start()
+
+    def forget(self, file: JournalFile) -> None:
+        """No more attempts on this file; it is closed in the thread."""
+
+        def close() -> None:
+            self._due.pop(file, None)
+            file.close()
+
+        self.post(close)
+
+    def close(self) -> None:
+        """Do what is left, end the thread. Blocks; for the end of the process, after the logs are closed."""
+        with self._condition:
+            self._closing = True
+            self._condition.notify()
+        if self._thread:
+            self._thread.join()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
+            self._thread.start()
+        self._condition.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                while not (self._work or self._jobs or self._closing or self._overdue()):
+                    self._condition.wait(self._patience())
+                if self._closing and not self._work and not self._jobs:
+                    return
+                work, self._work = self._work, {}
+                jobs, self._jobs = self._jobs, deque()
+            self._flush(work.values())
+            for job in jobs:
+                job()
+            self._catch_up()
+
+    def _flush(self, batch: Iterable[_Work]) -> None:
+        for work in batch:
+            work.file.flush(sync=work.sync)
+            self._schedule(work.file)
+            _tell(work)
+
+    def _schedule(self, file: JournalFile) -> None:
+        """Come back to a file that is not synced: soon, or after a while when its disk refuses."""
+        if not file.dirty:
+            self._due.pop(file, None)
+        elif file not in self._due:
+            self._due[file] = time.monotonic() + (self._retry_interval if file.error else self.sync_delay)
+
+    def _catch_up(self) -> None:
+        for file in self._overdue():
+            del self._due[file]
+            file.flush(sync=True)
+            self._schedule(file)
+
+    def _overdue(self) -> list[JournalFile]:
+        now = time.monotonic()
+        return [file for file, due in self._due.items() if due <= now]
+
+    def _patience(self) -> float | None:
+        return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else None
+
+
+def _tell(work: _Work) -> None:
+    for loop, future in work.waiters:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, future, work.file.error)
+
+
+def _settle(future: "asyncio.Future[None]", error: JournalFullError | None) -> None:
+    if future.done():
+        return
+    if error:
+        future.set_exception(JournalFullError(error.message))
+    else:
+        future.set_result(None)
