@@ -166,8 +166,8 @@ def asked_and_answered(wire: Path) -> bool:
         message = json.loads(entry["line"])
         if entry["from"] == "agent" and message.get("method") == "session/request_permission":
             asked.add(json.dumps(message["id"]))
-        outcome = (message.get("result") or {}).get("outcome") if "method" not in message else None
-        if entry["from"] == "client" and outcome and outcome["outcome"] == "selected":
+        result: dict[str, Any] = message.get("result") or {}
+        if entry["from"] == "client" and result.get("outcome", {}).get("outcome") == "selected":
             answered.add(json.dumps(message["id"]))
     return bool(asked) and asked <= answered
 
@@ -245,7 +245,7 @@ class Stage:
         """One event of the client."""
         match event["event"], event.get("name"):
             case "result", "initialize":
-                info = event["result"].get("agentInfo") or {}
+                info: dict[str, Any] = event["result"].get("agentInfo") or {}
                 self.line(
                     "daemon", f"{info.get('name')} {info.get('version')} started itself, process {daemon(world)}", "2"
                 )

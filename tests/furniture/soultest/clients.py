@@ -178,7 +178,7 @@ class Acpx:
         rejecting = ["--approve-reads", "--non-interactive-permissions", "deny"]
         approval = ["--approve-all"] if self.scenario.permission == "allow_once" else rejecting
         program = [str(NODE), str(FOLDER / "node_modules" / "acpx" / "dist" / "cli.js")]
-        options = ["--cwd", str(self.scenario.cwd), "--format", "json", "--json-strict", *approval, "--ttl", "5"]
+        options = ["--cwd", str(self.scenario.cwd), "--format", "json", "--json-strict", *approval, "--ttl", "1"]
         return [*program, "--agent", " ".join(self.scenario.command), *options, *arguments]
 
     def environment(self) -> dict[str, str]:
