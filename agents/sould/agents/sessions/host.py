@@ -7,7 +7,7 @@ session's failure never touches another. The host speaks no protocol.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.store import Page, SessionInfo
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import SessionChanged, SystemPrompt, TurnEnd, WireMessage
-from sould.agents.wire.records import read_records
+from sould.agents.wire.messages import SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
 
@@ -63,9 +62,7 @@ class SessionHost:
         store = self._services.store
         stored = store.create(opening.cwd, additional=opening.additional)
         try:
-            log = await SessionLog.create(
-                stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
-            )
+            log = await SessionLog.create(stored.directory, self._services.writer, stored.header)
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
                 await log.commit()
@@ -123,8 +120,9 @@ class SessionHost:
         """A new session that begins with everything the other one has said by now."""
         source = self._services.store.find(session_id)
         fork = await self.new(opening)
-        for message in finished_turns(source.directory / "wire.jsonl"):
-            fork.log.publish(message)
+        for message in SessionLog.finished_messages(source.directory):
+            if not isinstance(message, SystemPrompt | SessionChanged):
+                fork.log.publish(message)
         await fork.log.commit()
         return fork
 
@@ -197,16 +195,3 @@ async def closed_on_error(log: SessionLog) -> AsyncGenerator[None, None]:
     except BaseException:
         await log.aclose()
         raise
-
-
-def finished_turns(journal: Path) -> Iterator[WireMessage]:
-    """The messages of a journal up to its last `TurnEnd`, without the prompt and options of its own session."""
-    waiting: list[WireMessage] = []
-    for record in read_records(journal):
-        message = record.message
-        if message is None or isinstance(message, SystemPrompt | SessionChanged):
-            continue
-        waiting.append(message)
-        if isinstance(message, TurnEnd):
-            yield from waiting
-            waiting.clear()

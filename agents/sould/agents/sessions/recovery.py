@@ -22,7 +22,7 @@ from sould.agents.wire.messages import (
     TurnEnd,
     TurnError,
 )
-from sould.agents.wire.records import Recovery
+from sould.agents.wire.recovery import Recovery
 
 AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."

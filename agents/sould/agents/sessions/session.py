@@ -80,7 +80,7 @@ class Session:
 
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited."""
-        prompt = Prompt(user_input, client_id)
+        prompt = Prompt(user_input, client_id, command=find_command(user_input) is not None)
         self._turns.submit(prompt)
         return prompt
 

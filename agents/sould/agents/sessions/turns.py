@@ -26,11 +26,15 @@ def _future() -> "asyncio.Future[TurnEnd]":
 
 @dataclass(slots=True, eq=False)
 class Prompt:
-    """One request for a turn. `resumes`: the turn was begun before the daemon stopped, so it has no `TurnBegin` of its own."""
+    """One request for a turn. `resumes`: the turn was begun before the daemon stopped, so it has no `TurnBegin` of its own.
+
+    `command`: a slash command, no part of the model's context.
+    """
 
     user_input: UserInput
     client_id: str
     turn_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    command: bool = False
     resumes: bool = False
     cancelled: bool = False
     _settled: "asyncio.Future[TurnEnd]" = field(default_factory=_future)
@@ -108,7 +112,12 @@ class Turns:
         self.current = prompt
         if not prompt.resumes:
             self._log.publish(
-                TurnBegin(user_input=prompt.user_input, turn_id=prompt.turn_id, client_id=prompt.client_id)
+                TurnBegin(
+                    user_input=prompt.user_input,
+                    turn_id=prompt.turn_id,
+                    client_id=prompt.client_id,
+                    command=prompt.command,
+                )
             )
         for position, waiting in enumerate(self._waiting, 1):
             self._publish_position(waiting, position)
@@ -137,9 +146,7 @@ class Turns:
             return await self._run(prompt)
         except SouldError as error:
             return Ending("error", _as_turn_error(error))
-        except (
-            Exception
-        ):  # the turn is the dispatch boundary: our bug ends this turn, not the session or its neighbours
+        except Exception:  # the turn is a dispatch boundary: our bug ends it, not the session or its neighbours
             logger.exception("turn %s failed", prompt.turn_id)
             return Ending(
                 "error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`.")

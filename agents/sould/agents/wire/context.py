@@ -118,6 +118,8 @@ class Context:
         self._step_at = 0
         self._call = ""
         self._owners: dict[str, _Step] = {}
+        self._muted = False
+        """A slash command's reply is shown and is not the model's."""
         self._pending = 0
         """Bytes added since `token_count` was reported."""
         self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
@@ -177,6 +179,8 @@ class Context:
     # --- what the model says ---
 
     def _add_text(self, part: TextPart | ThinkPart) -> None:
+        if self._muted:
+            return
         step = self._step or self._open_step()
         if isinstance(part, ThinkPart) and part.encrypted:
             step.content.append(part)
@@ -224,7 +228,9 @@ class Context:
 
     def _begin_turn(self, turn: TurnBegin) -> None:
         self._mark(turn)
-        self._add_user(_parts(turn.user_input))
+        self._muted = turn.command
+        if not turn.command:
+            self._add_user(_parts(turn.user_input))
 
     def _steer(self, steer: SteerInput) -> None:
         self._close_step()
@@ -240,6 +246,7 @@ class Context:
             self._pending += _weight(kept)
 
     def _mark(self, _: WireMessage) -> None:
+        self._muted = False
         self._close_step()
         self.checkpoint += 1
         self._entries.append(Checkpoint(self.checkpoint))
