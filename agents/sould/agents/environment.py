@@ -54,10 +54,10 @@ class Environment:
         session: Mapping[str, str],
         *,
         provider_keys: Iterable[str] = PROVIDER_KEYS,
-        give_back: Iterable[str] = (),
+        pass_keys: Iterable[str] = (),
     ) -> None:
-        """`session`: the variables of the client that opened the session. `give_back` wins over everything removed."""
-        kept = frozenset(give_back)
+        """`session`: the variables of the client that opened the session. `pass_keys` are kept whatever they are (D14)."""
+        kept = frozenset(pass_keys)
         withheld = frozenset(provider_keys) | _DROPPED
         self._variables = {
             name: value

@@ -1,0 +1,43 @@
+"""Looking at real processes: who carries a marker in its environment, how much memory and how many descriptors one holds."""
+
+import os
+import time
+from pathlib import Path
+
+MARK = "SOULTEST_MARK"
+
+
+def marked(mark: str) -> list[int]:
+    """Live processes (zombies left out) started with `SOULTEST_MARK=mark`."""
+    found: list[int] = []
+    wanted = f"{MARK}={mark}".encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if wanted in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def until_gone(mark: str, seconds: float) -> list[int]:
+    """Wait at most `seconds` for every marked process to be gone; those that are left."""
+    deadline = time.monotonic() + seconds
+    while left := marked(mark):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return left
+
+
+def memory(pid: int | None = None) -> int:
+    """Resident bytes of a process, of this one by default."""
+    text = Path(f"/proc/{pid or 'self'}/status").read_text()
+    return int(next(line for line in text.splitlines() if line.startswith("VmRSS:")).split()[1]) * 1024
+
+
+def descriptors() -> int:
+    """Open descriptors of this process."""
+    return len(os.listdir("/proc/self/fd"))
