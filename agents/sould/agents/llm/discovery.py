@@ -1,13 +1,29 @@
 """Finding models without configuration: provider keys in the session's environment, servers on this machine.
 
-It only looks: it starts nothing, stores nothing and sends keys to nobody but the server they belong to.
+It only looks: it starts nothing, stores nothing and sends keys to nobody but the server they belong to. A base URL from
+an environment is used only with a key from the same environment (D14).
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
+import orjson
 from pydantic import SecretStr
+
+from sould.agents.config import ModelConfig, ProviderConfig, ProviderType
+from sould.agents.llm.provider import Capability
+
+KEY_VARIABLES = ("MOONSHOT_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
+"""Variables that hold provider keys: found here, kept from commands (D14)."""
+
+_PROBE_S = 0.4
+_PROBE_BYTES = 1024 * 1024
+_DEFAULT_CONTEXT = 131_072
+_LOCAL_CONTEXT = 32_768
+_CLOUD: frozenset[Capability] = frozenset({"image_in", "thinking"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +38,140 @@ Probe: TypeAlias = Callable[[str, SecretStr], Awaitable[tuple[ServedModel, ...]]
 """Ask the server at a base URL which models it has; empty when it cannot be reached quickly."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A provider and the models to offer, as if they had been configured. Model keys are `provider/model`."""
+
+    name: str
+    provider: ProviderConfig
+    models: Mapping[str, ModelConfig]
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    name: str
+    type: ProviderType
+    key_variables: tuple[str, ...]
+    url_variable: str
+    model_variable: str
+    base_url: str
+    model: str
+    context: int
+
+
+_SERVICES = (
+    _Service("kimi", "kimi", ("MOONSHOT_API_KEY", "KIMI_API_KEY"), "KIMI_BASE_URL", "KIMI_MODEL_NAME",
+             "https://api.moonshot.ai/v1", "kimi-k2.5", 262_144),
+    _Service("openai", "openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "OPENAI_MODEL",
+             "https://api.openai.com/v1", "gpt-5.1", 400_000),
+    _Service("openrouter", "openai", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "OPENROUTER_MODEL",
+             "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.5", 262_144),
+)  # fmt: skip
+
+_LOCAL = (("ollama", "http://127.0.0.1:11434/v1"), ("lmstudio", "http://127.0.0.1:1234/v1"))
+
+
+async def discover(
+    environment: Mapping[str, str], probe: Probe, local: tuple[tuple[str, str], ...] = _LOCAL
+) -> tuple[Found, ...]:
+    """What the environment and this machine offer, in the order of preference: services with a key, then local servers."""
+    services = [_service(service, environment, probe) for service in _SERVICES]
+    servers = [_local(name, base_url, probe) for name, base_url in local]
+    found = await asyncio.gather(*services, *servers)
+    return tuple(item for item in found if item is not None)
+
+
+async def _service(service: _Service, environment: Mapping[str, str], probe: Probe) -> Found | None:
+    variable = next((name for name in service.key_variables if environment.get(name)), None)
+    if variable is None:
+        return None
+    own_url = environment.get(service.url_variable) or ""
+    provider = ProviderConfig(type=service.type, base_url=own_url or service.base_url, api_key_env=variable)
+    wanted = environment.get(service.model_variable)
+    served: tuple[ServedModel, ...] = (ServedModel(wanted or service.model, service.context),)
+    if own_url and not wanted:
+        # another server behind the same variables: only it knows what it serves
+        served = await probe(own_url, SecretStr(environment[variable])) or served
+    if service.name == "kimi":
+        served = tuple(_with_kimi_context(model, environment) for model in served)
+    return Found(service.name, provider, _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT))
+
+
+def _with_kimi_context(model: ServedModel, environment: Mapping[str, str]) -> ServedModel:
+    size = environment.get("KIMI_MODEL_MAX_CONTEXT_SIZE", "")
+    return ServedModel(model.name, int(size)) if size.isdigit() and int(size) >= 1000 else model
+
+
+async def _local(name: str, base_url: str, probe: Probe) -> Found | None:
+    served = await probe(base_url, SecretStr(""))
+    if not served:
+        return None
+    provider = ProviderConfig(type="openai", base_url=base_url)
+    return Found(name, provider, _models(name, served, frozenset(), _LOCAL_CONTEXT))
+
+
+def _models(
+    provider: str, served: tuple[ServedModel, ...], capabilities: frozenset[Capability], context: int
+) -> dict[str, ModelConfig]:
+    return {
+        f"{provider}/{model.name}": ModelConfig(
+            provider=provider,
+            model=model.name,
+            max_context_size=max(1000, model.context or context),
+            capabilities=capabilities,
+        )
+        for model in served
+        if "embed" not in model.name
+    }
+
+
 async def probe_server(base_url: str, key: SecretStr) -> tuple[ServedModel, ...]:
-    """`GET /models`, with a short timeout."""
-    raise NotImplementedError
+    """`GET /models`, for plain HTTP on this machine only and within 0.4 s: a foreign address is not asked uninvited."""
+    host, port, path = _loopback(base_url)
+    if not host:
+        return ()
+    try:
+        async with asyncio.timeout(_PROBE_S):
+            body = await _get(host, port, f"{path}/models", key.get_secret_value())
+        return _served(orjson.loads(body))
+    except (OSError, TimeoutError, ValueError, TypeError, KeyError, AttributeError, asyncio.IncompleteReadError):
+        return ()
+
+
+def _loopback(base_url: str) -> tuple[str, int, str]:
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port or 80
+    except ValueError:
+        return "", 0, ""
+    local = parts.scheme == "http" and parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    return (parts.hostname or "" if local else ""), port, parts.path.rstrip("/")
+
+
+async def _get(host: str, port: int, path: str, key: str) -> bytes:
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        authorization = f"Authorization: Bearer {key}\r\n" if key else ""
+        # HTTP/1.0: no chunked answers to take apart
+        writer.write(
+            f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\nAccept: application/json\r\n{authorization}\r\n".encode()
+        )
+        answer = await reader.read(_PROBE_BYTES)
+        while len(answer) < _PROBE_BYTES and (more := await reader.read(_PROBE_BYTES)):
+            answer += more
+    finally:
+        writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if b" 200" not in head.split(b"\r\n", 1)[0]:
+        raise ValueError("not a list of models")
+    return body
+
+
+def _served(answer: Any) -> tuple[ServedModel, ...]:
+    """The models of a `/models` answer; servers that say how long their context is do so under different names."""
+    models: list[ServedModel] = []
+    for item in answer["data"]:
+        meta: dict[str, Any] = item.get("meta") or {}
+        context: Any = item.get("max_model_len") or item.get("context_length") or meta.get("n_ctx_train")
+        models.append(ServedModel(str(item["id"]), int(context) if context else None))
+    return tuple(models)

@@ -1,20 +1,57 @@
 """The provider pool: from a model's key and a session's environment to a provider that can be asked.
 
-It builds a client once for each distinct (provider settings, key, proxy and CA settings) and shares it. Keys come from
-the configuration, the session's environment or the keyring, in that order; the daemon's own environment is never read.
+It builds a client once for each distinct (server, key, proxy and CA settings) and shares it. Keys come from the
+configuration, the session's environment or the keyring, in that order; the daemon's own environment is never read.
 """
 
+import difflib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from sould.agents.config import Config
-from sould.agents.llm.discovery import Probe, probe_server
-from sould.agents.llm.provider import ChatProvider, ModelInfo
+from sould.agents.config import Config, ModelConfig, ProviderConfig
+from sould.agents.errors import NoModelError
+from sould.agents.llm.discovery import KEY_VARIABLES, Found, Probe, discover, probe_server
+from sould.agents.llm.network import NetworkSettings
+from sould.agents.llm.provider import Capability, ChatProvider, ModelInfo
+from sould.agents.llm.requests import Dialect, RequestStyle
+from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
+
+if TYPE_CHECKING:
+    from sould.agents.llm.openai import OpenAIClient, ProviderSettings
 
 KeyLookup: TypeAlias = Callable[[str], Awaitable[SecretStr | None]]
 """A provider's key from the keyring, by the provider's name."""
+
+NO_MODEL = (
+    "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
+    "run `sould login`, or write a configuration file (`sould config edit`)."
+)
+
+_BASE_URLS: dict[str, str] = {
+    "kimi": "https://api.moonshot.ai/v1",
+    "openai": "https://api.openai.com/v1",
+    "openai_legacy": "https://api.openai.com/v1",
+    "openai_responses": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "google_genai": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+}
+_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    "kimi": ("KIMI_API_KEY", "MOONSHOT_API_KEY"),
+    "openai": ("OPENAI_API_KEY",),
+    "openai_legacy": ("OPENAI_API_KEY",),
+    "openai_responses": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google_genai": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+_CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
+_OFFLINE = frozenset({"_echo", "_scripted_echo"})
 
 
 async def no_keys(_provider: str) -> SecretStr | None:
@@ -22,28 +59,205 @@ async def no_keys(_provider: str) -> SecretStr | None:
     return None
 
 
-class ProviderPool:
-    """All models of a configuration and of a session's environment."""
+def key_variables(config: Config) -> frozenset[str]:
+    """Every variable that may hold a provider key: what commands and MCP servers do not get (D14)."""
+    known = {name for names in _KEY_VARIABLES.values() for name in names} | set(KEY_VARIABLES)
+    named = {provider.api_key_env for provider in config.providers.values() if provider.api_key_env}
+    return frozenset(known | named) - set(config.environment.pass_keys)
 
-    def __init__(
-        self, config: Callable[[], Config], *, keys: KeyLookup = no_keys, probe: Probe = probe_server
-    ) -> None: ...
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A model with its provider, configured or found."""
+
+    key: str
+    model: ModelConfig
+    provider: ProviderConfig
+
+
+class ProviderPool:
+    """All models of a configuration and of a session's environment. `config` is asked anew each time, so reloads take effect."""
+
+    def __init__(self, config: Callable[[], Config], *, keys: KeyLookup = no_keys, probe: Probe = probe_server) -> None:
+        self._config = config
+        self._keys = keys
+        self._probe = probe
+        self._clients: dict[object, OpenAIClient] = {}
+        self._scripted: dict[tuple[ModelInfo, Path], tuple[int, ScriptedProvider]] = {}
 
     async def models(self, environment: Mapping[str, str]) -> tuple[ModelInfo, ...]:
         """The usable models, the default first; configured ones before discovered ones."""
-        raise NotImplementedError
+        choices = await self._choices(environment)
+        default = self._config().default_model
+        infos = [_info(choice) for choice in choices.values()]
+        return tuple(sorted(infos, key=lambda info: info.key != default))
 
     async def get(self, model_key: str | None, environment: Mapping[str, str]) -> ChatProvider:
         """The provider of a model; None: the default one.
 
         Raises:
-            NoModelError: nothing is configured or found, or no such model; says what to do.
+            NoModelError: nothing is configured or found, no such model, or no key for it; says what to do.
+            ProviderError: the environment's proxy or certificate settings cannot be used.
         """
-        raise NotImplementedError
+        choices = await self._choices(environment)
+        if not choices:
+            raise NoModelError(" ".join((NO_MODEL, *self.notices())))
+        wanted = model_key or self._config().default_model or next(iter(choices))
+        choice = choices.get(wanted)
+        if choice is None:
+            near = difflib.get_close_matches(wanted, choices, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(choices)}."
+            raise NoModelError(f"There is no usable model {wanted!r}. {hint}")
+        if choice.provider.type in _OFFLINE:
+            return self._offline(choice, environment)
+        return await self._online(choice, environment)
 
     def notices(self) -> tuple[str, ...]:
-        """One sentence for each configured model that cannot work, with the model's name (D22)."""
-        raise NotImplementedError
+        """One sentence for each configured model that cannot work as written, with the model's name (D22)."""
+        config = self._config()
+        return tuple(
+            sentence
+            for key, model in config.models.items()
+            if (sentence := _notice(key, model, config.providers.get(model.provider)))
+        )
 
     async def aclose(self) -> None:
         """Close all clients."""
+        clients = list(self._clients.values())
+        self._clients.clear()
+        for client in clients:
+            await client.aclose()
+
+    async def _choices(self, environment: Mapping[str, str]) -> dict[str, _Choice]:
+        config = self._config()
+        configured = {
+            key: _Choice(key, model, config.providers[model.provider])
+            for key, model in config.models.items()
+            if model.provider in config.providers and config.providers[model.provider].type not in _CANNOT_WORK
+        }
+        if configured and (not config.default_model or config.default_model in configured):
+            return configured
+        found = await discover(environment, self._probe)
+        return configured | {key: choice for item in found for key, choice in _of(item)}
+
+    def _offline(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
+        info = _info(choice)
+        if choice.provider.type == "_echo":
+            return EchoProvider(info)
+        secret = choice.provider.env.get(SCRIPTS_VARIABLE)
+        path = Path(secret.get_secret_value() if secret else environment.get(SCRIPTS_VARIABLE, "")).expanduser()
+        version = path.stat().st_mtime_ns if path.is_file() else None
+        if version is None:
+            raise NoModelError(
+                f"The scripted provider of model {choice.key!r} needs a file of scripts in env.{SCRIPTS_VARIABLE}; {str(path)!r} is none."
+            )
+        known = self._scripted.get((info, path))
+        if known is None or known[0] != version:
+            known = self._scripted[info, path] = (version, ScriptedProvider(info, path))
+        return known[1]
+
+    async def _online(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
+        # the SDK costs half a second to import: only when a real model is first asked (D9)
+        from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415
+
+        provider = choice.provider
+        base_url = (
+            (provider.base_url or _BASE_URLS.get(provider.type, "")).rstrip("/").removesuffix("/chat/completions")
+        )
+        settings = ProviderSettings(
+            base_url=base_url,
+            api_key=await self._key(choice, environment, base_url),
+            headers=provider.custom_headers,
+            network=NetworkSettings.of(base_url, environment),
+            timeouts=self._config().timeouts,
+        )
+        identity = _identity(settings)
+        client = self._clients.get(identity)
+        if client is None:
+            client = self._clients[identity] = OpenAIClient(settings)
+        return OpenAIProvider(_info(choice), client, _style(choice, base_url))
+
+    async def _key(self, choice: _Choice, environment: Mapping[str, str], base_url: str) -> SecretStr:
+        provider = choice.provider
+        if provider.api_key.get_secret_value():
+            return provider.api_key
+        # a key of the environment goes to its own vendor, or to the server that names its variable
+        official = not provider.base_url or provider.base_url.rstrip("/") == _BASE_URLS.get(provider.type, "")
+        names = (
+            (provider.api_key_env,)
+            if provider.api_key_env
+            else _KEY_VARIABLES.get(provider.type, ())
+            if official
+            else ()
+        )
+        key = next((environment[name] for name in names if environment.get(name)), None)
+        if key is not None:
+            return SecretStr(key)
+        stored = await self._keys(choice.model.provider)
+        if stored is not None:
+            return stored
+        if base_url in _BASE_URLS.values() or provider.api_key_env:
+            where = f" (set {' or '.join(names)}, or run `sould login {choice.model.provider}`)" if names else ""
+            raise NoModelError(
+                f"There is no key for provider {choice.model.provider!r} of model {choice.key!r}{where}."
+            )
+        return SecretStr("")
+
+
+def _of(found: Found) -> list[tuple[str, _Choice]]:
+    return [(key, _Choice(key, model, found.provider)) for key, model in found.models.items()]
+
+
+def _info(choice: _Choice) -> ModelInfo:
+    model = choice.model
+    return ModelInfo(
+        key=choice.key,
+        model=model.model,
+        provider=model.provider,
+        max_context_size=model.max_context_size,
+        capabilities=_capabilities(model),
+        display_name=model.display_name or model.model,
+        input_price=model.input_price,
+        cached_input_price=model.cached_input_price,
+        output_price=model.output_price,
+        currency=model.currency,
+    )
+
+
+def _capabilities(model: ModelConfig) -> frozenset[Capability]:
+    thinking: frozenset[Capability] = frozenset({"thinking"})
+    return model.capabilities | thinking if "always_thinking" in model.capabilities else model.capabilities
+
+
+def _identity(settings: "ProviderSettings") -> object:
+    headers = tuple(sorted((name, value.get_secret_value()) for name, value in settings.headers.items()))
+    return settings.base_url, settings.api_key, headers, settings.network, settings.timeouts
+
+
+def _style(choice: _Choice, base_url: str) -> RequestStyle:
+    host = urlsplit(base_url).hostname or ""
+    dialect: Dialect = "plain"
+    if choice.provider.type == "kimi":
+        dialect = "kimi"
+    elif host == "api.openai.com":
+        dialect = "openai"
+    elif host == "openrouter.ai":
+        dialect = "openrouter"
+    return RequestStyle(
+        dialect=dialect,
+        # kimi's models want their reasoning back while they call tools
+        reasoning_key=choice.provider.reasoning_key or ("reasoning_content" if dialect == "kimi" else ""),
+        max_output_tokens=choice.model.max_output_tokens,
+        temperature=choice.model.temperature,
+        top_p=choice.model.top_p,
+    )
+
+
+def _notice(key: str, model: ModelConfig, provider: ProviderConfig | None) -> str | None:
+    if provider is None:
+        return f"Model {key!r} cannot be used: there is no provider {model.provider!r}."
+    if provider.type in _CANNOT_WORK:
+        return f"Model {key!r} cannot be used: a provider of type {provider.type!r} does not work here, {_CANNOT_WORK[provider.type]}."
+    if provider.type == "openai_responses":
+        return f"Model {key!r} is asked through chat completions; its server must offer them beside the responses API."
+    return None

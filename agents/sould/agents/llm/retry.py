@@ -15,7 +15,6 @@ from typing import Self
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ChatProvider, ChatRequest, Delta, DeltaStream, EmptyAnswerError, ProviderError
 
-
 _FAR = 366 * 86_400.0
 
 

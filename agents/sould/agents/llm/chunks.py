@@ -1,0 +1,221 @@
+"""Chat completion chunks into deltas: our own reading of the OpenAI-compatible stream, lenient where servers differ.
+
+It does no input and no output. One instance reads one answer. Differences it accepts are named in the tests, each with
+its source; what it does not accept is an error with the first bytes, never a silent end (F41, F44).
+"""
+
+import json
+from typing import Any, cast
+
+import orjson
+
+from sould.agents.llm.failures import Redactor, event_error, malformed
+from sould.agents.llm.provider import (
+    Delta,
+    EmptyAnswerError,
+    Finish,
+    ProviderConnectionError,
+    ProviderProtocolError,
+)
+from sould.agents.llm.sse import EventLines
+from sould.agents.llm.toolcalls import ToolCallReader
+from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.messages import TokenUsage
+
+_REASONING_KEYS = ("reasoning_content", "reasoning")
+
+
+class AnswerReader:
+    """Bytes in, deltas out; `finish` says how it ended. `events` counts events that were part of the answer."""
+
+    __slots__ = (
+        "_calls", "_finish_reason", "_has_text", "_lines", "_message_id", "_reasoning_keys", "_redact", "_usage",
+        "done", "events",
+    )  # fmt: skip
+
+    def __init__(self, redact: Redactor, reasoning_key: str = "") -> None:
+        self._lines = EventLines(redact)
+        self._calls = ToolCallReader()
+        self._redact = redact
+        self._reasoning_keys = (reasoning_key, *_REASONING_KEYS) if reasoning_key else _REASONING_KEYS
+        self._finish_reason: str | None = None
+        self._message_id: str | None = None
+        self._usage: TokenUsage | None = None
+        self._has_text = False
+        self.done = False
+        self.events = 0
+
+    @property
+    def ended(self) -> bool:
+        """The model has said why it stopped; what may follow is usage."""
+        return self.done or self._finish_reason is not None
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas this read completes.
+
+        Raises:
+            ProviderError: an error event, or bytes that are not the API.
+        """
+        out: list[Delta] = []
+        for payload in self._lines.feed(data):
+            self._read(payload, out)
+        return out
+
+    def feed_whole(self, body: bytes) -> list[Delta]:
+        """The deltas of an answer that came as one JSON object instead of a stream."""
+        out: list[Delta] = []
+        self._read(body, out)
+        return out
+
+    def close(self) -> list[Delta]:
+        """The deltas the end of the bytes completes."""
+        out: list[Delta] = []
+        for payload in self._lines.close():
+            self._read(payload, out)
+        self._calls.close(out)
+        return out
+
+    def finish(self) -> Finish:
+        """The end of an answer that is complete.
+
+        Raises:
+            ProviderConnectionError: the bytes ended before the answer did.
+            EmptyAnswerError: it said nothing.
+        """
+        if not self.ended:
+            raise ProviderConnectionError(
+                "The model's answer was cut off in its middle.", retryable=True, kind="connection"
+            )
+        if not self._has_text and not self._calls.any:
+            reason = self._finish_reason or "none given"
+            raise EmptyAnswerError(
+                f"The model sent an empty answer (finish_reason={self._redact.line(reason)}).",
+                retryable=reason in {"stop", "none given", "tool_calls"},
+                kind="empty",
+            )
+        return Finish(self._finish_reason, self._usage, self._message_id)
+
+    def _read(self, payload: bytes, out: list[Delta]) -> None:
+        if self.done:
+            return
+        try:
+            event = orjson.loads(payload)
+        except orjson.JSONDecodeError:
+            self._read_odd(payload, out)
+            return
+        try:
+            self._event(event, out)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise self._malformed(payload) from error
+
+    def _read_odd(self, payload: bytes, out: list[Delta]) -> None:
+        """Not JSON: the end mark, several events without blank lines between, JSON that is only nearly so, or garbage."""
+        stripped = payload.strip()
+        if stripped == b"[DONE]":
+            self.done = True
+        elif b"\n" in stripped:
+            for line in stripped.split(b"\n"):
+                self._read(line, out)
+        elif stripped:
+            try:
+                event = json.loads(stripped)  # accepts a lone half of a surrogate pair, and NaN
+            except ValueError as error:
+                raise self._malformed(payload) from error
+            self._read(orjson.dumps(_mended(event)), out)
+
+    def _malformed(self, payload: bytes) -> ProviderProtocolError:
+        return malformed("The model server sent an event that is not the API's", payload.strip(), self._redact)
+
+    def _event(self, event: dict[str, Any], out: list[Delta]) -> None:
+        choices = event.get("choices")
+        if choices:
+            self.events += 1
+            choice: dict[str, Any] = choices[0]
+            delta = choice.get("delta") or choice.get("message")
+            if delta:
+                self._delta(delta, out)
+            reason = choice.get("finish_reason")
+            if reason:
+                self._finished(reason, event, choice)
+            elif "error" in choice:
+                raise event_error(choice["error"], self._redact)
+            if "usage" in choice:
+                self._count(choice["usage"])
+        elif "error" in event or event.get("object") == "error" or event.get("type") == "error":
+            raise event_error(event.get("error") or event, self._redact)
+        elif choices is not None:
+            self.events += 1
+        usage = event.get("usage")
+        if usage:
+            self._count(usage)
+        if self._message_id is None and isinstance(event.get("id"), str):
+            self._message_id = event["id"]
+
+    def _finished(self, reason: Any, event: dict[str, Any], choice: dict[str, Any]) -> None:
+        if reason == "error" or event.get("error"):
+            raise event_error(event.get("error") or choice.get("error") or "the model failed", self._redact)
+        self._finish_reason = str(reason)
+
+    def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
+        for key in self._reasoning_keys:
+            think = delta.get(key)
+            if think:
+                out.append(ThinkPart(think=think))
+                break
+        text = delta.get("content")
+        if text:
+            self._text(text, out)
+        calls = delta.get("tool_calls")
+        if calls:
+            self._calls.read(calls, out)
+        refusal = delta.get("refusal")
+        if refusal:
+            self._text(refusal, out)
+
+    def _text(self, content: Any, out: list[Delta]) -> None:
+        if type(content) is str:
+            if not self._has_text and not content.isspace():
+                self._has_text = True
+            out.append(TextPart(text=content))
+            return
+        for part in cast("list[dict[str, Any]]", content):
+            if part.get("type") == "thinking":
+                out.extend(ThinkPart(think=piece["text"]) for piece in part["thinking"])
+            elif part.get("text"):
+                self._text(part["text"], out)
+
+    def _count(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        counted = read_usage(cast("dict[str, Any]", usage))
+        if counted is not None:
+            self._usage = counted
+
+
+def read_usage(usage: dict[str, Any]) -> TokenUsage | None:
+    """Tokens as the server counted them; None when it counted none. Cached tokens are part of `prompt_tokens`."""
+    total = _count_of(usage, "prompt_tokens")
+    output = _count_of(usage, "completion_tokens")
+    if not total and not output:
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count_of(cast("dict[str, Any]", details), "cached_tokens") if isinstance(details, dict) else 0
+    cached = cached or _count_of(usage, "cached_tokens") or _count_of(usage, "prompt_cache_hit_tokens")
+    cached = min(cached, total)
+    return TokenUsage(input_other=total - cached, output=output, input_cache_read=cached)
+
+
+def _count_of(fields: dict[str, Any], key: str) -> int:
+    value = fields.get(key)
+    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
+
+
+def _mended(value: Any) -> Any:
+    """JSON that orjson can write: a lone surrogate becomes U+FFFD, NaN becomes null."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_mended(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value

@@ -1,0 +1,279 @@
+"""The provider for every server that speaks the OpenAI chat completions API.
+
+The SDK builds, authenticates and sends the request; the answer is read as raw bytes and decoded by `AnswerReader`,
+because the SDK's own stream objects cost ten times as much (D10). It never retries, never follows a redirect and never
+lets a key into an error. This module loads heavy libraries: import it when a model is first needed.
+"""
+
+import asyncio
+import logging
+import os
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from openai import APIConnectionError, APITimeoutError, AsyncAPIResponse, AsyncOpenAI, AsyncStream, Omit, omit
+from openai.types.chat import ChatCompletionChunk
+from pydantic import SecretStr
+
+from sould.agents.config import ModelTimeouts
+from sould.agents.llm.chunks import AnswerReader
+from sould.agents.llm.failures import Redactor, malformed, status_error
+from sould.agents.llm.network import NetworkSettings
+from sould.agents.llm.provider import (
+    ChatRequest,
+    Delta,
+    DeltaStream,
+    ModelInfo,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderProtocolError,
+    ProviderTimeoutError,
+)
+from sould.agents.llm.requests import RequestStyle, media_bytes, request_body
+from sould.agents.llm.watchdog import Watchdog
+
+_ERROR_BODY = 64 * 1024
+_WHOLE_BODY = 64 * 1024 * 1024
+_SLOWEST_UPLOAD = 64 * 1024
+"""Bytes a second below which sending an image counts as a stall."""
+_LAST_READ_S = 0.02
+"""How long to wait for the end of an answer that is over, so that its connection can be used again."""
+
+# their debug output holds whole conversations
+for _library in ("openai", "httpx2", "httpcore2"):
+    logging.getLogger(_library).setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """Where a server is and how to reach it. Secrets are `SecretStr`; headers may hold some."""
+
+    base_url: str
+    api_key: SecretStr = field(default_factory=lambda: SecretStr(""))
+    headers: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    timeouts: ModelTimeouts = field(default_factory=ModelTimeouts)
+
+
+class OpenAIClient:
+    """One HTTP client for all models of one server, key and environment.
+
+    Raises:
+        ProviderError: the address, the proxy or the certificates cannot be used.
+    """
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self.settings = settings
+        passwords = (SecretStr(_password(url)) for url in (settings.base_url, settings.network.proxy))
+        self.redact = Redactor.of((settings.api_key, *settings.headers.values(), *passwords))
+        self._http = self._http_client()
+        self._sdk = AsyncOpenAI(
+            base_url=settings.base_url,
+            api_key=settings.api_key.get_secret_value() or "none",
+            admin_api_key="",
+            webhook_secret="",
+            max_retries=0,
+            timeout=self._http.timeout,
+            http_client=self._http,
+        )
+        self._headers = self._request_headers()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    def post(
+        self, body: dict[str, Any]
+    ) -> AbstractAsyncContextManager[AsyncAPIResponse[AsyncStream[ChatCompletionChunk]]]:
+        """Send a chat request; the answer is raw. The messages go past the SDK's validation, which grows with the conversation."""
+        return self._sdk.chat.completions.with_streaming_response.create(
+            model=body["model"], messages=[], stream=True, extra_body=body, extra_headers=self._headers
+        )
+
+    def failure(self, error: Exception) -> ProviderError:
+        """A library's error as ours."""
+        cause = error.__cause__ if isinstance(error, APIConnectionError) and error.__cause__ else error
+        where = self.redact.line(urlsplit(self.settings.base_url).hostname or self.settings.base_url)
+        detail = self.redact.line(str(cause)) or type(cause).__name__
+        timeouts = self.settings.timeouts
+        if isinstance(cause, httpx2.ConnectTimeout):
+            return ProviderTimeoutError(
+                f"{where} did not accept a connection within {timeouts.connect_s:g} s.",
+                retryable=True,
+                kind="connection",
+            )
+        if isinstance(cause, (httpx2.TimeoutException, TimeoutError, APITimeoutError)):
+            return ProviderTimeoutError(
+                f"{where} did not begin to answer within {timeouts.first_byte_s:g} s.",
+                retryable=True,
+                kind="connection",
+            )
+        if isinstance(cause, httpx2.DecodingError):
+            return ProviderProtocolError(
+                f"{where} sent compressed data that cannot be read: {detail}", kind="malformed"
+            )
+        if isinstance(cause, (httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
+            return ProviderConnectionError(
+                f"The address of the model server cannot be used: {detail}", kind="connection"
+            )
+        certificate = "CERTIFICATE_VERIFY_FAILED" in detail
+        return ProviderConnectionError(
+            f"The connection to {where} failed: {detail}", retryable=not certificate, kind="connection"
+        )
+
+    def _http_client(self) -> httpx2.AsyncClient:
+        settings = self.settings
+        timeouts = settings.timeouts
+        try:
+            return httpx2.AsyncClient(
+                trust_env=False,
+                proxy=settings.network.proxy or None,
+                verify=_tls(settings),
+                follow_redirects=False,
+                timeout=httpx2.Timeout(connect=timeouts.connect_s, read=None, write=timeouts.progress_s, pool=None),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
+                event_hooks={"response": [self._refuse_failure]},
+            )
+        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+            raise ProviderConnectionError(
+                f"The proxy or certificate settings of this environment cannot be used: {self.redact.line(str(error))}",
+                kind="connection",
+            ) from None
+
+    def _request_headers(self) -> dict[str, str | Omit]:
+        """Ours, and none of those the SDK would take from the daemon's own environment (D14)."""
+        stray = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
+        headers: dict[str, str | Omit] = {
+            name: omit for name in (*stray, "OpenAI-Organization", "OpenAI-Project") if name
+        }
+        if not self.settings.api_key.get_secret_value():
+            headers["Authorization"] = omit
+        # compressed streams arrive in blocks instead of as they are written
+        headers |= {"Accept-Encoding": "identity", "User-Agent": "sould"}
+        return headers | {name: value.get_secret_value() for name, value in self.settings.headers.items()}
+
+    async def _refuse_failure(self, response: httpx2.Response) -> None:
+        """Turns an error status into our error before the SDK reads the body, which it would do without bound."""
+        if response.status_code == 200:
+            return
+        body = b""
+        with suppress(httpx2.HTTPError, httpx2.StreamError):  # the status alone says enough
+            body = await read_at_most(response, _ERROR_BODY)
+        if response.has_redirect_location:
+            target = urlsplit(response.headers["location"])
+            body = f"to {target.scheme}://{target.hostname}".encode() if target.hostname else b""
+        raise status_error(response.status_code, response.headers, body, self.redact)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIProvider:
+    """One model of a server."""
+
+    info: ModelInfo
+    client: OpenAIClient
+    style: RequestStyle = field(default_factory=RequestStyle)
+
+    @asynccontextmanager
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:
+        """Ask once; see `ChatProvider.stream`."""
+        body = request_body(request, self.info, self.style)
+        timeouts = self.client.settings.timeouts
+        patience = timeouts.connect_s + timeouts.first_byte_s + media_bytes(request) / _SLOWEST_UPLOAD
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(patience):
+                    response = await stack.enter_async_context(self.client.post(body))
+            except (APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError) as error:
+                # "from None": a library's exception holds the request and with it the key
+                raise self.client.failure(error) from None
+            yield await stack.enter_async_context(aclosing(self._deltas(response.http_response)))
+
+    async def _deltas(self, response: httpx2.Response) -> DeltaStream:
+        reader = AnswerReader(self.client.redact, self.style.reasoning_key)
+        kind = response.headers.get("content-type", "").lower()
+        progress = self.client.settings.timeouts.progress_s
+        if "html" in kind:
+            raise malformed(
+                "The model server answered with a web page", await read_at_most(response, 1024), self.client.redact
+            )
+        # one generator less on the way of every read
+        reads = response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+        try:
+            async with aclosing(reads), Watchdog(progress) as watchdog:
+                if "application/json" in kind:
+                    for delta in _whole(reader, await read_at_most(response, _WHOLE_BODY)):
+                        yield delta
+                else:
+                    async for data in reads:
+                        watchdog.waiting = False
+                        before = reader.events
+                        for delta in reader.feed(data):
+                            yield delta
+                        if reader.done:
+                            await _last_read(reads)
+                            break
+                        watchdog.wait(progressed=reader.events != before)
+        except TimeoutError:
+            if not reader.ended:
+                raise ProviderTimeoutError(
+                    f"The model stopped in its answer: nothing came for {progress:g} s.",
+                    retryable=True,
+                    kind="connection",
+                ) from None
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            if not reader.ended:
+                raise self._cut(error) from None
+        for delta in reader.close():
+            yield delta
+        yield reader.finish()
+
+    def _cut(self, error: Exception) -> ProviderError:
+        if isinstance(error, httpx2.DecodingError):
+            return self.client.failure(error)
+        detail = self.client.redact.line(str(error)) or type(error).__name__
+        return ProviderConnectionError(
+            f"The model's answer was cut off in its middle: {detail}", retryable=True, kind="connection"
+        )
+
+
+async def read_at_most(response: httpx2.Response, limit: int) -> bytes:
+    """The first `limit` decoded bytes of a body; the rest is left unread."""
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as reads:
+        async for data in reads:
+            body += data
+            if len(body) >= limit:
+                break
+    return bytes(body[:limit])
+
+
+async def _last_read(reads: AsyncGenerator[bytes, None]) -> None:
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_LAST_READ_S):
+            await anext(reads, None)
+
+
+def _whole(reader: AnswerReader, body: bytes) -> list[Delta]:
+    """Some servers answer a request for a stream with one object, and some call a stream JSON."""
+    return reader.feed_whole(body) if body.lstrip().startswith((b"{", b"[")) else reader.feed(body)
+
+
+def _tls(settings: ProviderSettings) -> ssl.SSLContext | bool:
+    network = settings.network
+    if network.ca_file or network.ca_directory:
+        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
+    if settings.base_url.startswith("https:") or network.proxy.startswith("https:"):
+        return httpx2.create_ssl_context(trust_env=False)
+    return False  # plain HTTP to the one server this client talks to: loading certificates costs 20 ms
+
+
+def _password(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,167 @@
+"""A chat request as the body servers of the OpenAI kind expect: pure data in, pure data out.
+
+What servers cannot take is left out with a word in its place, so that a conversation survives a change of model.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
+
+Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
+"""Which of the documented ways a server wants reasoning and caching asked for."""
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStyle:
+    """What of a request depends on the server and its configuration."""
+
+    dialect: Dialect = "plain"
+    reasoning_key: str = ""
+    """The key under which earlier reasoning is sent back; empty: it is not."""
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+
+
+def request_body(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> JsonObject:
+    """The whole body of `POST /chat/completions`."""
+    body: JsonObject = {
+        "model": info.model,
+        "messages": list(_messages(request, info, style)),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if style.max_output_tokens is not None:
+        body["max_completion_tokens" if style.dialect == "openai" else "max_tokens"] = style.max_output_tokens
+    if style.temperature is not None:
+        body["temperature"] = style.temperature
+    if style.top_p is not None:
+        body["top_p"] = style.top_p
+    if request.session_id and style.dialect in {"openai", "kimi"}:
+        body["prompt_cache_key"] = request.session_id
+    if request.thought_level is not None and "thinking" in info.capabilities:
+        body.update(_reasoning(request.thought_level, style.dialect))
+    return body
+
+
+def media_bytes(request: ChatRequest) -> int:
+    """Roughly how much media a request carries: sending it takes time that the answer must not be charged for."""
+    return sum(len(url) for message in request.messages for part in message.content if (url := _url(part)) is not None)
+
+
+def _reasoning(level: ThoughtLevel, dialect: Dialect) -> JsonObject:
+    match dialect:
+        case "kimi":
+            return {"thinking": {"type": "disabled" if level == "off" else "enabled"}}
+        case "openrouter":
+            return {"reasoning": {"enabled": False} if level == "off" else {"effort": level}}
+        case _:
+            return {} if level == "off" else {"reasoning_effort": level}
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _messages(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> Iterator[JsonObject]:
+    if request.system_prompt:
+        yield {"role": "system", "content": request.system_prompt}
+    shown: list[JsonObject] = []
+    for message in request.messages:
+        if shown and message.role != "tool":
+            yield {"role": "user", "content": shown}
+            shown = []
+        match message.role:
+            case "user":
+                yield {"role": "user", "content": _content(message.content, info)}
+            case "assistant":
+                if message.content or message.tool_calls:
+                    yield _assistant(message, style)
+            case "tool":
+                yield {
+                    "role": "tool",
+                    "tool_call_id": message.tool_call_id or "",
+                    "content": _text(message.content) or "(no output)",
+                }
+                shown.extend(_tool_media(message, info))
+    if shown:
+        yield {"role": "user", "content": shown}
+
+
+def _assistant(message: ChatMessage, style: RequestStyle) -> JsonObject:
+    # null beside tool calls is the API's own form; an empty string is refused by some servers
+    sent: JsonObject = {"role": "assistant", "content": _text(message.content) or (None if message.tool_calls else "")}
+    thinking = "".join(part.think for part in message.content if isinstance(part, ThinkPart))
+    if style.reasoning_key and thinking:
+        sent[style.reasoning_key] = thinking
+    if message.tool_calls:
+        sent["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.function.name, "arguments": call.function.arguments or "{}"},
+            }
+            for call in message.tool_calls
+        ]
+    return sent
+
+
+def _content(parts: Iterable[ContentPart], info: ModelInfo) -> str | list[JsonObject]:
+    """Plain text where it is only text: some servers' templates know no lists."""
+    parts = tuple(parts)
+    if all(isinstance(part, (TextPart, ThinkPart)) for part in parts):
+        return _text(parts)
+    return [sent for part in parts if (sent := _part(part, info)) is not None]
+
+
+def _part(part: ContentPart, info: ModelInfo) -> JsonObject | None:
+    match part:
+        case TextPart():
+            return {"type": "text", "text": part.text}
+        case ThinkPart():
+            return None
+        case ImagePart() if "image_in" in info.capabilities:
+            return {"type": "image_url", "image_url": {"url": part.image_url.url}}
+        case VideoPart() if "video_in" in info.capabilities:
+            return {"type": "video_url", "video_url": {"url": part.video_url.url}}
+        case AudioPart() if "audio_in" in info.capabilities and part.audio_url.url.startswith("data:"):
+            kind, _, data = part.audio_url.url.removeprefix("data:").partition(";base64,")
+            return {"type": "input_audio", "input_audio": {"data": data, "format": kind.partition("/")[2] or "wav"}}
+        case _:
+            return {"type": "text", "text": f"({_KINDS[part.type]} was here; this model cannot take it)"}
+
+
+_KINDS = {"image_url": "An image", "video_url": "A video", "audio_url": "A sound", "text": "", "think": ""}
+
+
+def _tool_media(message: ChatMessage, info: ModelInfo) -> list[JsonObject]:
+    """The API has no media in tool messages: they follow in a user message of their own."""
+    media = [part for part in message.content if not isinstance(part, (TextPart, ThinkPart))]
+    if not media:
+        return []
+    label = {"type": "text", "text": f"(output of tool call {message.tool_call_id})"}
+    return [label, *(sent for part in media if (sent := _part(part, info)) is not None)]
+
+
+def _text(parts: Iterable[ContentPart]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _url(part: ContentPart) -> str | None:
+    match part:
+        case ImagePart():
+            return part.image_url.url
+        case AudioPart():
+            return part.audio_url.url
+        case VideoPart():
+            return part.video_url.url
+        case _:
+            return None
