@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -68,7 +69,7 @@ def _first_braces(text: str) -> tuple[str, list[str], str] | None:
             depth -= 1
             if depth == 0:
                 edges = [start, *commas, at]
-                choices = [text[one + 1 : other] for one, other in zip(edges, edges[1:], strict=False)]
+                choices = [text[one + 1 : other] for one, other in pairwise(edges)]
                 return (text[:start], choices, text[at + 1 :]) if commas else None
     return None
 

@@ -1,0 +1,166 @@
+"""Runs a search program and reads what it found. The program is a child that is killed on time-out, overflow and cancel.
+
+Both ripgrep and `grepmain.py` speak `rg --json`; nothing here evaluates a pattern.
+"""
+
+import asyncio
+import binascii
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+MAX_SECONDS = 20.0
+MAX_BYTES = 20 * 1024 * 1024
+MAX_COMPLAINT = 4096
+_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a search program wrote. `code` is None when we ended it."""
+
+    output: bytes
+    complaint: str
+    code: int | None
+    timed_out: bool = False
+    overflowed: bool = False
+
+
+async def run_program(
+    argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], stdin: bytes = b"", seconds: float = MAX_SECONDS
+) -> Ran:
+    """Run to the end, to `seconds`, or to 20 MB of output, whichever comes first. Raises OSError when it cannot start."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=cwd,
+        env=dict(environment),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, complaint = _Kept(MAX_BYTES), _Kept(MAX_COMPLAINT)
+    timed_out = False
+    try:
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(stdin)
+            process.stdin.close()
+        async with asyncio.timeout(seconds):
+            async with asyncio.TaskGroup() as readers:
+                readers.create_task(complaint.drain(process.stderr))
+                await output.take(process.stdout)
+                if output.full:
+                    _kill(process)
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        _kill(process)
+        await process.wait()
+    ended = timed_out or output.full
+    return Ran(
+        output.data,
+        complaint.data.decode(errors="replace"),
+        None if ended else process.returncode,
+        timed_out,
+        output.full,
+    )
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+class _Kept:
+    """The first `limit` bytes of a stream."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self._buffer)
+
+    @property
+    def full(self) -> bool:
+        return len(self._buffer) >= self._limit
+
+    async def take(self, stream: asyncio.StreamReader) -> None:
+        while not self.full and (chunk := await stream.read(min(_CHUNK, self._limit - len(self._buffer)))):
+            self._buffer += chunk
+
+    async def drain(self, stream: asyncio.StreamReader) -> None:
+        await self.take(stream)
+        while await stream.read(_CHUNK):
+            pass
+
+
+# --- what was found --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class FileHits:
+    """What was found in one file: rows of line number, text and whether it matched (else it is context)."""
+
+    path: Path
+    matches: int = 0
+    rows: list[tuple[int, str, bool]] = field(default_factory=list[tuple[int, str, bool]])
+
+
+def parse_hits(output: bytes, base: Path) -> dict[Path, FileHits]:
+    """The hits in `rg --json` output, by path below `base`. A last record that was cut off is left out. Blocks."""
+    hits: dict[Path, FileHits] = {}
+    for line in output.split(b"\n"):
+        try:
+            record: dict[str, Any] = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        kind, data = record["type"], record["data"]
+        if kind not in {"match", "context"}:
+            continue
+        path = base / os.path.normpath(_text(data["path"]))
+        found = hits.setdefault(path, FileHits(path))
+        for number, text in enumerate(_text(data["lines"]).removesuffix("\n").split("\n"), data["line_number"] or 1):
+            found.rows.append((number, text.removesuffix("\r"), kind == "match"))
+        found.matches += len(data["submatches"]) if kind == "match" else 0
+    return hits
+
+
+def _text(value: dict[str, str]) -> str:
+    """Text as it is, bytes that are not UTF-8 with replacements."""
+    if "text" in value:
+        return value["text"]
+    return binascii.a2b_base64(value["bytes"]).decode(errors="replace")
+
+
+# --- unsaved buffers ---------------------------------------------------------------------------------------------------
+
+
+class Overlay:
+    """Unsaved texts laid out as files in a private directory, under their names below `base`. Blocks; `close` it."""
+
+    def __init__(self, base: Path, texts: Mapping[Path, str]) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="sould-buffers-"))
+        self.base = base
+        for path, text in texts.items():
+            copy = self.directory / path.relative_to(base)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(text.encode(errors="replace"))
+
+    def close(self) -> None:
+        """Remove the copies."""
+        shutil.rmtree(self.directory, ignore_errors=True)
