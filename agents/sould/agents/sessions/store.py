@@ -1,41 +1,40 @@
 """Stored sessions: one directory each under `sessions/`, found by id, listed through an index.
 
 Directories are the truth, the index only makes lists fast. An id is looked up, never joined to a path unseen (D15).
-Nothing here opens a journal for writing.
+Nothing here opens a journal for writing, and one bad session never hides the others (F65).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import base64
+import builtins
+import logging
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
 
-ItemT = TypeVar("ItemT")
+import orjson
 
+from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError
+from sould.agents.sessions.index import SessionIndex
+from sould.agents.sessions.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
+from sould.agents.wire.locking import lock_file
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    """What a list shows of a session. Times are wall seconds; `title` is "" until the first prompt."""
+__all__ = ["Page", "SessionInfo", "SessionStore", "StoredSession"]
 
-    id: str
-    cwd: Path
-    additional: tuple[Path, ...] = ()
-    title: str = ""
-    created: float = 0.0
-    updated: float = 0.0
-    turns: int = 0
+logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[ItemT]):
-    """One page of a list; `next_cursor` is None on the last."""
-
-    items: tuple[ItemT, ...]
-    next_cursor: str | None = None
+_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+MAX_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """A session on disk."""
+    """A session on disk, as it was when it was looked up."""
 
     info: SessionInfo
     directory: Path
@@ -46,10 +45,33 @@ class SessionStore:
 
     def __init__(self, state: Path) -> None:
         """`state` is the state directory; made, 0700, when it is missing."""
+        self._root = state / "sessions"
+        self._trash = state / "trash"
+        for directory in (state, self._root):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._index = SessionIndex(state / "index.sqlite", self._read_all)
 
     def create(self, cwd: Path, *, additional: Sequence[Path] = ()) -> StoredSession:
-        """A new session's directory, with an id of ours."""
-        raise NotImplementedError
+        """A new session's directory, with an id of ours.
+
+        Raises:
+            JournalFullError: the disk refuses.
+            SouldError: a path that is no text cannot be kept.
+        """
+        now = time.time()
+        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now)
+        _require_text(cwd, *additional)
+        directory = self._root / info.id
+        before = self._stamp()
+        try:
+            directory.mkdir(mode=0o700)
+            write_info(directory, info)
+        except OSError as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise JournalFullError(f"A new session cannot be stored in {self._root}: {error.strerror}.") from error
+        self._index.put(info)
+        self._follow(before)
+        return StoredSession(info, directory)
 
     def find(self, session_id: str) -> StoredSession:
         """The session with this id, whether the index knows it or not.
@@ -57,35 +79,159 @@ class SessionStore:
         Raises:
             SessionNotFoundError: there is none.
         """
-        raise NotImplementedError
+        info = self._index.get(session_id)
+        if info and (self._root / info.id).is_dir():
+            return StoredSession(info, self._root / info.id)
+        directory = self._directory(session_id)
+        info = read_info(directory)
+        if info is None:
+            raise SessionNotFoundError(f"Nothing of session {session_id} can be read in {directory}.")
+        self._index.put(info)
+        return StoredSession(info, directory)
 
-    def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50) -> Page[SessionInfo]:
+    def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50) -> Page:
         """Sessions, most recently updated first; `cwd`: only that directory's. A cursor of ours goes on after it.
 
         Raises:
             OptionError: a cursor that is not ours.
         """
-        raise NotImplementedError
+        self._refresh()
+        limit = max(1, min(limit, MAX_PAGE))
+        found = self._index.newest(str(cwd) if cwd else None, _position(cursor), limit + 1)
+        items = tuple(found[:limit])
+        return Page(items, _cursor(items[-1]) if len(found) > limit else None)
 
     def touch(
         self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None
     ) -> SessionInfo:
-        """The session was used just now. `prompt` becomes the title of a session without one."""
-        raise NotImplementedError
+        """The session was used just now. `prompt` becomes the title of a session without one.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored = self.find(session_id)
+        info = stored.info
+        return self._save(
+            stored.directory,
+            replace(
+                info,
+                title=info.title or default_title(prompt),
+                turns=info.turns if turns is None else turns,
+                additional=info.additional if additional is None else tuple(additional),
+                updated=time.time(),
+            ),
+        )
 
     def rename(self, session_id: str, title: str) -> SessionInfo:
-        """Give it a title; "" goes back to none, to be taken from the next prompt."""
-        raise NotImplementedError
+        """Give it a title; "" goes back to none, to be taken from the next prompt.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored = self.find(session_id)
+        return self._save(stored.directory, replace(stored.info, title=title))
 
     def delete(self, session_id: str) -> None:
-        """Remove it with everything in it.
+        """Remove it with everything in it; gone at once for everybody, even if the process ends in the middle.
 
         Raises:
             SessionNotFoundError: there is none.
             SessionOpenElsewhereError: somebody writes to it.
         """
-        raise NotImplementedError
+        directory = self._directory(session_id)
+        lock = lock_file(directory / f"{JOURNAL}.lock")
+        try:
+            before = self._stamp()
+            self._trash.mkdir(mode=0o700, exist_ok=True)
+            directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
+            self._index.remove((session_id,))
+            self._follow(before)
+        except OSError as error:
+            raise SouldError(f"Session {session_id} cannot be deleted: {error.strerror}.") from error
+        finally:
+            os.close(lock)
+        shutil.rmtree(self._trash, ignore_errors=True)
 
     def close(self) -> None:
         """Let go of the index."""
-        raise NotImplementedError
+        self._index.close()
+
+    def _save(self, directory: Path, info: SessionInfo) -> SessionInfo:
+        try:
+            write_info(directory, info)
+        except OSError as error:  # a title is not worth a failed turn
+            logger.warning("session %s: %s", info.id, error.strerror)
+        self._index.put(info)
+        return info
+
+    def _directory(self, session_id: str) -> Path:
+        if _ID.fullmatch(session_id):
+            for name in self._names():
+                if name == session_id:
+                    return self._root / name
+        raise SessionNotFoundError(f"There is no session {session_id!r}.")
+
+    def _names(self) -> Iterator[str]:
+        with os.scandir(self._root) as entries:
+            for entry in entries:
+                if _ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name
+
+    def _read_all(self) -> Iterator[SessionInfo]:
+        for name in self._names():
+            info = read_info(self._root / name)
+            if info:
+                yield info
+
+    def _refresh(self) -> None:
+        """Notice sessions that came or went without us."""
+        stamp = self._stamp()
+        if stamp == self._index.stamp:
+            return
+        names, known = set(self._names()), self._index.ids()
+        self._index.remove(known - names)
+        for name in names - known:
+            info = read_info(self._root / name)
+            if info:
+                self._index.put(info)
+        self._index.set_stamp(stamp)
+
+    def _stamp(self) -> int:
+        """Changes whenever a session is made or removed."""
+        return self._root.stat().st_mtime_ns
+
+    def _follow(self, before: int) -> None:
+        """A change of our own: what the index stood for before it, it stands for after it."""
+        if self._index.stamp == before:
+            self._index.set_stamp(self._stamp())
+
+
+def new_id(now: float) -> str:
+    """A ULID: 26 characters that sort by time."""
+    number = (int(now * 1000) << 80) | secrets.randbits(80)
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def _require_text(*paths: Path) -> None:
+    for path in paths:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise SouldError(f"The directory name {str(path)!a} is not UTF-8; rename it to work there.") from None
+
+
+def _cursor(last: SessionInfo) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([last.updated, last.id])).decode()
+
+
+def _position(cursor: str | None) -> tuple[float, str] | None:
+    if cursor is None:
+        return None
+    try:
+        position: builtins.list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
+        updated, session_id = position
+    except (ValueError, TypeError):
+        raise OptionError("This cursor is not one this list gave; begin again without it.") from None
+    if not isinstance(updated, float) or not isinstance(session_id, str):
+        raise OptionError("This cursor is not one this list gave; begin again without it.")
+    return updated, session_id

@@ -78,15 +78,19 @@ class Journal:
 
         Raises:
             FileExistsError: there is one already.
+            JournalFullError: the disk refuses.
             SessionOpenElsewhereError: another process is making it.
         """
         lock = lock_file(path.with_name(path.name + ".lock"))
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(path, flags, 0o600)
-        except OSError:
+        except FileExistsError:
             os.close(lock)
             raise
+        except OSError as error:
+            os.close(lock)
+            raise JournalFullError(f"The session's journal {path} cannot be made: {error.strerror}.") from error
         file = JournalFile(path, descriptor, 0)
         file.add(metadata_line(metadata))
         writer.wake(file)

@@ -5,9 +5,9 @@ journal is the truth; `context.jsonl` is a copy for people and other programs, r
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sould.agents.errors import JournalFullError
 from sould.agents.wire.channel import Channel, Cursor, Record
@@ -34,13 +34,14 @@ class SessionLog:
         self._mirror = mirror
 
     @classmethod
-    async def create(cls, directory: Path, writer: JournalWriter, header: Mapping[str, Any]) -> "SessionLog":
-        """The log of a new session in `directory`, which exists. `header` goes into the journal's first line.
+    async def create(cls, directory: Path, writer: JournalWriter, *, session_id: str, cwd: Path) -> "SessionLog":
+        """The log of a new session in `directory`, which exists.
 
         Raises:
             FileExistsError: there is a journal already.
-            OSError: it cannot be made.
+            JournalFullError: the disk refuses.
         """
+        header = {"session_id": session_id, "cwd": str(cwd), "created": time.time()}
         journal = Journal.create(directory / JOURNAL, writer, header)
         return cls(journal, Context(), ContextMirror(directory / CONTEXT, writer))
 

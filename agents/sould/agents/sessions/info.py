@@ -1,0 +1,96 @@
+"""What is known of a stored session without opening it, and where that is read from.
+
+`session.json` beside the journal holds it; without that file the journal itself is asked. Reading never raises for a
+damaged session: there is simply nothing to know.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from sould.agents.wire.content import input_text
+from sould.agents.wire.messages import TurnBegin
+from sould.agents.wire.records import Scan
+
+INFO = "session.json"
+JOURNAL = "wire.jsonl"
+TITLE_LENGTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What a list shows of a session. Times are wall seconds; `title` is "" until the first prompt."""
+
+    id: str
+    cwd: Path
+    additional: tuple[Path, ...] = ()
+    title: str = ""
+    created: float = 0.0
+    updated: float = 0.0
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list; `next_cursor` is None on the last."""
+
+    items: tuple[SessionInfo, ...]
+    next_cursor: str | None = None
+
+
+_INFO: TypeAdapter[SessionInfo] = TypeAdapter(SessionInfo)
+
+
+def read_info(directory: Path) -> SessionInfo | None:
+    """What is known of the session in `directory`; None when neither file says enough."""
+    try:
+        info = _INFO.validate_json((directory / INFO).read_bytes())
+    except (OSError, ValidationError):
+        return _from_journal(directory)
+    return replace(info, id=directory.name)
+
+
+def write_info(directory: Path, info: SessionInfo) -> None:
+    """Replace `session.json` in one step. Raises OSError."""
+    temporary = directory / f"{INFO}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(_INFO.dump_json(info))
+    temporary.replace(directory / INFO)
+
+
+def default_title(prompt: str) -> str:
+    """The title a session gets from its first prompt: one line, 50 characters."""
+    return " ".join(prompt.split())[:TITLE_LENGTH]
+
+
+def _from_journal(directory: Path) -> SessionInfo | None:
+    try:
+        with (directory / JOURNAL).open("rb") as source:
+            scan = Scan(source)
+            prompts = tuple(_prompts(scan))
+            changed = os.fstat(source.fileno()).st_mtime
+    except OSError:
+        return None
+    said = scan.metadata or {}
+    cwd, created = said.get("cwd"), said.get("created")
+    if not isinstance(cwd, str):
+        return None
+    return SessionInfo(
+        id=directory.name,
+        cwd=Path(cwd),
+        title=next((title for title in map(default_title, prompts) if title), ""),
+        created=created if isinstance(created, int | float) else changed,
+        updated=changed,
+        turns=len(prompts),
+    )
+
+
+def _prompts(scan: Scan) -> Iterator[str]:
+    for record in scan:
+        if record.type == TurnBegin.__name__:
+            message = record.message
+            yield input_text(message.user_input) if isinstance(message, TurnBegin) else ""
