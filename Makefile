@@ -49,7 +49,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) $(CLIENTS)/node_modules dist build
 
-$(READY): requirements.lock pyproject.toml scripts/setup.sh
+$(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
 	@scripts/setup.sh
 	@touch $@
 

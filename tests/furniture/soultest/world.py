@@ -1,0 +1,106 @@
+"""A throw-away HOME with a scripted model, for tests that run the real `sould` from outside.
+
+Everything of the user's set-up is replaced, so nothing of it is seen or touched. `World.close` ends the daemon that the
+first client started, by its process id, and waits until it is gone.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SOULD = Path(sys.executable).parent / "sould"
+"""The installed command, as an editor would start it."""
+
+CONFIG = """\
+default_model = "scripted"
+
+[models.scripted]
+provider = "script"
+model = "scripted"
+max_context_size = 100000
+capabilities = ["image_in", "audio_in"]
+
+[providers.script]
+type = "_scripted_echo"
+env = {{ KIMI_SCRIPTED_ECHO_SCRIPTS = {scripts} }}
+
+[loop_control]
+retry_first_wait_s = 0.01
+retry_max_wait_s = 0.02
+retry_jitter_s = 0.0
+{more}
+"""
+
+
+@dataclass(slots=True)
+class World:
+    """One user on one machine. `root` must be short: the daemon's socket lives below it."""
+
+    root: Path
+    project: Path = field(init=False)
+    environment: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.project = self.root / "project"
+        self.project.mkdir(parents=True)
+        (self.root / "run").mkdir(mode=0o700)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root),
+            "LANG": "C.UTF-8",
+            "XDG_RUNTIME_DIR": str(self.root / "run"),
+            "XDG_CONFIG_HOME": str(self.root / "config"),
+            "XDG_STATE_HOME": str(self.root / "state"),
+            "XDG_CACHE_HOME": str(self.root / "cache"),
+            "XDG_DATA_HOME": str(self.root / "data"),
+        }
+
+    def script(self, scripts: Sequence[str], more: str = "") -> None:
+        """What the model says, one script per call; `more` is added to the configuration. Before the daemon starts."""
+        path = self.root / "scripts.json"
+        path.write_text(json.dumps(list(scripts)))
+        folder = self.root / "config" / "sould"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(CONFIG.format(scripts=json.dumps(str(path)), more=more))
+
+    def daemon(self) -> int:
+        """The daemon's process id, by its own word; 0 when none answers."""
+        with socket.socket(socket.AF_UNIX) as connection, suppress(OSError, ValueError, KeyError):
+            connection.settimeout(10)
+            connection.connect(str(self.root / "run" / "sould" / "sock"))
+            connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n')
+            with connection.makefile() as answers:
+                return int(json.loads(answers.readline())["result"]["pid"])
+        return 0
+
+    def close(self) -> None:
+        """End the daemon."""
+        pid = self.daemon()
+        for sent in (signal.SIGTERM, signal.SIGKILL) if pid else ():
+            with suppress(ProcessLookupError):
+                os.kill(pid, sent)
+            deadline = time.monotonic() + 10
+            while time.monotonic() < deadline:
+                if not running(pid):
+                    return
+                time.sleep(0.01)
+
+
+def running(pid: int) -> bool:
+    """Whether the process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def call(name: str, identifier: str, /, **arguments: object) -> str:
+    """A script line: the model calls a tool."""
+    return "tool_call: " + json.dumps({"id": identifier, "name": name, "arguments": json.dumps(arguments)})
