@@ -8,11 +8,11 @@ from pydantic import Field, JsonValue
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.globmatch import PatternError, Walk
 from sould.agents.tools.paths import named, resolved, shown
+from sould.agents.tools.searching import DEFAULT_LIMITS, SearchLimits
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Workspace
 
 MAX_RESULTS = 1000
-MAX_SECONDS = 20.0
 MAX_LISTED = 100
 
 
@@ -34,7 +34,8 @@ class Glob(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "src/**/*.py"}
     params = Params
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, limits: SearchLimits = DEFAULT_LIMITS) -> None:
+        self._seconds = limits.seconds
         self._workspace = workspace
 
     def view(self, params: Params) -> CallView:
@@ -61,7 +62,11 @@ class Glob(Tool[Params]):
             return tool_error(f"{directory.path} is not a directory.", brief="Not a directory")
         try:
             walk = Walk.of(
-                directory.path, params.pattern, limit=MAX_RESULTS, seconds=MAX_SECONDS, include_dirs=params.include_dirs
+                directory.path,
+                params.pattern,
+                limit=MAX_RESULTS,
+                seconds=self._seconds,
+                include_dirs=params.include_dirs,
             )
         except PatternError as error:
             return tool_error(f"Bad pattern: {error}.", brief="Bad pattern")
@@ -71,11 +76,11 @@ class Glob(Tool[Params]):
         if walk.ended == "limit":
             said += f" There are more than {MAX_RESULTS}: narrow the pattern."
         elif walk.ended == "stopped":
-            said += f" Stopped after {MAX_SECONDS:.0f} s, so this is not all: narrow the pattern."
+            said += f" Stopped after {self._seconds:.0f} s, so this is not all: narrow the pattern."
         return tool_ok("\n".join(shown(self._workspace, path) for path in walk.found), message=said)
 
     async def _refuse_everything(self) -> ToolReturn:
-        walk = Walk.of(self._workspace.root, "*", limit=MAX_LISTED, seconds=MAX_SECONDS, include_dirs=True)
+        walk = Walk.of(self._workspace.root, "*", limit=MAX_LISTED, seconds=self._seconds, include_dirs=True)
         await _run(walk)
         return tool_error(
             "A pattern must not begin with `**`: it would search everything, dependencies included. Begin with a directory, "

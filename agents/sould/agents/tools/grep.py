@@ -21,7 +21,15 @@ from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams,
 from sould.agents.tools.globmatch import VCS
 from sould.agents.tools.paths import failure, is_secret, named, refuse_secret, resolved, shown
 from sould.agents.tools.result import ToolResultBuilder
-from sould.agents.tools.searching import MAX_BYTES, MAX_SECONDS, FileHits, Overlay, Ran, parse_hits, run_program
+from sould.agents.tools.searching import (
+    DEFAULT_LIMITS,
+    FileHits,
+    Overlay,
+    Ran,
+    SearchLimits,
+    parse_hits,
+    run_program,
+)
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, Workspace, WorkspaceError
 
@@ -76,7 +84,10 @@ class Grep(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "def main", "glob": "*.py", "output_mode": "content"}
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval, environment: Environment) -> None:
+    def __init__(
+        self, workspace: Workspace, approval: Approval, environment: Environment, limits: SearchLimits = DEFAULT_LIMITS
+    ) -> None:
+        self._limits = limits
         self._workspace = workspace
         self._approval = approval
         self._environment = environment
@@ -115,9 +126,9 @@ class Grep(Tool[Params]):
                 f"{path.path} does not exist, or is neither a file nor a directory.", brief="No such path"
             )
         base = path.path.parent if is_file else path.path
-        ran = await self._run(params, base, path.path.name if is_file else None, MAX_SECONDS)
+        ran = await self._run(params, base, path.path.name if is_file else None)
         if not ran.output and ran.code not in {0, 1}:
-            return _failed(ran)
+            return self._failed(ran)
         hits = await asyncio.to_thread(parse_hits, ran.output, base)
         unsaved = await self._unsaved(path.path)
         hits = {at: found for at, found in hits.items() if at not in unsaved}
@@ -133,20 +144,31 @@ class Grep(Tool[Params]):
     async def _search_buffers(self, params: Params, base: Path, unsaved: Mapping[Path, str]) -> Mapping[Path, FileHits]:
         overlay = await asyncio.to_thread(Overlay, base, unsaved)
         try:
-            ran = await self._run(params, overlay.directory, None, MAX_SECONDS)
+            ran = await self._run(params, overlay.directory, None)
             found = await asyncio.to_thread(parse_hits, ran.output, base)
         finally:
             await asyncio.to_thread(overlay.close)
         return found
 
-    async def _run(self, params: Params, base: Path, file: str | None, seconds: float) -> Ran:
+    async def _run(self, params: Params, base: Path, file: str | None) -> Ran:
         ripgrep = self._environment.which("rg")
         if ripgrep is not None and os.path.isabs(ripgrep):
             argv = [ripgrep, *_ripgrep_arguments(params), "--", file or "./"]
-            return await run_program(argv, cwd=base, environment=self._environment.variables, seconds=seconds)
+            return await run_program(argv, cwd=base, environment=self._environment.variables, limits=self._limits)
         # The path of the interpreter, not the session's: this program is ours.
         argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM)]
-        return await run_program(argv, cwd=base, environment={}, stdin=_request(params, file), seconds=seconds)
+        return await run_program(argv, cwd=base, environment={}, stdin=_request(params, file), limits=self._limits)
+
+    def _failed(self, ran: Ran) -> ToolReturn:
+        if ran.timed_out:
+            return tool_error(
+                f"Nothing was found within {self._limits.seconds:.0f} s. Simplify the pattern (nested repetition such as `(a+)+` can take "
+                "for ever), or narrow `path` and `glob`.",
+                brief="Search took too long",
+            )
+        return tool_error(
+            f"The search failed: {ran.complaint.strip() or 'the search program ended early'}", brief="Search failed"
+        )
 
     def _report(self, params: Params, searched: "_Searched") -> ToolReturn:
         lines = self._lines(params, searched.hits)
@@ -166,12 +188,16 @@ class Grep(Tool[Params]):
             said.append("Unsaved text in the editor was searched as it is on screen.")
         if searched.ran.timed_out:
             said.append(
-                f"Ended after {MAX_SECONDS:.0f} s, so this is not all: narrow the path or simplify the pattern."
+                f"Ended after {self._limits.seconds:.0f} s, so this is not all: narrow the path or simplify the pattern."
             )
         if searched.ran.code not in {None, 0, 1}:
-            said.append(f"Not everything could be searched: {searched.ran.complaint.strip() or 'the search ended early'}")
+            said.append(
+                f"Not everything could be searched: {searched.ran.complaint.strip() or 'the search ended early'}"
+            )
         if searched.ran.overflowed:
-            said.append(f"Ended at {MAX_BYTES // (1024 * 1024)} MB of matches, so this is not all: narrow the search.")
+            said.append(
+                f"Ended at {self._limits.bytes // (1024 * 1024)} MB of matches, so this is not all: narrow the search."
+            )
         return result.ok(" ".join(said))
 
     def _lines(self, params: Params, hits: list[FileHits]) -> list[str]:
@@ -235,18 +261,6 @@ def _request(params: Params, file: str | None) -> bytes:
             "include_ignored": params.include_ignored,
             "first_only": params.output_mode == "files_with_matches",
         }
-    )
-
-
-def _failed(ran: Ran) -> ToolReturn:
-    if ran.timed_out:
-        return tool_error(
-            f"Nothing was found within {MAX_SECONDS:.0f} s. Simplify the pattern (nested repetition such as `(a+)+` can take "
-            "for ever), or narrow `path` and `glob`.",
-            brief="Search took too long",
-        )
-    return tool_error(
-        f"The search failed: {ran.complaint.strip() or 'the search program ended early'}", brief="Search failed"
     )
 
 

@@ -30,7 +30,7 @@ class ToolResultBuilder:
     """
 
     def __init__(self, *, spill: Path | None = None, limit: int = LIMIT, line_limit: int = LINE_LIMIT) -> None:
-        if limit < 4 * GAP_ROOM or line_limit < 4 * len(LINE_MARK):
+        if limit < 4 * GAP_ROOM or line_limit < GAP_ROOM:
             raise ValueError("limits too small to say what was cut")
         self.characters = 0
         """Characters written in all."""

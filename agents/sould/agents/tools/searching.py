@@ -17,10 +17,20 @@ from typing import Any
 
 import orjson
 
-MAX_SECONDS = 20.0
-MAX_BYTES = 20 * 1024 * 1024
 MAX_COMPLAINT = 4096
 _CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """What one search may take. Injectable; tools use these defaults where no other is offered."""
+
+    seconds: float = 20.0
+    bytes: int = 20 * 1024 * 1024
+    """Output of the search program."""
+
+
+DEFAULT_LIMITS = SearchLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +45,9 @@ class Ran:
 
 
 async def run_program(
-    argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], stdin: bytes = b"", seconds: float = MAX_SECONDS
+    argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], limits: SearchLimits, stdin: bytes = b""
 ) -> Ran:
-    """Run to the end, to `seconds`, or to 20 MB of output, whichever comes first. Raises OSError when it cannot start."""
+    """Run to the end or to the limits, whichever comes first. Raises OSError when it cannot start."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=cwd,
@@ -50,13 +60,13 @@ async def run_program(
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    output, complaint = _Kept(MAX_BYTES), _Kept(MAX_COMPLAINT)
+    output, complaint = _Kept(limits.bytes), _Kept(MAX_COMPLAINT)
     timed_out = False
     try:
         with contextlib.suppress(ConnectionError):
             process.stdin.write(stdin)
             process.stdin.close()
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(limits.seconds):
             async with asyncio.TaskGroup() as readers:
                 readers.create_task(complaint.drain(process.stderr))
                 await output.take(process.stdout)

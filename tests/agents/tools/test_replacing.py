@@ -1,0 +1,113 @@
+"""Exact replacement: one place or none, bytes outside it untouched, and help for the model when it fails."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sould.agents.tools.lineends import PlainText
+from sould.agents.tools.replacing import EditError, replace_exactly
+
+text = st.text(alphabet="ab \n\r\té", max_size=60)
+mixed = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "\r", " ", "é"]), max_size=40).map("".join)
+
+
+def plain(value: str) -> str:
+    return value.replace("\r\n", "\n")
+
+
+@given(mixed)
+def test_every_position_of_the_plain_text_maps_back(original: str) -> None:
+    view = PlainText.of(original)
+    for index in range(len(view.text) + 1):
+        assert plain(original[: view.original(index)]) == view.text[:index]
+
+
+@given(mixed, st.data(), st.text(alphabet="xy\n", max_size=8))
+def test_a_replacement_is_that_of_the_plain_text_and_touches_nothing_else(
+    original: str, data: st.DataObject, new: str
+) -> None:
+    view = PlainText.of(original)
+    if not view.text:
+        return
+    start = data.draw(st.integers(0, len(view.text) - 1))
+    old = view.text[start : data.draw(st.integers(start + 1, len(view.text)))]
+    if "\r" in old:  # what looks like CRLF in the plain text was CR CRLF
+        return
+    try:
+        replaced, count = replace_exactly(original, old, new, replace_all=False)
+    except EditError as error:
+        assert "times" in str(error)
+        assert view.text.count(old) > 1 or view.text.find(old) != view.text.rfind(old)
+        return
+    at = view.text.index(old)
+    assert count == 1
+    assert replaced.startswith(original[: view.original(at)])
+    assert replaced.endswith(original[view.original(at + len(old)) :])
+    middle = replaced[view.original(at) : len(replaced) - len(original) + view.original(at + len(old))]
+    assert plain(middle) == new
+
+
+@given(mixed, st.sampled_from(["a", "ab", "\n", "b\n", "aa"]), st.sampled_from(["", "x", "a\nb", "\r\n"]))
+def test_replacing_all_is_what_python_does_to_the_plain_text(original: str, old: str, new: str) -> None:
+    try:
+        replaced, count = replace_exactly(original, old, new, replace_all=True)
+    except EditError:
+        assert old not in plain(original)
+        return
+    assert count == plain(original).count(old)
+    # A lone CR beside an inserted LF reads as CRLF afterwards; everything else must agree.
+    if "\r" not in plain(original):
+        assert plain(replaced) == plain(original).replace(old, plain(new))
+
+
+@given(text, st.text(min_size=1, max_size=12), st.text(max_size=12))
+def test_what_is_not_there_changes_nothing_and_is_explained(original: str, old: str, new: str) -> None:
+    if plain(old) in plain(original):
+        return
+    with pytest.raises(EditError, match=r"nothing was changed|Nothing was changed"):
+        replace_exactly(original, old, new, replace_all=False)
+
+
+def test_inserted_lines_have_the_line_ends_of_their_place() -> None:
+    replaced, _ = replace_exactly("a\r\nb\r\nc\nd\n", "b\nc", "x\ny", replace_all=False)
+    assert replaced == "a\r\nx\r\ny\nd\n"
+    replaced, _ = replace_exactly("a\r\nb\r\nc\nd", "d", "x\ny", replace_all=False)
+    assert replaced == "a\r\nb\r\nc\nx\r\ny"
+
+
+def message(original: str, old: str) -> str:
+    with pytest.raises(EditError) as raised:
+        replace_exactly(original, old, "new", replace_all=False)
+    return str(raised.value)
+
+
+def test_an_ambiguous_edit_shows_every_candidate_with_its_line() -> None:
+    said = message("def a():\n    return 1\n\ndef b():\n    return 1\n", "    return 1")
+    assert "2 times" in said
+    assert "     2\t    return 1\n     5\t    return 1" in said
+
+
+def test_overlapping_matches_are_ambiguous() -> None:
+    assert "2 times" in message("aaa", "aa")
+
+
+def test_many_candidates_are_counted_and_five_are_shown() -> None:
+    said = message("same\n" * 40, "same")
+    assert "40 times" in said
+    assert said.count("\tsame") == 5
+    assert "and 35 more" in said
+
+
+def test_a_difference_in_white_space_is_named_with_the_real_lines() -> None:
+    said = message("class A:\n\tdef f(self):\n\t\treturn  1\n", "    def f(self):\n        return 1")
+    assert "differ from it only in spaces" in said
+    assert "     2\t\tdef f(self):\n     3\t\t\treturn  1" in said
+
+
+def test_the_nearest_lines_are_shown_when_a_word_is_wrong() -> None:
+    said = message("import os\n\ndef calculate_total(items):\n    return sum(items)\n", "def calculate_totals(items):")
+    assert "     3\tdef calculate_total(items):" in said
+
+
+def test_copied_line_numbers_are_recognised() -> None:
+    assert "line numbers" in message("one\ntwo\n", "     1\tone\n     2\ttwo")

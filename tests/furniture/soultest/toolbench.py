@@ -1,0 +1,99 @@
+"""A session's tools over a real directory, with an approval that records every question and answers as told."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sould.agents.environment import Environment
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import Action
+from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
+from sould.agents.tools.searching import SearchLimits
+from sould.agents.tools.todo import TodoList
+from sould.agents.wire.display import DisplayBlock
+from sould.agents.workspace import Command, RunningCommand, Workspace
+
+FILE_TOOLS = (
+    "sould.agents.tools.readfile:ReadFile",
+    "sould.agents.tools.writefile:WriteFile",
+    "sould.agents.tools.strreplace:StrReplaceFile",
+    "sould.agents.tools.globtool:Glob",
+    "sould.agents.tools.grep:Grep",
+    "sould.agents.tools.todo:SetTodoList",
+)
+
+
+class RecordedApproval(Approval):
+    """Answers each question with `answer` (None: go ahead) and keeps what was asked."""
+
+    def __init__(self, answer: ToolReturn | None = None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
+
+    async def request(
+        self,
+        call: ToolCallContext,
+        action: Action,
+        *,
+        sender: str,
+        description: str,
+        display: tuple[DisplayBlock, ...] = (),
+    ) -> ToolReturn | None:
+        self.asked.append((action, sender, description, display))
+        return self.answer
+
+
+class BufferedWorkspace(LocalWorkspace):
+    """A disk with unsaved buffers laid over it."""
+
+    def __init__(self, root: Path, buffers: Mapping[Path, str]) -> None:
+        super().__init__(root, (), no_commands)
+        self._buffers = buffers
+
+    async def unsaved(self) -> Mapping[Path, str]:
+        return self._buffers
+
+
+async def no_commands(command: Command) -> RunningCommand:
+    raise AssertionError(f"no command was to run: {command.line}")
+
+
+class ToolBench:
+    """Call tools by name, as the soul does."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        workspace: Workspace | None = None,
+        approval: Approval | None = None,
+        path: str = "",
+        seconds: float = 20.0,
+    ) -> None:
+        self.workspace = workspace or LocalWorkspace(root, (), no_commands)
+        self.approval = RecordedApproval() if approval is None else approval
+        self.todos = TodoList()
+        self.tools = Toolset.load(
+            FILE_TOOLS,
+            {
+                Workspace: self.workspace,
+                Approval: self.approval,
+                Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}),
+                TodoList: self.todos,
+                SearchLimits: SearchLimits(seconds=seconds),
+            },
+        )
+        self._calls = 0
+
+    async def call(self, name: str, **arguments: object) -> ToolReturn:
+        self._calls += 1
+        context = ToolCallContext(f"call_{self._calls}", 1, lambda _text: None, "turn_1")
+        return await self.tools.call(name, arguments, context)
+
+
+def output(result: ToolReturn) -> str:
+    """The text output of a call that succeeded."""
+    assert not result.is_error, result.message
+    assert isinstance(result.output, str)
+    return result.output
