@@ -35,6 +35,7 @@ from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, builtin_spec
 from sould.agents.soul.usage import Meter
+from sould.agents.tools.todo import TodoList
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.journal import JournalWriter
 from sould.agents.wire.log import SessionLog
@@ -70,6 +71,7 @@ class Parts:
     state: SessionState
     state_path: Path
     projects: ProjectMemory
+    todos: TodoList
 
 
 async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
@@ -82,7 +84,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     state_path = stored.directory / "state.json"
     state = load_state(state_path)
     projects = ProjectMemory(services.state_dir / "projects.json")
-    environment = Environment.of(opening.environment, pass_keys=config.environment.pass_keys)
+    environment = Environment(opening.environment, pass_keys=config.environment.pass_keys)
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
@@ -97,18 +99,20 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         mode=opening.mode or state.mode or projects.mode(opening.cwd) or config.default_mode or opening.default_mode,
         workspace=opening.cwd,
     )
+    todos = TodoList(state.todos)
     spec = builtin_spec("default")
     injectable: dict[Any, object] = {
         Workspace: ledger,
         Config: config,
         Approval: approval,
         Environment: environment,
+        TodoList: todos,
     }
     toolset = Toolset.load(spec.tools, injectable)
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=system_prompt(spec, opening, environment)))
     soul = build_soul(services, log, toolset, approval, models, opening, stored.info.id)
-    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path, projects)
+    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path, projects, todos)
 
 
 def build_soul(

@@ -15,7 +15,7 @@ from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
 from sould.agents.sessions.compose import HostServices, compose
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.store import Page, SessionInfo
+from sould.agents.sessions.store import Page
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SessionChanged, SystemPrompt
 
@@ -62,7 +62,9 @@ class SessionHost:
         store = self._services.store
         stored = store.create(opening.cwd, additional=opening.additional)
         try:
-            log = await SessionLog.create(stored.directory, self._services.writer, stored.header)
+            log = await SessionLog.create(
+                stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
+            )
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
                 await log.commit()
@@ -93,7 +95,7 @@ class SessionHost:
             self._start(session)
             return session
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page[SessionInfo]:
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
         """Stored sessions, newest first. Raises OptionError for a cursor this store did not give."""
         return self._services.store.list(cwd, cursor, limit)
 

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping
 
 from sould.agents.errors import OptionError
+from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.commands import COMMANDS, SlashCommand, find_command
 from sould.agents.sessions.compose import Parts
@@ -37,6 +38,7 @@ class Session:
         self._asker = parts.asker
         self._ledger = parts.ledger
         self._projects = parts.projects
+        self._todos = parts.todos
         self._workspace = parts.workspace
         self._models = parts.models
         self._state = parts.state
@@ -101,6 +103,17 @@ class Session:
         return self.log.channel.resolve(response, client.name if client else client_id)
 
     async def _run(self, prompt: Prompt) -> Ending:
+        try:
+            return await self._run_turn(prompt)
+        finally:
+            self._keep_todos()
+
+    def _keep_todos(self) -> None:
+        if self._todos.get() != self._state.todos:
+            self._state.todos = self._todos.get()
+            save_state(self._state_path, self._state)
+
+    async def _run_turn(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
         await self._models.refresh()
@@ -165,7 +178,7 @@ class Session:
             await self._models.choose(value)
             self._state.model = value
         else:
-            level = next(level for level in THOUGHT_LEVELS if level == value)
+            level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
             self._models.thought_level = level
             self._state.thought_level = level
 
