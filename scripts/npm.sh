@@ -11,8 +11,14 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "setup: installing the npm packages of $folder"
 for attempt in 1 2; do
-    # Install scripts are not needed by any of these packages, so none is run.
-    if (cd "$folder" && "$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1; then
+    # `install --no-save` and not `ci`: some mirrors lack the optional packages of other platforms, which `ci` then
+    # misses in the lock file. What the lock file names is installed in its version, checked against its hash, and the
+    # lock file stays as it is. Install scripts are not needed by any of these packages, so none is run.
+    if (
+        cd "$folder"
+        rm -rf node_modules
+        "$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js" install --no-save --ignore-scripts --no-audit --no-fund
+    ) >"$log" 2>&1; then
         exit 0
     fi
     [ "$attempt" = 2 ] || echo "setup: trying the download once more" >&2
