@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from soultest.llm import CHUNK, Exchange, Json, scenario
+from soultest.llm import CHUNK, Exchange, scenario
 
 HOMOGLYPH = "Re\u0430dFile"
 """`ReadFile` with a Cyrillic a."""
@@ -75,19 +75,19 @@ async def tool(x: Exchange, argument: str) -> None:
 
 @scenario
 async def tools(x: Exchange, argument: str) -> None:
-    """A JSON array of `[name, arguments]`: parallel calls whose fragments are interleaved."""
+    """`Name {arguments} | Name {arguments}`: parallel calls whose fragments are interleaved."""
     if x.request.has_tool_results:
         await plain(x, "Done.")
         return
-    calls: list[tuple[str, Json]] = orjson.loads(argument)
+    calls = [call.strip().partition(" ") for call in argument.split(" | ")]
     await x.start()
-    for n, (name, _) in enumerate(calls):
+    for n, (name, _, _) in enumerate(calls):
         await x.delta(
             tool_calls=[
                 {"index": n, "id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": ""}}
             ]
         )
-    texts = [orjson.dumps(arguments).decode() for _, arguments in calls]
+    texts = [arguments or "{}" for _, _, arguments in calls]
     for at in range(0, max(map(len, texts)), 4):
         for n, text in enumerate(texts):
             if text[at : at + 4]:

@@ -1,0 +1,286 @@
+"""Reading the configuration: which file, what it says, and what is wrong with it, by line.
+
+It imports nothing heavy and touches no network, no keyring and no project file. A mistake is a `ConfigFileError` that
+names the key, the file, the line and the nearest valid key; the value itself is never repeated, it may be a secret.
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic_core import ErrorDetails
+
+from sould.agents.config import NOT_USED, Config
+from sould.agents.errors import ConfigError
+from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
+
+_SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+class ConfigFileError(ConfigError):
+    """A mistake in a configuration. `line` is 0 where there is none; `nearest` is empty where nothing is near."""
+
+    def __init__(self, message: str, *, key: str = "", file: str = "", line: int = 0, nearest: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+        self.file = file
+        self.line = line
+        self.nearest = nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration, where it came from and what should be said about it once."""
+
+    config: Config
+    file: Path | None
+    """None: there is no file, everything is a default."""
+    notices: tuple[str, ...] = ()
+
+
+def config_path(environment: Mapping[str, str], named: str | None = None) -> Path:
+    """The file to read: the named one (`--config-file`), `SOULD_CONFIG`, else `config.toml` or `config.json` of the user."""
+    chosen = named or environment.get("SOULD_CONFIG")
+    if chosen:
+        return Path(chosen).expanduser()
+    home = environment.get("XDG_CONFIG_HOME") or os.path.join(
+        environment.get("HOME") or os.path.expanduser("~"), ".config"
+    )
+    directory = Path(home) / "sould"
+    toml = directory / "config.toml"
+    other = directory / "config.json"
+    return other if other.exists() and not toml.exists() else toml
+
+
+def load(
+    environment: Mapping[str, str],
+    *,
+    file: str | None = None,
+    text: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read the configuration. `text` (`--config`) stands in for the file; `overrides` (dotted keys, from options) win over both.
+
+    Raises:
+        ConfigFileError: the file that was asked for is missing, cannot be read, or holds a mistake.
+    """
+    path = config_path(environment, file)
+    if text is not None:
+        return _parsed(
+            _Document.parse(text, "--config", "{" if text.lstrip().startswith("{") else ""), None, overrides or {}
+        )
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if file or environment.get("SOULD_CONFIG"):
+            raise ConfigFileError(f"The configuration file {path} does not exist.", file=str(path)) from None
+        return _parsed(_Document({}, {}, "the options"), None, overrides or {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigFileError(f"The configuration file {path} cannot be read: {error}", file=str(path)) from error
+    document = _Document.parse(content, str(path), "{" if path.suffix == ".json" else "")
+    return _parsed(document, path, overrides or {})
+
+
+class LiveConfig:
+    """The configuration of a running daemon: call it for the current one; `refresh` takes up changes of the file (D23)."""
+
+    def __init__(self, environment: Mapping[str, str], **options: Any) -> None:
+        self._environment = dict(environment)
+        self._options = options
+        self._version = self._stamp()
+        self.loaded = load(self._environment, **options)
+
+    def __call__(self) -> Config:
+        return self.loaded.config
+
+    def refresh(self) -> str | None:
+        """What to tell the user when the file has changed; None when it has not. A file with a mistake changes nothing."""
+        version = self._stamp()
+        if version == self._version:
+            return None
+        self._version = version
+        try:
+            self.loaded = load(self._environment, **self._options)
+        except ConfigFileError as error:
+            return f"The configuration was not reloaded: {error.message}"
+        return " ".join(
+            (f"The configuration was reloaded from {self.loaded.file or 'its defaults'}.", *self.loaded.notices)
+        )
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            status = config_path(self._environment, self._options.get("file")).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    values: dict[str, Any]
+    lines: Mapping[Place, int]
+    name: str
+
+    @classmethod
+    def parse(cls, text: str, name: str, form: str) -> "_Document":
+        try:
+            if form == "{":
+                return cls(json_object(text), json_lines(text), name)
+            return cls(tomllib.loads(text), toml_lines(text), name)
+        except tomllib.TOMLDecodeError as error:
+            found = _AT_LINE.search(str(error))
+            line = int(found[1]) if found else text.count("\n") + 1
+            what = _AT_LINE.sub("", str(error)).strip()
+            raise ConfigFileError(f"{name}, line {line}: this is not TOML: {what}.", file=name, line=line) from None
+        except ValueError as error:
+            line = getattr(error, "lineno", 1)
+            raise ConfigFileError(f"{name}, line {line}: this is not JSON: {error}.", file=name, line=line) from None
+
+    def line_of(self, place: Place) -> int:
+        """The line of a key, or of the nearest thing around it."""
+        for end in range(len(place), 0, -1):
+            line = self.lines.get(place[:end])
+            if line:
+                return line
+        return 0
+
+    def error(self, place: Place, problem: str, nearest: str = "") -> ConfigFileError:
+        """A mistake at a place."""
+        line = self.line_of(place)
+        key = ".".join(str(part) for part in place)
+        where = f"{self.name}, line {line}" if line else self.name
+        hint = f"; did you mean {nearest!r}?" if nearest else "."
+        return ConfigFileError(f"{where}: {problem}{hint}", key=key, file=self.name, line=line, nearest=nearest)
+
+
+def _parsed(document: _Document, path: Path | None, overrides: Mapping[str, object]) -> Loaded:
+    config = _validated(document)
+    _check_references(config, document)
+    if overrides:
+        options = _Document(_with_overrides(document.values, overrides), {}, "the options")
+        config = _validated(options)
+        _check_references(config, options)
+    if path is not None:
+        config = _with_absolute_scripts(config, path.parent)
+    return Loaded(config, path, (*_unused(document), *_loose(config, path)))
+
+
+def _validated(document: _Document) -> Config:
+    try:
+        return Config.model_validate(document.values)
+    except ValidationError as error:
+        raise _described(error.errors(include_url=False, include_input=False)[0], document) from None
+
+
+def _described(error: ErrorDetails, document: _Document) -> ConfigFileError:
+    place = tuple(error["loc"])
+    name = str(place[-1]) if place else ""
+    table = ".".join(str(part) for part in place[:-1])
+    inside = f" in [{table}]" if table else ""
+    valid = valid_keys(place[:-1])
+    if error["type"] == "extra_forbidden":
+        nearest = next(iter(difflib.get_close_matches(name, valid, 1, 0.5)), "")
+        hint = "" if nearest or not valid else f" (there are: {', '.join(sorted(valid))})"
+        return document.error(place, f"unknown key {name!r}{inside}{hint}", nearest)
+    if error["type"] == "missing":
+        return document.error(place, f"the key {name!r} is missing{inside}")
+    return document.error(
+        place, f"the value of {name!r}{inside} is wrong: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    )
+
+
+def valid_keys(place: Place) -> list[str]:
+    """The keys a table may hold."""
+    kind: Any = Config
+    for part in place:
+        kind = _inner(kind, part)
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return []
+    return list(kind.model_fields)
+
+
+def _inner(kind: Any, part: str | int) -> Any:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        field_info = kind.model_fields.get(str(part))
+        return _bare(field_info.annotation) if field_info else None
+    arguments = get_args(kind)
+    origin = get_origin(kind)
+    if origin is dict:
+        return _bare(arguments[1])
+    return _bare(arguments[0]) if origin in (tuple, list) else None
+
+
+def _bare(annotation: Any) -> Any:
+    """`X | None` is X."""
+    options = [option for option in get_args(annotation) if option is not type(None)]
+    return options[0] if len(options) == 1 and type(None) in get_args(annotation) else annotation
+
+
+def _check_references(config: Config, document: _Document) -> None:
+    for key, model in config.models.items():
+        if model.provider not in config.providers:
+            near = next(iter(difflib.get_close_matches(model.provider, config.providers, 1, 0.5)), "")
+            raise document.error(
+                ("models", key, "provider"),
+                f"model {key!r} names an undefined provider {model.provider!r}",
+                near,
+            )
+    default = config.default_model
+    # a key with a slash names a model found in the environment, which no file can list
+    if default and config.models and default not in config.models and "/" not in default:
+        near = next(iter(difflib.get_close_matches(default, config.models, 1, 0.5)), "")
+        raise document.error(("default_model",), f"default_model is {default!r}, which is not among the models", near)
+
+
+def _with_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[str, Any]:
+    merged = dict(values)
+    for dotted, value in overrides.items():
+        table = merged
+        *path, last = dotted.split(".")
+        for part in path:
+            inner = table.get(part)
+            copied: dict[str, Any] = dict(cast("dict[str, Any]", inner)) if isinstance(inner, dict) else {}
+            table[part] = copied
+            table = copied
+        table[last] = value
+    return merged
+
+
+def _with_absolute_scripts(config: Config, directory: Path) -> Config:
+    """A script file is named relative to the file that names it, not to wherever the daemon runs."""
+    providers = dict(config.providers)
+    for name, provider in config.providers.items():
+        scripts = provider.env.get(_SCRIPTS_VARIABLE)
+        if scripts is not None:
+            absolute = directory.absolute() / Path(scripts.get_secret_value()).expanduser()
+            env = provider.env | {_SCRIPTS_VARIABLE: SecretStr(str(absolute))}
+            providers[name] = provider.model_copy(update={"env": env})
+    return config.model_copy(update={"providers": providers})
+
+
+def _unused(document: _Document) -> tuple[str, ...]:
+    present = [key for key in sorted(NOT_USED) if _has(document.values, key)]
+    return (f"{document.name}: understood, not used: {', '.join(present)}.",) if present else ()
+
+
+def _has(values: dict[str, Any], dotted: str) -> bool:
+    here: Any = values
+    for part in dotted.split("."):
+        if not isinstance(here, dict) or part not in here:
+            return False
+        here = cast("dict[str, Any]", here)[part]
+    return True
+
+
+def _loose(config: Config, path: Path | None) -> tuple[str, ...]:
+    holds_key = any(provider.api_key.get_secret_value() for provider in config.providers.values())
+    if path is None or not holds_key or not path.stat().st_mode & 0o077:
+        return ()
+    return (f"{path} holds a key and others may read it; run: chmod 600 {path}",)
