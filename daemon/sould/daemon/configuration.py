@@ -5,7 +5,6 @@ names the key, the file, the line and the nearest valid key; the value itself is
 """
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from pydantic_core import ErrorDetails
 from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
+from sould.daemon.paths import Paths
 
 _SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
@@ -40,26 +40,23 @@ class Loaded:
     """A configuration, where it came from and what should be said about it once."""
 
     config: Config
-    file: Path | None
-    """None: there is no file, everything is a default."""
+    sources: tuple[Path, ...] = ()
+    """The files it was read from; empty: everything is a default."""
     notices: tuple[str, ...] = ()
 
 
-def config_path(environment: Mapping[str, str], named: str | None = None) -> Path:
+def config_path(paths: Paths, environment: Mapping[str, str], named: str | None = None) -> Path:
     """The file to read: the named one (`--config-file`), `SOULD_CONFIG`, else `config.toml` or `config.json` of the user."""
     chosen = named or environment.get("SOULD_CONFIG")
     if chosen:
         return Path(chosen).expanduser()
-    home = environment.get("XDG_CONFIG_HOME") or os.path.join(
-        environment.get("HOME") or os.path.expanduser("~"), ".config"
-    )
-    directory = Path(home) / "sould"
-    toml = directory / "config.toml"
-    other = directory / "config.json"
+    toml = Path(paths.config, "config.toml")
+    other = Path(paths.config, "config.json")
     return other if other.exists() and not toml.exists() else toml
 
 
 def load(
+    paths: Paths,
     environment: Mapping[str, str],
     *,
     file: str | None = None,
@@ -71,7 +68,7 @@ def load(
     Raises:
         ConfigFileError: the file that was asked for is missing, cannot be read, or holds a mistake.
     """
-    path = config_path(environment, file)
+    path = config_path(paths, environment, file)
     if text is not None:
         return _parsed(
             _Document.parse(text, "--config", "{" if text.lstrip().startswith("{") else ""), None, overrides or {}
@@ -91,11 +88,12 @@ def load(
 class LiveConfig:
     """The configuration of a running daemon: call it for the current one; `refresh` takes up changes of the file (D23)."""
 
-    def __init__(self, environment: Mapping[str, str], **options: Any) -> None:
+    def __init__(self, paths: Paths, environment: Mapping[str, str], **options: Any) -> None:
+        self._paths = paths
         self._environment = dict(environment)
         self._options = options
         self._version = self._stamp()
-        self.loaded = load(self._environment, **options)
+        self.loaded = load(paths, self._environment, **options)
 
     def __call__(self) -> Config:
         return self.loaded.config
@@ -107,16 +105,15 @@ class LiveConfig:
             return None
         self._version = version
         try:
-            self.loaded = load(self._environment, **self._options)
+            self.loaded = load(self._paths, self._environment, **self._options)
         except ConfigFileError as error:
             return f"The configuration was not reloaded: {error.message}"
-        return " ".join(
-            (f"The configuration was reloaded from {self.loaded.file or 'its defaults'}.", *self.loaded.notices)
-        )
+        source = next(iter(self.loaded.sources), "its defaults")
+        return " ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices))
 
     def _stamp(self) -> tuple[int, int] | None:
         try:
-            status = config_path(self._environment, self._options.get("file")).stat()
+            status = config_path(self._paths, self._environment, self._options.get("file")).stat()
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size
@@ -169,7 +166,7 @@ def _parsed(document: _Document, path: Path | None, overrides: Mapping[str, obje
         _check_references(config, options)
     if path is not None:
         config = _with_absolute_scripts(config, path.parent)
-    return Loaded(config, path, (*_unused(document), *_loose(config, path)))
+    return Loaded(config, (path,) if path else (), (*_unused(document), *_loose(config, path)))
 
 
 def _validated(document: _Document) -> Config:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 from pydantic import SecretStr
 
 from sould.agents.errors import ConfigError
+from sould.daemon.paths import Paths
 
 SERVICE = "sould"
 Where: TypeAlias = Literal["keyring", "file"]
@@ -26,10 +27,10 @@ class NoKeyringError(ConfigError):
 
 
 class Credentials:
-    """The keys of one user. `directory` is the configuration directory; it is created when something is stored."""
+    """The keys of one user, in the state directory: configuration directories end up in public repositories."""
 
-    def __init__(self, directory: Path) -> None:
-        self._file = directory / "credentials.json"
+    def __init__(self, paths: Paths) -> None:
+        self._file = Path(paths.state, "credentials.json")
 
     async def key(self, provider: str) -> SecretStr | None:
         """The key of a provider, None when none is stored.

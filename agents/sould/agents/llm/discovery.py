@@ -68,6 +68,13 @@ _SERVICES = (
              "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.5", 262_144),
 )  # fmt: skip
 
+DISCOVERY_VARIABLES = (
+    *KEY_VARIABLES,
+    *(name for service in _SERVICES for name in (service.url_variable, service.model_variable)),
+    "KIMI_MODEL_MAX_CONTEXT_SIZE",
+)
+"""Every variable discovery looks at."""
+
 _LOCAL = (("ollama", "http://127.0.0.1:11434/v1"), ("lmstudio", "http://127.0.0.1:1234/v1"))
 
 

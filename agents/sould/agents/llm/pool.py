@@ -4,6 +4,7 @@ It builds a client once for each distinct (server, key, proxy and CA settings) a
 configuration, the session's environment or the keyring, in that order; the daemon's own environment is never read.
 """
 
+import asyncio
 import difflib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pydantic import SecretStr
 
 from sould.agents.config import Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
-from sould.agents.llm.discovery import KEY_VARIABLES, Found, Probe, discover, probe_server
+from sould.agents.llm.discovery import DISCOVERY_VARIABLES, KEY_VARIABLES, Found, Probe, discover, probe_server
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import Capability, ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
@@ -51,6 +52,7 @@ _KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 _CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
+_FOUND_HOLDS_S = 5.0
 _OFFLINE = frozenset({"_echo", "_scripted_echo"})
 
 
@@ -82,6 +84,7 @@ class ProviderPool:
         self._config = config
         self._keys = keys
         self._probe = probe
+        self._found: dict[object, tuple[float, tuple[Found, ...]]] = {}
         self._clients: dict[object, OpenAIClient] = {}
         self._scripted: dict[tuple[ModelInfo, Path], tuple[int, ScriptedProvider]] = {}
 
@@ -137,8 +140,19 @@ class ProviderPool:
         }
         if configured and (not config.default_model or config.default_model in configured):
             return configured
-        found = await discover(environment, self._probe)
+        found = await self._discovered(environment)
         return configured | {key: choice for item in found for key, choice in _of(item)}
+
+    async def _discovered(self, environment: Mapping[str, str]) -> tuple[Found, ...]:
+        """What was found a moment ago still holds: opening a session asks twice, and a local server may be slow to say no."""
+        now = asyncio.get_running_loop().time()
+        key = tuple(sorted((name, environment[name]) for name in DISCOVERY_VARIABLES if name in environment))
+        kept = self._found.get(key)
+        if kept is not None and now - kept[0] < _FOUND_HOLDS_S:
+            return kept[1]
+        found = await discover(environment, self._probe)
+        self._found = {key: (now, found)}
+        return found
 
     def _offline(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
         info = _info(choice)
