@@ -3,7 +3,187 @@
     with ControlClient.connect() as daemon:          # NotRunningError when nobody listens
         status = daemon.status()
 
-`connect(start=True)` starts the daemon when it is not running, exactly as a bridge does. Every call raises
-`ControlError(message, kind)` with a sentence fit for a user. Must stay free of asyncio and of the session code: the
-command line imports it at start.
+Every call raises `ControlError(message, kind)` with a sentence fit for a user. Must stay free of asyncio and of the
+session code: the command line imports it at start.
 """
+
+import json
+import os
+import socket
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pydantic import ValidationError
+
+from sould.daemon.bridge import connect, send, try_connect
+from sould.daemon.control import (
+    ControlModel,
+    Force,
+    FsckParams,
+    FsckReport,
+    IfIdle,
+    Leaving,
+    ListParams,
+    Nothing,
+    Pong,
+    SessionDetail,
+    SessionId,
+    SessionPage,
+    Status,
+)
+from sould.daemon.hello import PROTOCOL, VERSION, encode
+from sould.daemon.paths import Paths
+
+AnswerT = TypeVar("AnswerT", bound=ControlModel)
+
+
+class ControlError(Exception):
+    """The daemon refused, or went away. `kind` is stable for programs."""
+
+    def __init__(self, message: str, kind: str = "internal") -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+
+
+class NotRunningError(ControlError):
+    """Nobody listens."""
+
+
+class ControlClient:
+    """One connection; a context manager. Calls wait `timeout` seconds at most for an answer."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._file = sock.makefile("rb")
+        self._last = 0
+
+    @classmethod
+    def connect(
+        cls, *, start: bool = False, timeout: float | None = 30.0, environment: Mapping[str, str] | None = None
+    ) -> Self:
+        """Connect to the daemon of `environment` (ours). `start`: start it when it is not running, as a bridge does.
+
+        Raises:
+            NotRunningError: nobody listens, and `start` is not set.
+            BridgeError, UnsafePathError: it cannot be reached or started.
+        """
+        paths = Paths(os.environ if environment is None else environment)
+        raw = connect(paths) if start else try_connect(paths)
+        if raw is None:
+            raise NotRunningError("The daemon is not running.", "not_running")
+        send(raw, _hello(), ())
+        sock = socket.socket(fileno=raw.detach())
+        sock.settimeout(timeout)
+        return cls(sock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._file.close()
+        self._sock.close()
+
+    def ping(self) -> Pong:
+        """The process behind the socket."""
+        return self._call("ping", Nothing(), Pong)
+
+    def status(self) -> Status:
+        """Everything `sould status` shows."""
+        return self._call("status", Nothing(), Status)
+
+    def stop(self, *, force: bool = False) -> Leaving:
+        """Stop after the running turns, or with them."""
+        return self._call("stop", Force(force=force), Leaving)
+
+    def restart(self, *, force: bool = False) -> Leaving:
+        """Start a new process that takes everything over, after the running turns or with them ended."""
+        return self._call("restart", Force(force=force), Leaving)
+
+    def shutdown_if_idle(self) -> IfIdle:
+        """Leave as soon as no turn runs."""
+        return self._call("shutdown_if_idle", Nothing(), IfIdle)
+
+    def reload(self) -> None:
+        """Read the user's configuration again at the next turn."""
+        self._call("reload", Nothing(), Nothing)
+
+    def sessions_list(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+        """A page of stored sessions, newest first."""
+        return self._call("sessions.list", ListParams(cwd=cwd, cursor=cursor, limit=limit), SessionPage)
+
+    def sessions_show(self, session_id: str) -> SessionDetail:
+        """One session, by its id or the beginning of it."""
+        return self._call("sessions.show", SessionId(id=session_id), SessionDetail)
+
+    def sessions_delete(self, session_id: str) -> None:
+        """Remove one session."""
+        self._call("sessions.delete", SessionId(id=session_id), Nothing)
+
+    def sessions_export(self, session_id: str) -> SessionDetail:
+        """Where one session's journal is, everything said so far written to it."""
+        return self._call("sessions.export", SessionId(id=session_id), SessionDetail)
+
+    def fsck(self, session_id: str | None = None) -> FsckReport:
+        """Check one session's files, or all."""
+        return self._call("fsck", FsckParams(id=session_id), FsckReport)
+
+    def wait_gone(self) -> None:
+        """Return when the daemon has hung up, which it does last."""
+        try:
+            while self._file.readline():
+                pass
+        except ConnectionResetError:
+            return
+
+    def _call(self, method: str, params: ControlModel, answer: type[AnswerT]) -> AnswerT:
+        self._last += 1
+        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params.model_dump()}
+        try:
+            self._sock.sendall(json.dumps(request).encode() + b"\n")
+            message = self._receive()
+        except TimeoutError:
+            raise ControlError("The daemon does not answer; see: sould doctor", "timeout") from None
+        except OSError as error:
+            raise ControlError(f"The connection to the daemon broke: {error.strerror}.", "gone") from None
+        if "error" in message:
+            error = message["error"]
+            raise ControlError(error["message"], error.get("data", {}).get("kind", "internal"))
+        try:
+            return answer.model_validate(message["result"])
+        except ValidationError:
+            raise ControlError(
+                f"The daemon's answer to {method} is not understood; it may be another version: sould restart",
+                "version",
+            ) from None
+
+    def _receive(self) -> dict[str, Any]:
+        while True:
+            line = self._file.readline()
+            if not line:
+                raise ControlError("The daemon went away before it answered.", "gone")
+            if line.startswith(b"say "):
+                raise ControlError(line[4:].decode("utf-8", "replace").strip().removeprefix("sould: "), "refused")
+            message = json.loads(line)
+            if message.get("id") == self._last:
+                return message
+
+
+def _hello() -> bytes:
+    return encode(
+        [
+            (b"protocol", b"%d-%d" % PROTOCOL),
+            (b"version", VERSION.encode()),
+            (b"face", b"control"),
+            (b"pid", b"%d" % os.getpid()),
+            (b"token", os.urandom(16).hex().encode()),
+            (b"cwd", os.fsencode("/")),
+        ]
+    )

@@ -1,7 +1,7 @@
-"""The first frame on the socket: who connects, with which face, from where.
+r"""The first frame on the socket: who connects, with which face, from where.
 
 Read by the bridge, which must start in the time of a bare interpreter: nothing may be imported here. The frame is
-`sould hello <length, 8 hex digits>\\n` and then `key=value` fields, each ended by NUL. NUL cannot occur in arguments,
+`sould hello <length, 8 hex digits>\n` and then `key=value` fields, each ended by NUL. NUL cannot occur in arguments,
 paths or environments, so bytes travel as they are and nobody has to parse JSON before the first answer. Keys repeat
 for lists; unknown keys are ignored, so that old and new programs can talk.
 

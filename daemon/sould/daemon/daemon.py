@@ -1,0 +1,212 @@
+"""The daemon as one object: socket, faces, sessions and life, wired together; how it ends and how it hands over.
+
+`run` is readable from top to bottom: serve until the lifecycle says leave, then leave in the way it says.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Awaitable
+
+from sould.daemon.acpface import AcpFace
+from sould.daemon.controlface import ControlFace
+from sould.daemon.fdstream import Released
+from sould.daemon.greeting import RefusedHelloError
+from sould.daemon.handover import Heir, Inheritance, give, heir_of
+from sould.daemon.hello import PROTOCOL, VERSION
+from sould.daemon.lifecycle import Exit, Lifecycle, describe_clients
+from sould.daemon.limits import Limits
+from sould.daemon.paths import Paths
+from sould.daemon.records import sweep_records
+from sould.daemon.server import Connection, Server
+from sould.daemon.sessions import Sessions
+
+_log = logging.getLogger(__name__)
+
+
+class Daemon:
+    """One per process. `inheritance` says what it starts with."""
+
+    def __init__(self, paths: Paths, limits: Limits, inheritance: Inheritance) -> None:
+        self.paths = paths
+        self.limits = limits
+        self.started = time.monotonic()
+        self.lock = inheritance.lock
+        self.sessions = Sessions(paths, changed=self._changed)
+        self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
+        acp = AcpFace(paths, self.sessions)
+        control = ControlFace(self)
+        faces = {"acp": acp, "control": control, "wire": _absent, "lsp": _absent}
+        self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
+        self._inheritance = inheritance
+        self._closed = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    def _changed(self) -> None:
+        self.lifecycle.changed()
+
+    async def run(self) -> Exit:
+        """Serve until it is time to leave; then everything is closed or handed over."""
+        self.lifecycle.install_signals(self._hurry.set)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.server.run(), name="server")
+            group.create_task(self.sessions.run(self._closed), name="sessions")
+            await asyncio.sleep(0)  # the server has its task group then
+            for heir in self._inheritance.heirs:
+                self._adopt(heir)
+            self._inheritance.accept()
+            sweep_records(self.paths.runtime)
+            while True:
+                reason = await self.lifecycle.watch(self.server)
+                _log.info("leaving: %s; clients: %s", reason.value, describe_clients(self._connections))
+                if reason is not Exit.RESTART:
+                    await self._end(reason)
+                    break
+                if await self._hand_over():
+                    break
+                self.lifecycle.stay(self.server)
+            self.server.close()
+            self._closed.set()
+        return reason
+
+    @property
+    def _connections(self) -> list[Connection]:
+        return list(self.server.connections.values())
+
+    def _adopt(self, heir: Heir) -> None:
+        connection = Connection(self.server.next_id(), heir.sock, heir.hello, heir.descriptors)
+        reader, writer = heir.descriptors[:2] if heir.descriptors else (-1, -1)
+        connection.inherited = Released(reader, writer, heir.unread, heir.unwritten)
+        self.server.adopt(connection)
+
+    # --- who may come in ----------------------------------------------------------------------------------------
+
+    def _admit(self, connection: Connection) -> None:
+        """Versions (F10, F11): talk when the protocols overlap; make room for a newer client when nothing is lost by it.
+
+        Raises:
+            RefusedHelloError: no common protocol, and ours is the newer one.
+        """
+        hello = connection.hello
+        low, high = hello.protocol
+        ours = f"sould {VERSION} (pid {os.getpid()})"
+        turns = self.sessions.running_turns
+        if high < PROTOCOL[0]:
+            raise RefusedHelloError(
+                f"{ours} speaks protocol {PROTOCOL[0]}-{PROTOCOL[1]}, this client {hello.version} speaks {low}-{high}; "
+                f"update the client, or stop the daemon with: sould stop"
+            )
+        if low > PROTOCOL[1]:
+            connection.say(
+                f"{ours} is older than this client {hello.version}; "
+                f"finishing {turns} running turn{'' if turns == 1 else 's'}, then restarting"
+            )
+            connection.waits_for_newer = True
+            self.lifecycle.leave(Exit.REPLACED)
+        elif hello.face != "control" and version_key(hello.version) > version_key(VERSION):
+            if turns or hello.reattach:
+                connection.say(f"{ours} is older than this client {hello.version}; to replace it run: sould restart")
+            else:
+                connection.waits_for_newer = True
+                self.lifecycle.leave(Exit.REPLACED)
+
+    # --- leaving ------------------------------------------------------------------------------------------------
+
+    async def _end(self, reason: Exit) -> None:
+        """Close the turns, flush what was said, let the clients go: for good (STOP), or to the next daemon."""
+        loop = asyncio.get_running_loop()
+        limit = self.lifecycle.stop_limit
+        loop.call_later(limit + 0.9, self._give_up)
+        self.server.pause()
+        if reason is Exit.STOP:
+            await self._at_most(limit, self.sessions.stop_turns("daemon stopping"))
+        else:
+            await self._at_most(limit, self.sessions.stop_turns("daemon replaced"))
+        await self._flush()
+        for connection in self._connections:
+            if reason is Exit.STOP:
+                if connection.stream is not None:
+                    connection.stream.abandon()
+            elif connection.task is not None:
+                connection.task.cancel()
+        await self._at_most(0.3, self._all_ended())
+        for connection in self._connections:
+            if connection.task is not None:
+                connection.task.cancel()
+
+    async def _flush(self) -> None:
+        """Answers that the ended turns gave are on their way: let them leave."""
+        await asyncio.sleep(0.01)  # the faces' tasks write them in the next ticks
+        streams = [connection.stream for connection in self._connections if connection.stream is not None]
+        if streams:
+            await self._at_most(0.3, asyncio.gather(*(stream.drained() for stream in streams)))
+
+    async def _all_ended(self) -> None:
+        tasks = [connection.task for connection in self._connections if connection.task is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _at_most(self, seconds: float, work: Awaitable[object]) -> None:
+        """Await `work`, but no longer than this, and hardly at all once a second TERM came."""
+        task = asyncio.ensure_future(work)
+        hurry = asyncio.ensure_future(self._hurry.wait())
+        await asyncio.wait([task, hurry], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task], timeout=0.3)
+
+    def _give_up(self) -> None:
+        """Something does not end: the journals are whole at any moment, so leaving now loses nothing acknowledged."""
+        _log.error("some tasks did not end in time; leaving without them")
+        logging.shutdown()
+        os._exit(0)
+
+    async def _hand_over(self) -> bool:
+        """Give everything to a new process (D11); False when it did not start, and all goes on here."""
+        self.server.pause()
+        await self._at_most(self.lifecycle.stop_limit, self.sessions.stop_turns("daemon restarting"))
+        await self._flush()
+        connections = [each for each in self._connections if each.hello.face != "control"]
+        heirs: list[Heir] = []
+        for connection in connections:
+            released = connection.stream.release() if connection.stream is not None else None
+            connection.released = True
+            heirs.append(heir_of(connection, released))
+        socks = [connection.sock.dup() for connection in connections]
+        for heir, sock in zip(heirs, socks, strict=True):
+            heir.sock = sock  # the task closes its own when it is cancelled
+        for connection in connections:
+            if connection.task is not None:
+                connection.task.cancel()
+        await self._at_most(1.0, self._ended(connections))
+        if await give(self.server.listener, self.lock, heirs):
+            return True
+        _log.error("the new daemon did not start; going on with %s", VERSION)
+        for heir in heirs:
+            self._adopt(heir)
+        return False
+
+    async def _ended(self, connections: list[Connection]) -> None:
+        tasks = [connection.task for connection in connections if connection.task is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+async def _absent(connection: Connection) -> int:
+    connection.say(f"sould: {connection.hello.face} is not in this version; this one speaks ACP: sould acp")
+    return 1
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """For comparing: the numbers of a version, up to what is none."""
+    numbers: list[int] = []
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)

@@ -1,0 +1,217 @@
+"""A planned restart: the next daemon gets the lock, the listening socket and every connection, and nobody notices (D11).
+
+The old process starts the new one with one end of a socket pair and sends, over SCM_RIGHTS, first itself (lock,
+listener), then one message per connection (its socket, its descriptors, its hello with the environment, which is in
+memory only (D14), and the bytes in between). When the new one says it is ready the old one ends; when it does not, the
+old one still has everything and goes on. What a connection had agreed is in its record on disk.
+"""
+
+import array
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from sould.daemon.fdstream import Released
+from sould.daemon.greeting import Hello
+from sould.daemon.launch import command, environment
+from sould.daemon.server import Connection
+
+_log = logging.getLogger(__name__)
+
+READY = b"ready"
+DEADLINE = 10.0
+_CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+@dataclass(slots=True)
+class Heir:
+    """One connection on its way: what `Connection` is made of again."""
+
+    sock: socket.socket
+    hello: Hello
+    descriptors: tuple[int, ...]
+    unread: bytes
+    unwritten: bytes
+
+
+@dataclass(slots=True)
+class Inheritance:
+    """What a daemon starts with. `giver` is the process that waits for our `accept`."""
+
+    listener: socket.socket
+    lock: int
+    heirs: list[Heir] = field(default_factory=list[Heir])
+    giver: socket.socket | None = None
+
+    def accept(self) -> None:
+        """Tell the giver that we serve its clients now."""
+        if self.giver is not None:
+            self.giver.sendall(READY)
+            self.giver.close()
+            self.giver = None
+
+
+def heir_of(connection: Connection, released: Released | None) -> Heir:
+    """A connection whose stream was released, or that had none yet."""
+    if released is None:
+        return Heir(connection.sock, connection.hello, connection.descriptors, b"", b"")
+    kept = connection.descriptors[2:]
+    descriptors = (released.reader, released.writer, *kept) if connection.descriptors else ()
+    return Heir(connection.sock, connection.hello, descriptors, released.unread, released.unwritten)
+
+
+async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir]) -> bool:
+    """Start the next daemon and hand everything over; False when it did not get ready."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours:
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                *command("--handover", str(theirs.fileno())),
+                stdin=asyncio.subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=environment(),
+                cwd="/",
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await _send(ours, _Head(connections=len(heirs)), (listener.fileno(), lock))
+                for heir in heirs:
+                    await _send(ours, _describe(heir), (heir.sock.fileno(), *heir.descriptors))
+                ready = await loop.sock_recv(ours, len(READY))
+        except (TimeoutError, OSError) as error:
+            _log.warning("the new daemon did not take over: %s", error or "no answer")
+            ready = b""
+    if ready == READY:
+        return True
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+    return False
+
+
+def receive(descriptor: int) -> Inheritance:
+    """What the process behind `descriptor` hands over. Called before the loop runs."""
+    giver = socket.socket(fileno=descriptor)
+    giver.settimeout(DEADLINE)
+    os.set_inheritable(descriptor, False)
+    head, (listener, lock) = _receive(giver)
+    heirs: list[Heir] = []
+    for _ in range(_Head.model_validate_json(head).connections):
+        told, descriptors = _receive(giver)
+        heirs.append(_heir(_Told.model_validate_json(told), descriptors))
+    giver.settimeout(None)
+    return Inheritance(socket.socket(fileno=listener), lock, heirs, giver)
+
+
+class _Told(BaseModel):
+    """A connection in words. Bytes and the operating system's strings travel as latin-1 text: every byte survives."""
+
+    protocol: tuple[int, int]
+    version: str
+    face: str
+    pid: int
+    token: str
+    pump: bool
+    cwd: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    unread: str
+    unwritten: str
+
+
+class _Head(BaseModel):
+    connections: int
+
+
+def _describe(heir: Heir) -> _Told:
+    hello = heir.hello
+    return _Told(
+        protocol=hello.protocol,
+        version=hello.version,
+        face=hello.face,
+        pid=hello.pid,
+        token=hello.token,
+        pump=hello.pump,
+        cwd=_pack(hello.cwd),
+        arguments=tuple(_pack(argument) for argument in hello.arguments),
+        environment={_pack(name): _pack(value) for name, value in hello.environment.items()},
+        unread=heir.unread.decode("latin-1"),
+        unwritten=heir.unwritten.decode("latin-1"),
+    )
+
+
+def _heir(told: _Told, descriptors: tuple[int, ...]) -> Heir:
+    hello = Hello(
+        protocol=told.protocol,
+        version=told.version,
+        face=told.face,
+        pid=told.pid,
+        token=told.token,
+        cwd=_unpack(told.cwd),
+        reattach=True,
+        pump=told.pump,
+        arguments=tuple(_unpack(argument) for argument in told.arguments),
+        environment={_unpack(name): _unpack(value) for name, value in told.environment.items()},
+    )
+    sock = socket.socket(fileno=descriptors[0])
+    sock.setblocking(False)
+    return Heir(sock, hello, descriptors[1:], told.unread.encode("latin-1"), told.unwritten.encode("latin-1"))
+
+
+def _pack(text: str) -> str:
+    return os.fsencode(text).decode("latin-1")
+
+
+def _unpack(text: str) -> str:
+    return os.fsdecode(text.encode("latin-1"))
+
+
+async def _send(sock: socket.socket, told: BaseModel, descriptors: tuple[int, ...]) -> None:
+    body = told.model_dump_json().encode()
+    frame = memoryview(len(body).to_bytes(8, "big") + body)
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            sent = sock.sendmsg([frame], rights)
+            break
+        except BlockingIOError:
+            await _writable(loop, sock)
+    await loop.sock_sendall(sock, frame[sent:])
+
+
+async def _writable(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+    room = asyncio.Event()
+    loop.add_writer(sock, room.set)
+    try:
+        await room.wait()
+    finally:
+        loop.remove_writer(sock)
+
+
+def _receive(sock: socket.socket) -> tuple[bytes, tuple[int, ...]]:
+    """One message with its descriptors. Raises ConnectionError when the giver is gone."""
+    rights = array.array("i")
+    data = b""
+    wanted = 8
+    while len(data) < wanted:
+        piece, ancillary, _, _ = sock.recvmsg(
+            min(wanted - len(data), 1 << 20), socket.CMSG_SPACE(4 * 8), _CLOSE_ON_EXEC
+        )
+        if not piece:
+            raise ConnectionError("the old daemon is gone")
+        data += piece
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                rights.frombytes(payload)
+        if len(data) == 8:
+            wanted = 8 + int.from_bytes(data, "big")
+    return data[8:], tuple(rights)

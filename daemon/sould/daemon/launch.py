@@ -1,0 +1,192 @@
+"""Start the daemon exactly once, however many processes want it at the same moment (F04-F06).
+
+Whoever holds the flock on `daemon.lock` may publish a socket. The starter takes it, binds and listens under another
+name, renames the socket to its place and hands both, the lock and the listening descriptor, to the process it starts:
+there is no moment in which a visible socket is not a listening one, and none in which two processes may start. The
+lock, never a file's existence or a pid in it, decides.
+"""
+
+import errno
+import fcntl
+import os
+import sys
+import time
+
+from sould.daemon.bridge import BridgeError, socket, try_connect
+from sould.daemon.paths import Paths, ensure_private
+
+DEADLINE = 10.0
+DEATHS, WINDOW, PAUSE = 5, 180.0, 60.0
+"""After DEATHS starts without a clean end within WINDOW seconds, none for PAUSE seconds."""
+
+BACKLOG = 512
+
+KEPT = (
+    "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy",
+    "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE",
+)  # fmt: skip
+"""The daemon's own environment: these and LC_*, XDG_*, SOULD_*. Keys belong to sessions and come with each hello."""
+
+RUN = "from sould.daemon.main import main; main()"
+
+
+def start(paths: Paths, *, patient: bool = False) -> "socket.socket":
+    """A connection to the daemon, started by us or by whoever was faster.
+
+    Raises:
+        BridgeError: it cannot be started, or starting is forbidden; the text says what to do.
+    """
+    ensure_private(paths.runtime)
+    end = time.monotonic() + DEADLINE
+    if patient:
+        connection = _wait(paths, min(end, time.monotonic() + 0.2))
+        if connection is not None:
+            return connection
+    while time.monotonic() < end:
+        lock = take_lock(paths)
+        if lock is not None:
+            try:
+                connection = try_connect(paths)  # somebody may have started it and left the lock to it meanwhile
+                if connection is not None:
+                    return connection
+                _may_start(paths)
+                listener = publish(paths)
+                spawn(paths, listener, lock)
+                os.close(listener)
+            finally:
+                os.close(lock)
+        connection = _wait(paths, min(end, time.monotonic() + 0.5))
+        if connection is not None:
+            return connection
+    raise BridgeError(f"the daemon did not start within {DEADLINE:.0f} s; the last line of {paths.log}: {_last(paths)}")
+
+
+def _wait(paths: Paths, until: float) -> "socket.socket | None":
+    while True:
+        connection = try_connect(paths)
+        if connection is not None or time.monotonic() >= until:
+            return connection
+        time.sleep(0.01)
+
+
+def take_lock(paths: Paths) -> "int | None":
+    """The descriptor that holds the daemon's lock, or None when another process has it.
+
+    Raises:
+        BridgeError: the file system cannot lock.
+    """
+    descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return None
+        raise BridgeError(
+            f"{paths.lock} cannot be locked ({error.strerror}); set XDG_RUNTIME_DIR to a directory on a local disk"
+        ) from None
+    return descriptor
+
+
+def publish(paths: Paths) -> int:
+    """Bind, listen, and only then give the socket its name. The caller holds the lock."""
+    temporary = f"{paths.runtime}/s.{os.getpid()}"
+    if os.path.lexists(temporary):
+        os.unlink(temporary)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(temporary)
+    finally:
+        os.umask(mask)
+    listener.listen(BACKLOG)
+    os.rename(temporary, paths.socket)
+    return listener.detach()
+
+
+def _may_start(paths: Paths) -> None:
+    if "SOULD_NO_SPAWN" in os.environ:
+        raise BridgeError("the daemon is not running, and SOULD_NO_SPAWN forbids to start it; run: sould daemon")
+    now = time.time()
+    recent = [t for t in read_starts(paths) if 0 <= now - t < WINDOW]
+    limit = int(os.environ.get("SOULD_START_LIMIT", DEATHS))
+    if len(recent) >= limit and now - recent[-1] < PAUSE:
+        raise BridgeError(
+            f"the daemon ended unexpectedly {len(recent)} times in {WINDOW:.0f} s; waiting {PAUSE:.0f} s before the "
+            f"next start. The last line of {paths.log}: {_last(paths)}. Try: sould doctor"
+        )
+    _note_start(paths, recent, now)
+
+
+def read_starts(paths: Paths) -> "list[float]":
+    """When daemons were started since the last one that ended cleanly, oldest first, in wall seconds."""
+    try:
+        with open(paths.starts, encoding="ascii", errors="replace") as file:
+            lines = file.read().split()
+    except FileNotFoundError:
+        return []
+    return [float(line) for line in lines if line.replace(".", "", 1).isdigit()]
+
+
+def _note_start(paths: Paths, recent: "list[float]", now: float) -> None:
+    descriptor = os.open(paths.starts, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    os.write(descriptor, "".join(f"{t:.3f}\n" for t in [*recent, now]).encode())
+    os.close(descriptor)
+
+
+def spawn(paths: Paths, listener: int, lock: int) -> None:
+    """Start the daemon in its own session, parented by init, with descriptors 3 (listening) and 4 (lock)."""
+    _make_log_directory(paths)
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        log = os.open(paths.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10) for descriptor in (null, log, log, listener, lock)]
+        for target, descriptor in enumerate(high):
+            os.dup2(descriptor, target, inheritable=True)
+        os.closerange(5, os.sysconf("SC_OPEN_MAX") if sys.platform == "darwin" else 4096)
+        arguments = ["--listen", "3", "--lock", "4"]
+        os.execve(sys.executable, command(*arguments), environment())
+    finally:
+        os._exit(70)
+
+
+def command(*arguments: str) -> "list[str]":
+    """The daemon's command line. `-P`: a workspace's `json.py` is never imported."""
+    return [sys.executable, "-P", "-X", "utf8", "-c", RUN, "sould-daemon", *arguments]
+
+
+def environment() -> "dict[str, str]":
+    """What the daemon inherits of our environment."""
+    return {
+        name: value for name, value in os.environ.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))
+    }
+
+
+def _make_log_directory(paths: Paths) -> None:
+    mask = os.umask(0o077)
+    try:
+        os.makedirs(paths.logs, 0o700, exist_ok=True)
+    except OSError as error:
+        raise BridgeError(f"{paths.logs} cannot be made: {error.strerror}") from None
+    finally:
+        os.umask(mask)
+
+
+def _last(paths: Paths) -> str:
+    try:
+        with open(paths.log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return "(none)"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "(none)")

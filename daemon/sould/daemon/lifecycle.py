@@ -1,0 +1,255 @@
+"""The daemon's life: when it leaves, and how. One object decides, one task watches.
+
+It leaves when told (signals, control face), when nobody needs it (idle exit), when its files were replaced (a planned
+restart), or when its socket was taken over. It never leaves in the middle of a turn unless it is told to by force.
+Every way out goes through `leaving`: there the socket has lost its name, so that a new daemon can begin.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+from sould.daemon.bridge import BridgeError
+from sould.daemon.hello import VERSION
+from sould.daemon.identity import Identity, write_owner
+from sould.daemon.launch import publish, take_lock
+from sould.daemon.limits import Limits
+from sould.daemon.paths import Paths, UnsafePathError, ensure_private
+from sould.daemon.server import Connection, Server
+
+_log = logging.getLogger(__name__)
+
+
+class Exit(Enum):
+    """Why the daemon ends."""
+
+    IDLE = "nobody needs it"
+    STOP = "it was told to stop"
+    RESTART = "it is restarted"
+    REPLACED = "a newer version takes over"
+
+
+class Work(Protocol):
+    """What the lifecycle asks of the sessions."""
+
+    @property
+    def running_turns(self) -> int:
+        """Turns that run or wait in a queue."""
+        ...
+
+    async def stop_turns(self, reason: str) -> None:
+        """End every turn as interrupted, every session's files closed."""
+        ...
+
+    def reload(self) -> None:
+        """Read the user's configuration again."""
+        ...
+
+
+class Lifecycle:
+    """Created before the server; `watch` runs until the daemon should leave."""
+
+    def __init__(self, paths: Paths, limits: Limits, work: Work, lock: int) -> None:
+        self._paths = paths
+        self._lock = lock
+        self._limits = limits
+        self._work = work
+        self._woken = asyncio.Event()
+        self._idle_since: float | None = time.monotonic()
+        self._inode = inode_of(paths.socket)
+        self._package = package_stamp()
+        self._terms = 0
+        self.exit: Exit | None = None
+        self.force = False
+        self.package_changed = False
+        self.failed_restarts: set[float] = set()
+        """Stamps of our files with which the next daemon did not start: not tried again."""
+
+    # --- what others tell it ------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Connections or turns began or ended."""
+        self._woken.set()
+
+    def leave(self, reason: Exit, *, force: bool = False) -> None:
+        """Begin to leave; RESTART and REPLACED wait for running turns unless forced."""
+        if self.exit is not Exit.STOP:
+            self.exit = reason
+        self.force = self.force or force
+        self._woken.set()
+
+    @property
+    def draining(self) -> str:
+        """Why the daemon is about to leave, or ""."""
+        return self.exit.value if self.exit else ""
+
+    @property
+    def stop_limit(self) -> float:
+        """Seconds that ending the turns may take."""
+        return self._limits.stop_again if self._terms > 1 else self._limits.stop
+
+    def install_signals(self, hurry: Callable[[], None]) -> None:
+        """TERM and INT stop the daemon, a second one calls `hurry`; HUP reads the configuration again (F57)."""
+        loop = asyncio.get_running_loop()
+
+        def stop(name: str) -> None:
+            self._terms += 1
+            _log.info("%s", name)
+            if self._terms > 1:
+                hurry()
+            self.leave(Exit.STOP, force=True)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop, number.name)
+        loop.add_signal_handler(signal.SIGHUP, self._work.reload)
+
+    # --- the watch ----------------------------------------------------------------------------------------------
+
+    async def watch(self, server: Server) -> Exit:
+        """Return when it is time to leave; the socket has lost its name then."""
+        checked = time.monotonic()
+        while True:
+            if self.exit is not None and (self.force or self._work.running_turns == 0):
+                if self.exit is not Exit.RESTART:
+                    self._hide()
+                return self.exit
+            self._note_idle(server)
+            if self._idle_left() <= 0 and self._leave_idle(server):
+                self.exit = Exit.IDLE
+                return Exit.IDLE
+            if time.monotonic() - checked >= self._limits.self_check:
+                checked = time.monotonic()
+                self._check(server)
+                continue
+            await self._sleep(min(self._idle_left(), self._limits.self_check - (time.monotonic() - checked)))
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+        self._woken.clear()
+
+    def _note_idle(self, server: Server) -> None:
+        if server.busy or self._work.running_turns:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = time.monotonic()
+
+    def _idle_left(self) -> float:
+        if self._idle_since is None or self._limits.idle_exit <= 0:
+            return self._limits.self_check
+        return self._idle_since + self._limits.idle_exit - time.monotonic()
+
+    def _leave_idle(self, server: Server) -> bool:
+        """Take the socket's name away, then look once more who came before that (F08)."""
+        hidden = self._paths.runtime + "/s.leaving"
+        if inode_of(self._paths.socket) != self._inode:
+            self._idle_since = time.monotonic()
+            return False
+        os.rename(self._paths.socket, hidden)
+        server.pause()
+        while server.accept_one():
+            pass
+        if server.busy:
+            os.rename(hidden, self._paths.socket)
+            server.accept()
+            return False
+        os.unlink(hidden)
+        return True
+
+    def _hide(self) -> None:
+        if self._inode is not None and inode_of(self._paths.socket) == self._inode:
+            os.unlink(self._paths.socket)
+        self._inode = None
+
+    def _check(self, server: Server) -> None:
+        """Our socket must still be ours (F09), our files those we run (F12)."""
+        if not self._holds_lock():
+            _log.warning("another daemon holds %s; leaving it the field", self._paths.lock)
+            self._inode = None
+            self.leave(Exit.REPLACED)
+            return
+        if inode_of(self._paths.socket) != self._inode:
+            _log.warning("%s was removed or taken over; publishing it again", self._paths.socket)
+            self.publish_again(server)
+        stamp = package_stamp()
+        if stamp not in (self._package, *self.failed_restarts):
+            if stamp == 0.0:
+                if not self.package_changed:
+                    _log.warning("our own files are gone; running on what is loaded")
+            elif self.exit is None:
+                _log.info("our own files changed; restarting when no turn runs")
+                self.failed_restarts.add(stamp)
+                self.exit = Exit.RESTART
+            self.package_changed = True
+
+    def _holds_lock(self) -> bool:
+        """Whether our lock is still the one others look at; a file that was removed is locked anew."""
+        mine = os.fstat(self._lock)
+        if inode_of(self._paths.lock) == (mine.st_dev, mine.st_ino):
+            return True
+        try:
+            ensure_private(self._paths.runtime)
+            fresh = take_lock(self._paths)
+        except (BridgeError, UnsafePathError, OSError) as error:
+            _log.warning("cannot look after %s: %s", self._paths.lock, error)
+            return True
+        if fresh is None:
+            return False
+        os.dup2(fresh, self._lock, inheritable=False)
+        os.close(fresh)
+        write_owner(self._lock, Identity.mine(), VERSION)
+        return True
+
+    def publish_again(self, server: Server) -> None:
+        """Give a new listening socket our name. We hold the lock, so whoever sits there is no daemon."""
+        try:
+            listener = publish(self._paths)
+        except OSError as error:
+            _log.warning("cannot publish %s: %s", self._paths.socket, error.strerror)
+            return
+        server.replace_listener(socket.socket(fileno=listener))
+        self._inode = inode_of(self._paths.socket)
+
+    def stay(self, server: Server) -> None:
+        """The restart failed: go on as before."""
+        self.exit = None
+        self.force = False
+        if self._inode is None:
+            self.publish_again(server)
+        server.accept()
+
+
+def inode_of(path: str) -> tuple[int, int] | None:
+    """What the name stands for now; None when there is nothing."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def package_stamp() -> float:
+    """A number that changes when one of this package's files does; 0 when they are gone."""
+    newest = 0.0
+    directory = os.path.dirname(os.path.abspath(__file__))
+    try:
+        for entry in os.scandir(directory):
+            if entry.name.endswith(".py"):
+                newest = max(newest, entry.stat().st_mtime)
+    except OSError:
+        return 0.0
+    return newest
+
+
+def describe_clients(connections: "list[Connection]") -> str:
+    """For log lines."""
+    return ", ".join(f"{connection.id} {connection.hello.face}" for connection in connections) or "none"

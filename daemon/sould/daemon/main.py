@@ -1,0 +1,105 @@
+"""The daemon process: from an inherited socket and lock to the end, with as little as possible before it answers.
+
+`main` is what the starter runs (`--listen FD --lock FD`), what a planned restart runs (`--handover FD`), and what
+`sould daemon` runs by hand in the foreground. What a turn needs is imported later, in the background (D9).
+"""
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+
+from sould.daemon.bridge import BridgeError
+from sould.daemon.daemon import Daemon
+from sould.daemon.handover import Inheritance, receive
+from sould.daemon.hello import VERSION
+from sould.daemon.identity import Identity, read_owner, write_owner
+from sould.daemon.launch import publish, take_lock
+from sould.daemon.lifecycle import Exit
+from sould.daemon.limits import Limits
+from sould.daemon.logs import start_logging
+from sould.daemon.paths import Paths, UnsafePathError, ensure_private
+
+_log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the daemon until it leaves; exits with 0 when another one runs already."""
+    options = _parse(sys.argv[1:] if arguments is None else arguments)
+    paths = Paths(os.environ)
+    try:
+        _harden(foreground=options.listen is None and options.handover is None)
+        ensure_private(paths.runtime)
+        inheritance = _inherit(options, paths)
+    except (BridgeError, UnsafePathError) as error:
+        sys.exit(f"sould: {error}")
+    if inheritance is None:
+        owner = read_owner(paths.lock)
+        who = f"pid {owner[0].pid}, version {owner[1]}" if owner else "pid unknown"
+        sys.stderr.write(f"sould: already running, {who}\n")
+        sys.exit(0)
+    _serve(paths, inheritance, foreground=options.listen is None and options.handover is None)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="sould daemon", description="Run the sould daemon in the foreground.")
+    parser.add_argument("--listen", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--lock", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--handover", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args([argument for argument in arguments if argument not in ("sould-daemon", "daemon")])
+
+
+def _inherit(options: argparse.Namespace, paths: Paths) -> Inheritance | None:
+    """The socket and the lock, ours or handed to us; None when another daemon has the lock."""
+    if options.handover is not None:
+        return receive(options.handover)
+    if options.listen is not None:
+        for descriptor in (options.listen, options.lock):
+            os.set_inheritable(descriptor, False)
+        return Inheritance(socket.socket(fileno=options.listen), options.lock)
+    lock = take_lock(paths)
+    if lock is None:
+        return None
+    return Inheritance(socket.socket(fileno=publish(paths)), lock)
+
+
+def _harden(*, foreground: bool) -> None:
+    """Private files, no core dumps, no descriptors but ours, more of them if we may (reliability.md 6.10)."""
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)
+    if "SOULD_KEEP_ULIMIT" not in os.environ and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if not foreground:
+        null = os.open(os.devnull, os.O_RDONLY)
+        if null != 0:
+            os.dup2(null, 0)
+            os.close(null)
+
+
+def _serve(paths: Paths, inheritance: Inheritance, *, foreground: bool) -> None:
+    write_owner(inheritance.lock, Identity.mine(), VERSION)
+    start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
+    begun = "started" if inheritance.giver is None else "took over"
+    _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
+    gc.freeze()  # what is imported stays: collections need not look at it again
+    exit_reason = asyncio.run(_run(paths, inheritance))
+    if exit_reason is not Exit.RESTART:
+        with contextlib.suppress(OSError):
+            os.unlink(paths.starts)  # a clean end: no death to be counted
+    _log.info("ended: %s", exit_reason.value)
+    logging.shutdown()
+    os._exit(0)  # threads that carry a terminal may be waiting for a key
+
+
+async def _run(paths: Paths, inheritance: Inheritance) -> Exit:
+    daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance)
+    return await daemon.run()

@@ -1,0 +1,108 @@
+"""What the next daemon must know of a connection when this one is killed: a small file per connection (D11).
+
+The file is mapped memory with two slots and a switch: a new state is written to the slot not in use, then the switch
+is set. `kill -9` at any moment leaves one whole state, and no write ever waits for a disk (a crash of the machine ends
+the editors, too). What the states mean belongs to the face; this module keeps bytes and one flag, whether a write to
+the client was under way. Environments and conversation texts are never kept here (D14).
+"""
+
+import contextlib
+import logging
+import mmap
+import os
+import re
+import time
+
+_log = logging.getLogger(__name__)
+
+_MAGIC = b"sould record 1\n\0"
+_SWITCH, _CUT, _LENGTHS, _SLOTS = 16, 17, 24, 64
+_NAME = re.compile(r"c\.[0-9a-f]{32}")
+_FORGOTTEN = 24 * 3600.0
+
+
+class Record:
+    """One connection's file. Closing keeps it for the next daemon; `forget` removes it."""
+
+    def __init__(self, path: str, capacity: int = 8192) -> None:
+        """Make an empty record at `path`; `capacity` bytes fit a state before the file must grow."""
+        self._path = path
+        self._map, self._capacity = _create(path, capacity)
+        self._current = 0
+
+    def write(self, state: bytes) -> None:
+        """Replace the state in one step."""
+        if len(state) > self._capacity:
+            self._grow(state)
+            return
+        slot = 1 - self._current
+        start = _SLOTS + slot * self._capacity
+        self._map[start : start + len(state)] = state
+        self._map[_LENGTHS + 8 * slot : _LENGTHS + 8 * slot + 8] = len(state).to_bytes(8, "little")
+        self._map[_SWITCH] = slot
+        self._current = slot
+
+    def note_cut(self, *, cut: bool) -> None:
+        """Whether the client may have got the beginning of a line only."""
+        self._map[_CUT] = 1 if cut else 0
+
+    def close(self) -> None:
+        """Let go of the file, which stays."""
+        self._map.close()
+
+    def forget(self) -> None:
+        """The conversation is over: remove the file."""
+        self._map.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+    def _grow(self, state: bytes) -> None:
+        cut = self._map[_CUT]
+        grown, capacity = _create(self._path + ".new", len(state) * 2)
+        self._map.close()
+        self._map, self._capacity, self._current = grown, capacity, 0
+        self._map[_CUT] = cut
+        self.write(state)
+        os.rename(self._path + ".new", self._path)
+
+
+def record_path(runtime: str, token: str) -> str:
+    """Where the record of a connection is. The token's form was checked when the hello was read."""
+    return f"{runtime}/c.{token}"
+
+
+def read_record(path: str) -> tuple[bytes, bool] | None:
+    """The state a daemon left, and whether its last write may have been cut; None when there is no usable record."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    if not data.startswith(_MAGIC) or len(data) < _SLOTS:
+        return None
+    slot = data[_SWITCH]
+    length = int.from_bytes(data[_LENGTHS + 8 * slot : _LENGTHS + 8 * slot + 8], "little")
+    start = _SLOTS + slot * ((len(data) - _SLOTS) // 2)
+    if not length:
+        return None
+    return data[start : start + length], data[_CUT] == 1
+
+
+def sweep_records(runtime: str) -> None:
+    """Remove what nobody came back for within a day."""
+    for entry in os.scandir(runtime):
+        if _NAME.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > _FORGOTTEN:
+            _log.info("removing a forgotten record")
+            with contextlib.suppress(OSError):
+                os.unlink(entry.path)
+
+
+def _create(path: str, capacity: int) -> tuple[mmap.mmap, int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, _SLOTS + 2 * capacity)  # a full disk must show here, not as SIGBUS later
+        mapped = mmap.mmap(descriptor, _SLOTS + 2 * capacity)
+    finally:
+        os.close(descriptor)
+    mapped[0 : len(_MAGIC)] = _MAGIC
+    return mapped, capacity

@@ -1,0 +1,283 @@
+"""The socket: accept, check who it is, read the hello, run the face, clean up.
+
+One task per connection, all owned by one task group. A connection owns its descriptors until it ends or gives them to
+the next daemon. What a face does is not known here: `faces` maps its name to a coroutine. Nothing may be imported on
+this path that is slower than the first answer can wait for (D9).
+"""
+
+import asyncio
+import contextlib
+import errno
+import itertools
+import logging
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from sould.daemon.bridge import peer_uid
+from sould.daemon.fdstream import FdStream, Released
+from sould.daemon.greeting import Hello, NotHelloError, RefusedHelloError, close_all, read_hello
+from sould.daemon.limits import Limits
+
+_log = logging.getLogger(__name__)
+
+WHERE: ContextVar[str] = ContextVar("where", default="-")
+"""What log lines are bound to: the connection, and within it what the face adds."""
+
+Face = Callable[["Connection"], Awaitable[int]]
+"""Serves one connection until the peer is gone; returns the exit code for its bridge."""
+
+
+@dataclass(eq=False, slots=True)
+class Connection:
+    """One client. `stream` is the face's; `sock` the bridge's, over which the daemon only says how it ended."""
+
+    id: str
+    sock: socket.socket
+    hello: Hello
+    descriptors: tuple[int, ...]
+    opened: float = field(default_factory=time.monotonic)
+    stream: FdStream | None = None
+    task: "asyncio.Task[None] | None" = None
+    client: str = ""
+    waits_for_newer: bool = False
+    """Not served here: the bridge is left waiting for the daemon to go."""
+    sessions: Callable[[], tuple[str, ...]] = tuple
+    inherited: Released | None = None
+    """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
+    released: bool = False
+    """The descriptors were handed over: leave them alone."""
+
+    def open_stream(self, on_written: Callable[[int, bool], None] = lambda total, whole: None) -> FdStream:
+        """The face's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client."""
+        if self.stream is not None:
+            raise RuntimeError("a connection has one stream")
+        unread, unwritten = (self.inherited.unread, self.inherited.unwritten) if self.inherited else (b"", b"")
+        if self.descriptors:
+            reader, writer, stderr = self.descriptors
+            self.stream = FdStream(
+                reader, writer, stderr=stderr, unread=unread, unwritten=unwritten, on_written=on_written
+            )
+            asyncio.get_running_loop().add_reader(self.sock, self._bridge_spoke)
+        else:
+            own = os.dup(self.sock.fileno())
+            self.stream = FdStream(own, own, unread=unread, unwritten=unwritten, on_written=on_written)
+        return self.stream
+
+    def say(self, line: str) -> None:
+        """Show the user a line, if the bridge still waits."""
+        self._tell(f"say {' '.join(line.split())}\n")
+
+    def end(self, code: int | None) -> None:
+        """Close everything that is ours; with a code the bridge exits, without one it attaches again."""
+        asyncio.get_running_loop().remove_reader(self.sock)
+        if code is not None and (self.descriptors or self.stream is None):
+            self._tell(f"exit {code}\n")
+        if not self.released:
+            if self.stream is not None:
+                self.stream.abandon()
+                close_all(self.descriptors[2:])
+            else:
+                close_all(self.descriptors)
+        self.sock.close()
+
+    def _tell(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.send(line.encode("utf-8", "replace"), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+
+    def _bridge_spoke(self) -> None:
+        """The waiting bridge never writes: readable means it is dead, and then its descriptors are nobody's (D11)."""
+        with contextlib.suppress(BlockingIOError):
+            try:
+                if self.sock.recv(4096, socket.MSG_DONTWAIT):
+                    return
+            except ConnectionResetError:
+                pass
+            asyncio.get_running_loop().remove_reader(self.sock)
+            if self.stream is not None:
+                self.stream.abandon()
+
+
+class Server:
+    """Accepts connections on `listener` and runs `faces` until `close`.
+
+    `admit(hello)` may refuse a client with a sentence; `changed` is called after every connection's start and end.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        faces: Mapping[str, Face],
+        limits: Limits,
+        *,
+        admit: Callable[[Connection], None] = lambda connection: None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        listener.setblocking(False)
+        self.listener = listener
+        self.connections: dict[str, Connection] = {}
+        self.refused = 0
+        self._faces = faces
+        self._limits = limits
+        self._admit = admit
+        self._changed = changed
+        self._numbers = itertools.count(1)
+        self._greeting = 0
+        self._accepting = False
+        self._resume: asyncio.TimerHandle | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._closed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until `close`; returns when every connection's task has ended."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            self.accept()
+            await self._closed.wait()
+            self.pause()
+
+    def close(self) -> None:
+        """Accept no more; `run` returns when the connections have ended."""
+        self._closed.set()
+
+    @property
+    def busy(self) -> bool:
+        """Somebody is connected, or about to be."""
+        return bool(self.connections) or self._greeting > 0
+
+    def accept(self) -> None:
+        """Accept connections (again)."""
+        if not self._accepting and not self._closed.is_set():
+            self._accepting = True
+            asyncio.get_running_loop().add_reader(self.listener, self._ready)
+
+    def pause(self) -> None:
+        """Let connections wait in the kernel's queue."""
+        if self._resume is not None:
+            self._resume.cancel()
+            self._resume = None
+        if self._accepting:
+            self._accepting = False
+            asyncio.get_running_loop().remove_reader(self.listener)
+
+    def replace_listener(self, listener: socket.socket) -> None:
+        """Listen on another socket from now on."""
+        self.pause()
+        self.listener.close()
+        listener.setblocking(False)
+        self.listener = listener
+        self.accept()
+
+    def adopt(self, connection: Connection) -> None:
+        """Serve a connection whose hello is known already."""
+        self._start(connection)
+
+    def next_id(self) -> str:
+        """A connection's name in logs and `sould status`."""
+        return f"c{next(self._numbers)}"
+
+    # --- accepting ----------------------------------------------------------------------------------------------
+
+    def _ready(self) -> None:
+        for _ in range(32):  # then let the others have a turn
+            if not self.accept_one():
+                return
+
+    def accept_one(self) -> bool:
+        """Take one connection from the queue; False when there is none, or none can be taken now."""
+        try:
+            sock, _ = self.listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return False
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                raise
+            _log.warning(
+                "cannot accept connections: %s; trying again in %s s", error.strerror, self._limits.accept_pause
+            )
+            self.pause()
+            self._resume = asyncio.get_running_loop().call_later(self._limits.accept_pause, self.accept)
+            return False
+        self._greet(sock)
+        return True
+
+    def _greet(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        uid = peer_uid(sock)
+        if uid != os.geteuid():
+            self.refused += 1
+            _log.warning("refused uid %d", uid)
+            sock.close()
+            return
+        if self._group is None:
+            raise RuntimeError("the server does not run")
+        self._greeting += 1
+        self._group.create_task(self._hello(sock))
+
+    async def _hello(self, sock: socket.socket) -> None:
+        try:
+            async with asyncio.timeout(self._limits.hello):
+                hello, descriptors = await read_hello(sock)
+            connection = Connection(self.next_id(), sock, hello, descriptors)
+            try:
+                self._check(connection)
+            except RefusedHelloError:
+                close_all(descriptors)
+                raise
+            self._start(connection)
+        except (NotHelloError, TimeoutError) as error:
+            _log.info("closed a connection: %s", error or f"no hello within {self._limits.hello} s")
+            sock.close()
+        except RefusedHelloError as error:
+            _log.info("refused a client: %s", error)
+            with contextlib.suppress(OSError):
+                sock.send(f"say sould: {error}\nexit 1\n".encode())
+            sock.close()
+        finally:
+            self._greeting -= 1
+            self._changed()
+
+    def _check(self, connection: Connection) -> None:
+        hello = connection.hello
+        if len(self.connections) >= self._limits.connections:
+            raise RefusedHelloError(f"{self._limits.connections} clients are connected, which is the limit; close one")
+        expected = 0 if hello.pump or hello.face == "control" else 3
+        if len(connection.descriptors) != expected:
+            raise RefusedHelloError(f"{len(connection.descriptors)} descriptors came with the hello, not {expected}")
+        self._admit(connection)
+
+    # --- one connection -----------------------------------------------------------------------------------------
+
+    def _start(self, connection: Connection) -> None:
+        if self._group is None:
+            raise RuntimeError("the server does not run")
+        self.connections[connection.id] = connection
+        connection.task = self._group.create_task(self._serve(connection), name=connection.id)
+        self._changed()
+
+    async def _serve(self, connection: Connection) -> None:
+        WHERE.set(connection.id)
+        hello = connection.hello
+        _log.info("%s client %s, pid %d%s", hello.face, hello.version, hello.pid, " (again)" if hello.reattach else "")
+        code: int | None = 1
+        try:
+            if connection.waits_for_newer:
+                # until the lifecycle cancels this task, or the bridge is gone
+                await asyncio.get_running_loop().sock_recv(connection.sock, 1)
+                return
+            if hello.pump and connection.inherited is None:
+                connection.sock.send(b"ok\n")
+            code = await self._faces[hello.face](connection)
+        except asyncio.CancelledError:
+            code = None  # a restart: whoever holds the descriptors next goes on
+        except Exception:  # noqa: BLE001 -- one connection's bug must not end the others
+            _log.exception("the %s face failed", hello.face)
+            connection.say("sould: internal error; see: sould logs")
+        finally:
+            del self.connections[connection.id]
+            connection.end(code)
+            _log.info("closed after %.1f s", time.monotonic() - connection.opened)
+            self._changed()

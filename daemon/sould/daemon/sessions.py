@@ -1,0 +1,87 @@
+"""The session host of this daemon, made when the first client needs it and not before (D9).
+
+Everything that is slow to import hangs on this module's `host`: it is imported in a thread, once, while the loop goes
+on answering. Nothing else in the daemon may import the soul.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from sould.daemon.paths import Paths
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.host import SessionHost
+    from sould.daemon.compose import Composition
+
+_log = logging.getLogger(__name__)
+
+
+class Sessions:
+    """What the faces, the lifecycle and the control face know of sessions. `run` owns the host's tasks."""
+
+    def __init__(self, paths: Paths, *, changed: Callable[[], None]) -> None:
+        self._paths = paths
+        self._changed = changed
+        self._lock = asyncio.Lock()
+        self._composition: Composition | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def run(self, closed: asyncio.Event) -> None:
+        """Own the host's task until `closed`; `stop_turns` ends it."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            await closed.wait()
+            self._group = None
+            await self.stop_turns("daemon stopping")
+
+    @property
+    def built(self) -> "Composition | None":
+        """What has been made so far; None before the first session."""
+        return self._composition
+
+    async def composition(self) -> "Composition":
+        """The host with its services; the first call imports and builds them."""
+        async with self._lock:
+            if self._composition is None:
+                if self._group is None:
+                    raise RuntimeError("the daemon is leaving")
+                compose = await asyncio.to_thread(_import_compose)
+                self._composition = await compose(self._paths, self._changed)
+                self._serving = self._group.create_task(self._composition.host.serve(), name="sessions")
+                await self._composition.host.started.wait()
+            return self._composition
+
+    async def host(self) -> "SessionHost":
+        """The session host."""
+        return (await self.composition()).host
+
+    @property
+    def running_turns(self) -> int:
+        """Turns that run or wait in a queue."""
+        if self._composition is None:
+            return 0
+        sessions = self._composition.host.sessions.values()
+        return sum(session.running + len(session.queue) for session in sessions)
+
+    async def stop_turns(self, reason: str) -> None:
+        """End every turn as interrupted and close every session's files."""
+        if self._composition is not None and self._serving is not None:
+            composition, self._composition = self._composition, None
+            await composition.host.aclose(reason)
+            await asyncio.wait([self._serving])
+            await composition.aclose()
+
+    def reload(self) -> None:
+        """Read the user's configuration again at the next turn."""
+        _log.info("reloading the configuration")
+        if self._composition is not None:
+            self._composition.reload()
+
+
+def _import_compose() -> "Callable[[Paths, Callable[[], None]], Awaitable[Composition]]":
+    from sould.daemon.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
+
+    return compose
