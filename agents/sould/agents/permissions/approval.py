@@ -1,19 +1,101 @@
-"""Approvals: the one door between a tool and its effects."""
+"""Approvals: the one door between a tool and its effects.
 
+A person's answer is bound to the exact action by a digest; what "for session" remembers is worded before it is stored
+(D29). A request that nobody answers waits: silence is neither yes nor no (D16). This module runs nothing.
+"""
+
+import asyncio
+import hashlib
+import json
+import secrets
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
 
-from sould.agents.permissions.policy import Action, Mode
-from sould.agents.tools.base import ToolCallContext
-from sould.agents.wire.display import DisplayBlock
+from sould.agents.environment import Environment
+from sould.agents.errors import OptionError
+from sould.agents.permissions.policy import (
+    Action,
+    CallExternal,
+    EditFile,
+    Mode,
+    ReadFile,
+    RepeatCall,
+    RunCommand,
+    Trust,
+    Verdict,
+    decide,
+)
+from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.permissions.visible import (
+    LONG,
+    foreign_characters,
+    has_hidden_characters,
+    shortened,
+    visible,
+)
+from sould.agents.tools.base import ToolCallContext, tool_error, tool_rejected
+from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 
 Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 
+MOST_SHOWN: Final = 32
+"""Questions shown at once; further ones wait their turn."""
+
 
 class Approval:
-    """Decides, asks, remembers. Injectable into tools."""
+    """Decides, asks, remembers. Injectable into tools; one per session, shared by its subagents."""
 
-    mode: Mode
+    def __init__(
+        self,
+        *,
+        ask: Ask,
+        rules: Callable[[], Rules],
+        trust: Trust,
+        mode: Mode,
+        workspace: Path,
+        additional: tuple[Path, ...] = (),
+        environment: Environment | None = None,
+        own: tuple[Path, ...] = (),
+        readable: tuple[Path, ...] = (),
+    ) -> None:
+        """`rules`: the user's, read anew for each decision. `own`: our directories, which are protected; but `readable`.
+
+        Without `environment` no command is known to be harmless, because nobody knows which program it runs.
+        """
+        self._ask = ask
+        self._rules = rules
+        self._session = Rules()
+        self._where = (
+            Surroundings.of(workspace, additional, environment, own, readable)
+            if environment is not None
+            else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
+        )
+        self._shown = asyncio.Semaphore(MOST_SHOWN)
+        self.trust: Trust = trust
+        self.mode = mode
+
+    @property
+    def mode(self) -> Mode:
+        """What goes ahead without asking. A change holds at once, also for questions being asked."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        if mode == "auto":
+            raise OptionError("Mode 'auto' needs a sandbox, and there is none; choose review or full.")
+        self._mode: Mode = mode
+
+    @property
+    def remembered(self) -> Rules:
+        """What was allowed for this session."""
+        return self._session
+
+    def judge(self, action: Action) -> Verdict:
+        """The decision as things stand, without asking anybody."""
+        return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
 
     async def request(
         self,
@@ -28,4 +110,130 @@ class Approval:
 
         Waits without limit for an answer (D16); cancellation is the task's.
         """
-        raise NotImplementedError
+        verdict = self.judge(action)
+        if verdict.decision == "ask":
+            async with self._shown:
+                verdict = self.judge(action)  # an answer given meanwhile may have settled this one
+                if verdict.decision == "ask":
+                    request = _question(call, action, verdict, sender, description, display)
+                    refused = self._settle(await self._ask(request), verdict, request.scope)
+                    if refused is not None:
+                        return refused
+                    verdict = self.judge(action)
+        return _denied(verdict.reason) if verdict.decision == "deny" else None
+
+    def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
+        if answer.response == "reject":
+            return tool_rejected(answer.feedback)
+        if answer.response == "approve_for_session" and scope and verdict.scope_offer is not None:
+            self._session += Rules((verdict.scope_offer,))
+        return None
+
+
+def action_name(action: Action) -> str:
+    """Wire's name for the kind of action."""
+    match action:
+        case ReadFile():
+            return "read file"
+        case EditFile(path=path):
+            return "edit file" if path.inside else "edit file outside of working directory"
+        case RunCommand():
+            return "run command"
+        case CallExternal(name=name):
+            return f"mcp:{name}"
+        case RepeatCall():
+            return "repeat call"
+
+
+def digest(action: Action, display: tuple[DisplayBlock, ...] = ()) -> str:
+    """sha256 of the canonical action with everything that was shown of it."""
+    canonical = {
+        "kind": type(action).__name__,
+        "action": _fields(action),
+        "display": [block.model_dump() for block in display],
+    }
+    return hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
+
+
+def _fields(action: Action) -> dict[str, Any]:
+    match action:
+        case ReadFile(path=path):
+            return {"path": str(path.path)}
+        case EditFile(path=path, operation=operation):
+            return {"path": str(path.path), "operation": operation}
+        case RunCommand(line=line, cwd=cwd):
+            return {"line": line, "cwd": str(cwd)}
+        case CallExternal(name=name, arguments=arguments) | RepeatCall(name=name, arguments=arguments):
+            return {"name": name, "arguments": dict(arguments)}
+
+
+def _question(
+    call: ToolCallContext,
+    action: Action,
+    verdict: Verdict,
+    sender: str,
+    description: str,
+    display: tuple[DisplayBlock, ...],
+) -> ApprovalRequest:
+    offer = verdict.scope_offer if _is_short(action) else None
+    notes = [shortened(visible(description)), visible(verdict.reason), *_warnings(action, display)]
+    return ApprovalRequest(
+        id=secrets.token_hex(8),
+        tool_call_id=call.id,
+        sender=visible(sender),
+        action=visible(action_name(action)),
+        description="\n".join(note for note in notes if note),
+        display=tuple(_shown(block) for block in display),
+        digest=digest(action, display),
+        scope=_worded(offer) if offer is not None else "",
+    )
+
+
+def _is_short(action: Action) -> bool:
+    return not isinstance(action, RunCommand) or len(action.line) <= LONG
+
+
+def _warnings(action: Action, display: tuple[DisplayBlock, ...]) -> list[str]:
+    warnings: list[str] = []
+    if isinstance(action, RunCommand):
+        warnings.append(foreign_characters(action.line))
+    elif isinstance(action, EditFile | ReadFile):
+        warnings.append(foreign_characters(str(action.path.path)))
+    if any(
+        has_hidden_characters(block.new_text) and not has_hidden_characters(block.old_text)
+        for block in display
+        if isinstance(block, DiffBlock)
+    ):
+        warnings.append("The new text contains characters that cannot be seen or change the direction of reading.")
+    return warnings
+
+
+def _shown(block: DisplayBlock) -> DisplayBlock:
+    """Commands are marked up; a diff stays as it is, because editors compare and apply it."""
+    if isinstance(block, ShellBlock):
+        return block.model_copy(update={"command": visible(block.command)})
+    return block
+
+
+def _worded(rule: Rule) -> str:
+    """What "for session" would allow, for the button and its tooltip."""
+    if rule.tool == "edit":
+        return "edits in this workspace" if rule.cwd == "workspace" else f"changes to {visible(rule.path)}"
+    if rule.tool == "read":
+        return f"reading {visible(rule.path)}"
+    if rule.tool == "shell":
+        text = " ".join(_quoted(word) for word in rule.argv) if rule.argv else rule.line
+        return f"exactly this command in {visible(rule.cwd)}: {shortened(visible(text))}"
+    return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
+
+
+def _quoted(word: str) -> str:
+    plain = word and all(char.isalnum() or char in "-_./=:,+@%^" for char in word)
+    return word if plain else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _denied(reason: str) -> ToolReturn:
+    return tool_error(
+        f"This was not run: {reason}. Do not try to reach the same by other means; choose something else or ask the user.",
+        brief=f"Refused: {reason}",
+    )

@@ -1,8 +1,9 @@
 """The decision: may this action go ahead, must a person be asked, or is it refused?
 
-`decide` is pure: it looks at the disk only through the `Surroundings` it is given and it never asks anybody.
+`decide` is pure: it looks at the machine only through the `Surroundings` it is given and it never asks anybody.
 Order: deny rules, then what the mode forbids, then the protections nothing overrides, then ask rules, allow rules
-(the session's included), then the mode's default. Doubt is always `ask`.
+(the session's included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full`
+mode only what the text shows is protected.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from sould.agents.permissions.harmless import harmless
+from sould.agents.permissions.protected import change_is_protected, read_is_protected
+from sould.agents.permissions.rules import (
+    ANY_WORD,
+    ANY_WORDS,
+    Decision,
+    Rule,
+    Rules,
+    argv_matches,
+    argv_resembles,
+    path_matches,
+    place_is,
+    place_matches,
+)
+from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
+from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath, WriteOperation
 
 Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
@@ -18,7 +35,6 @@ Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
-Decision: TypeAlias = Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +77,223 @@ class RepeatCall:
 
 
 Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is one clause for people and the model. `scope_offer`: the rule that "for session" would remember, if any."""
+
+    decision: Decision
+    reason: str = ""
+    scope_offer: Rule | None = None
+
+
+def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surroundings) -> Verdict:
+    """Judge one action. A restricted workspace gets at most `ask`; `auto` acts as `review` until there is a sandbox."""
+    mode = _capped(mode, trust)
+    match action:
+        case ReadFile():
+            return _judge_read(action, rules, mode, where)
+        case EditFile():
+            return _judge_edit(action, rules, mode, where)
+        case RunCommand():
+            return _Command(action, rules, mode, where).judge()
+        case CallExternal():
+            return _judge_external(action, rules, mode)
+        case RepeatCall():
+            return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats itself")
+
+
+def _capped(mode: Mode, trust: Trust) -> Mode:
+    if trust == "restricted" and mode != "plan":
+        return "ask"
+    return "review" if mode == "auto" else mode
+
+
+# --- files ----------------------------------------------------------------------------------------------------------------------
+
+
+def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
+    path = action.path.path
+    if _path_rule("deny", "read", path, rules, where):
+        return Verdict("deny", f"a rule forbids reading {path}")
+    if where.readable_unasked(path):
+        return Verdict("allow")
+    if reason := read_is_protected(path, where):
+        return Verdict("ask", reason)
+    if _path_rule("ask", "read", path, rules, where):
+        return Verdict("ask", f"a rule asks before {path} is read", _path_offer("read", path))
+    if action.path.inside or mode == "full" or _path_rule("allow", "read", path, rules, where):
+        return Verdict("allow")
+    return Verdict("ask", f"{path} is outside the workspace", _path_offer("read", path))
+
+
+def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
+    path, inside = action.path.path, action.path.inside
+    if _path_rule("deny", "edit", path, rules, where):
+        return Verdict("deny", f"a rule forbids changing {path}")
+    if mode == "plan":
+        return Verdict("deny", "plan mode changes no files")
+    if reason := change_is_protected(path, where):
+        return Verdict("ask", reason)
+    offer = Rule("allow", "edit", cwd="workspace") if inside else _path_offer("edit", path)
+    if _path_rule("ask", "edit", path, rules, where):
+        return Verdict("ask", f"a rule asks before {path} is changed")
+    if mode == "full" or (inside and mode == "review") or _path_rule("allow", "edit", path, rules, where):
+        return Verdict("allow")
+    return Verdict("ask", "" if inside else f"{path} is outside the workspace", offer)
+
+
+def _path_rule(decision: Decision, tool: str, path: Path, rules: Rules, where: Surroundings) -> bool:
+    return any(
+        place_matches(rule.cwd, path, where) and (not rule.path or path_matches(rule.path, path, where))
+        for rule in rules.of(decision, tool)
+        if decision != "allow" or not rule.sandbox
+    )
+
+
+def _path_offer(tool: str, path: Path) -> Rule | None:
+    return None if any(char in str(path) for char in "*?") else Rule("allow", tool, path=str(path))
+
+
+def _judge_external(action: CallExternal, rules: Rules, mode: Mode) -> Verdict:
+    tool = f"mcp:{action.name}"
+    if any(rules.of("deny", tool)):
+        return Verdict("deny", f"a rule forbids {action.name}")
+    if mode == "plan":
+        return Verdict("deny", "plan mode calls no external tools")
+    if any(rules.of("ask", tool)):
+        return Verdict("ask", f"a rule asks before {action.name} is called")
+    if mode == "full" or any(not rule.sandbox for rule in rules.of("allow", tool)):
+        return Verdict("allow")
+    return Verdict("ask", "", Rule("allow", tool))
+
+
+# --- commands --------------------------------------------------------------------------------------------------------------------
+
+
+class _Command:
+    """One command line being judged."""
+
+    def __init__(self, action: RunCommand, rules: Rules, mode: Mode, where: Surroundings) -> None:
+        self.line = action.line
+        self.cwd = action.cwd
+        self.rules = rules
+        self.mode = mode
+        self.where = where
+        self.reading: Reading = read_strictly(action.line)
+
+    def judge(self) -> Verdict:
+        if denied := self._denied():
+            return Verdict("deny", denied)
+        if self._is_harmless():
+            asked = self._asked()
+            return Verdict("ask", asked) if asked else Verdict("allow")
+        if self.mode == "plan":
+            return Verdict("deny", "plan mode only runs commands that are known to change nothing")
+        if reason := self._touches_protected() or self._asked() or self._may_hide_denied():
+            return Verdict("ask", reason)
+        if self.mode == "full" or self._allowed():
+            return Verdict("allow")
+        return Verdict("ask", self.reading.problem, self._offer())
+
+    def _denied(self) -> str:
+        shell = [rule for rule in self.rules.of("deny", "shell") if place_matches(rule.cwd, self.cwd, self.where)]
+        for argv in (*self.reading.commands, *read_loosely(self.line)):
+            if any(not rule.argv or argv_resembles(rule.argv, argv) for rule in shell):
+                return f"a rule forbids {' '.join(argv)[:200]}"
+        for path in self._named_paths():
+            if any(_path_rule("deny", tool, path, self.rules, self.where) for tool in ("read", "edit")):
+                return f"a rule forbids {path}"
+        return ""
+
+    def _may_hide_denied(self) -> str:
+        """A text that cannot be read for certain may run what a rule forbids."""
+        if self.reading.problem and any(self.rules.of("deny", "shell")):
+            return f"warning: {self.reading.problem}, so it may run something that your rules forbid"
+        return ""
+
+    def _asked(self) -> str:
+        asking = [rule for rule in self.rules.of("ask", "shell") if place_matches(rule.cwd, self.cwd, self.where)]
+        for argv in (*self.reading.commands, *read_loosely(self.line)):
+            if any(not rule.argv or argv_resembles(rule.argv, argv) for rule in asking):
+                return f"a rule asks before {' '.join(argv)[:200]} is run"
+        return ""
+
+    def _touches_protected(self) -> str:
+        for path in self._named_paths():
+            if reason := change_is_protected(path, self.where, named=True) or read_is_protected(path, self.where):
+                return reason
+        return ""
+
+    def _named_paths(self) -> list[Path]:
+        home = str(self.where.home)
+        paths: dict[Path, None] = {}
+        for word in words_of(self.line):
+            for piece in {word, word.rpartition("=")[2]}:
+                start, slash, rest = piece.partition("/")
+                path = f"{home}{slash}{rest}" if start in ("~", "$HOME", "${HOME}") else piece
+                if path and "\0" not in path and len(path) < 4096:
+                    paths[self.where.resolve(path, self.cwd)] = None
+        return list(paths)
+
+    def _is_harmless(self) -> bool:
+        if self.reading.problem:
+            return False
+        cwd = self.cwd
+        for position, argv in enumerate(self.reading.commands):
+            if argv[0] == "cd" and position == 0:
+                target = self._harmless_cd(argv)
+                if target is None:
+                    return False
+                cwd = target
+            elif not self._shows_only(argv, cwd):
+                return False
+        return True
+
+    def _harmless_cd(self, argv: Argv) -> Path | None:
+        """Where `cd` leads when that is certain: one plain word, inside the workspace, and what follows runs only there."""
+        operators = self.reading.operators
+        if operators and (operators[0] != "&&" or not set(operators) <= {"&&", "|"}):
+            return None
+        if len(argv) != 2 or argv[1].startswith("-") or ".." in argv[1].split("/"):
+            return None
+        target = self.where.resolve(argv[1], self.cwd)
+        return target if self.where.inside(target) else None
+
+    def _shows_only(self, argv: Argv, cwd: Path) -> bool:
+        known = harmless(argv)
+        if known is None:
+            return False
+        if not known.builtin:
+            program = self.where.find(argv[0])
+            if program is None or self.where.inside(program):
+                return False
+        for word in known.files:
+            path = self.where.resolve(word, cwd)
+            if not self.where.inside(path) or read_is_protected(path, self.where):
+                return False
+        return self.where.inside(cwd)
+
+    def _allowed(self) -> bool:
+        rules = [
+            rule
+            for rule in self.rules.of("allow", "shell")
+            if not rule.sandbox and place_is(rule.cwd, self.cwd, self.where)
+        ]
+        if any(rule.line == self.line for rule in rules if rule.line):
+            return True
+        if self.reading.problem:
+            return False
+        patterns = [rule for rule in rules if not rule.line]
+        return all(
+            any(not rule.argv or argv_matches(rule.argv, argv) for rule in patterns) or self._shows_only(argv, self.cwd)
+            for argv in self.reading.commands
+        )
+
+    def _offer(self) -> Rule:
+        """Exactly this command here (D29): its words when they are known, else its text."""
+        commands = self.reading.commands
+        if len(commands) == 1 and not {ANY_WORD, ANY_WORDS} & set(commands[0]):
+            return Rule("allow", "shell", argv=commands[0], cwd=str(self.cwd))
+        return Rule("allow", "shell", line=self.line, cwd=str(self.cwd))

@@ -1,0 +1,165 @@
+"""The commands that need no question: programs that only show things, with flags known to keep it so (F72).
+
+A list of what is known, never of what is forbidden: an unknown program, flag or count of operands is not harmless.
+Programs that run others, write files, follow configuration or recurse into unnamed files are not here on purpose.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sould.agents.permissions.shelltext import Argv
+
+
+@dataclass(frozen=True, slots=True)
+class _Safe:
+    flags: str = ""
+    """Single letters that take no value, or whose value is harmless as any text."""
+    valued: str = ""
+    """Letters that take a value: the rest of the word, or the next word."""
+    names: frozenset[str] = frozenset()
+    """Long flags, with or without a value; exactly, because GNU programs accept abbreviations of unlisted ones."""
+    operands: int = 1_000
+    reads: bool = True
+    """Operands may name files, so each is judged like a file that is read."""
+    builtin: bool = False
+    """bash runs its own, whatever is on PATH."""
+    digits: bool = False
+    """`-5` is a count."""
+    start: str = ""
+    """What every operand must begin with."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(f"--{name}" for name in text.split())
+
+
+_SUMS = _Safe("bt", names=_names("binary text tag"))
+
+_PROGRAMS: Final[dict[str, _Safe]] = {
+    "basename": _Safe("az", "s", _names("multiple suffix zero"), reads=False),
+    "cat": _Safe("AbeEnstTuv", names=_names("number number-nonblank show-all show-ends show-tabs squeeze-blank")),
+    "comm": _Safe("123z", names=_names("total zero-terminated")),
+    "cut": _Safe("nsz", "bcdf", _names("bytes characters complement delimiter fields only-delimited output-delimiter")),
+    "date": _Safe("IRu", "d", _names("date iso-8601 rfc-3339 rfc-email utc"), reads=False, start="+"),
+    "df": _Safe("ahHiklPT", names=_names("all human-readable inodes local portability print-type")),
+    "dirname": _Safe("z", names=_names("zero"), reads=False),
+    "du": _Safe(
+        "abchHkLmsSx0", "d", _names("all apparent-size bytes exclude human-readable max-depth summarize total")
+    ),
+    "false": _Safe(reads=False, builtin=True),
+    "file": _Safe("bhiL", names=_names("brief dereference mime mime-encoding mime-type no-dereference")),
+    "grep": _Safe(
+        "EFGPabcHhiLlnoqsTUvwxyZz",
+        "ABCem",
+        _names(
+            """after-context before-context color colour context count extended-regexp files-with-matches
+            files-without-match fixed-strings ignore-case invert-match line-number line-regexp max-count no-filename
+            no-ignore-case no-messages only-matching perl-regexp quiet regexp silent text with-filename word-regexp"""
+        ),
+        digits=True,
+    ),
+    "groups": _Safe(operands=0, reads=False),
+    "head": _Safe("qvz", "cn", _names("bytes lines quiet silent verbose"), digits=True),
+    "hostname": _Safe("dfiIs", names=_names("all-fqdns fqdn ip-address short"), operands=0, reads=False),
+    "id": _Safe("gGnruz", names=_names("group groups name real user zero"), reads=False),
+    "ls": _Safe(
+        "1AaBCcdFfGgHhiklLmNnopQqRrSstuUvXxZ",
+        "ITw",
+        _names(
+            """all almost-all classify color directory file-type full-time group-directories-first human-readable ignore
+            inode no-group numeric-uid-gid recursive reverse size sort time time-style"""
+        ),
+    ),
+    "md5sum": _SUMS,
+    "nl": _Safe("p", "bdfhilnsvw", _names("body-numbering number-format number-width")),
+    "nproc": _Safe(names=_names("all ignore"), operands=0, reads=False),
+    "pwd": _Safe("LP", operands=0, reads=False, builtin=True),
+    "readlink": _Safe("efmnqsvz", names=_names("canonicalize canonicalize-existing canonicalize-missing no-newline")),
+    "realpath": _Safe("eLmPqsz", names=_names("canonicalize-existing canonicalize-missing relative-to relative-base")),
+    "rev": _Safe(),
+    "seq": _Safe("w", "fs", _names("equal-width format separator"), operands=3, reads=False),
+    "sha1sum": _SUMS,
+    "sha256sum": _SUMS,
+    "sha512sum": _SUMS,
+    "sort": _Safe(
+        "bCcdfghiMmnRrsuVz",
+        "kt",
+        _names(
+            """check dictionary-order field-separator human-numeric-sort ignore-case ignore-leading-blanks key
+            numeric-sort reverse stable unique version-sort"""
+        ),
+    ),
+    "stat": _Safe("fLt", "c", _names("dereference file-system format printf terse")),
+    "tac": _Safe("br", "s", _names("before regex separator")),
+    "tail": _Safe("qvz", "cn", _names("bytes lines quiet silent verbose"), digits=True),
+    "tr": _Safe("cCdst", names=_names("complement delete squeeze-repeats truncate-set1"), operands=2, reads=False),
+    "tree": _Safe("aACDdFfghiNpQrSstux", "ILP", _names("dirsfirst du filelimit noreport prune si")),
+    "true": _Safe(reads=False, builtin=True),
+    "type": _Safe("afPpt", reads=False, builtin=True),
+    "uname": _Safe("aimnoprsv", names=_names("all kernel-name kernel-release machine"), operands=0, reads=False),
+    "uniq": _Safe("cDdiuz", "fsw", _names("count repeated unique ignore-case"), operands=1),
+    "wc": _Safe("cLlmw", names=_names("bytes chars lines max-line-length words")),
+    "which": _Safe("a", names=_names("all"), reads=False),
+    "whoami": _Safe(operands=0, reads=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Harmless:
+    """A command that only shows. `files`: words to be judged as files that are read; `builtin`: PATH does not matter."""
+
+    files: tuple[str, ...]
+    builtin: bool
+
+
+def harmless(argv: Argv) -> Harmless | None:
+    """What the command reads, or None when it is not known to be harmless."""
+    if argv[0] == "echo":
+        return Harmless((), builtin=True)
+    safe = _PROGRAMS.get(argv[0])
+    split = _split(argv[1:], safe) if safe is not None else None
+    if safe is None or split is None:
+        return None
+    operands, values = split
+    if len(operands) > safe.operands or not all(operand.startswith(safe.start) for operand in operands):
+        return None
+    return Harmless((*operands, *values) if safe.reads else (), safe.builtin)
+
+
+def _split(words: Argv, safe: _Safe) -> tuple[list[str], list[str]] | None:
+    """Operands and values of flags; None when a flag is not listed, or a word could be a flag after all."""
+    operands: list[str] = []
+    values: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            operands.extend(rest)
+            if any(operand.startswith("-") for operand in operands):
+                return None
+        elif word.startswith("--"):
+            name, _, value = word.partition("=")
+            if name not in safe.names:
+                return None
+            values.append(value)
+        elif word.startswith("-") and word != "-":
+            value = _letters(word[1:], safe, rest)
+            if value is None:
+                return None
+            values.append(value)
+        else:
+            operands.append(word)
+    return operands, [value for value in values if value]
+
+
+def _letters(letters: str, safe: _Safe, rest: Iterator[str]) -> str | None:
+    """The value that a word of single-letter flags brings, empty for none; None when a letter is not listed."""
+    if safe.digits and letters.isdecimal():
+        return ""
+    for at, letter in enumerate(letters):
+        if letter in safe.valued:
+            value = letters[at + 1 :] or next(rest, "")
+            return None if value.startswith("-") else value
+        if letter not in safe.flags:
+            return None
+    return ""

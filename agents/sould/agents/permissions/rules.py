@@ -1,0 +1,237 @@
+"""Rules: what the user allows, wants to be asked about, and forbids.
+
+The user's file may do all three; a project's may only tighten; what "for session" remembers lives in memory. A rule never
+matches the raw text of a command by prefix or pattern: `argv` matches word by word, on what bash will really run.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from sould.agents.errors import ConfigError
+from sould.agents.permissions.protected import normalised
+from sould.agents.permissions.shelltext import Argv
+from sould.agents.permissions.surroundings import Surroundings
+
+Decision: TypeAlias = Literal["allow", "ask", "deny"]
+ANY_WORD = "*"
+ANY_WORDS = "**"
+
+
+class RulesError(ConfigError):
+    """A rules file is wrong; the message names file, rule, line and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. Empty fields match everything of the tool."""
+
+    decision: Decision
+    tool: str
+    """`shell`, `edit`, `read`, or `mcp:<name>` for any other tool."""
+    argv: Argv = ()
+    line: str = ""
+    """The exact text of a command; only for what a session remembers."""
+    path: str = ""
+    """A glob on the resolved path."""
+    cwd: str = ""
+    """`workspace` or an absolute directory: where the command runs, or what the path must be below."""
+    sandbox: str = ""
+    expires: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules in force. Order does not matter: deny wins over ask, ask over allow."""
+
+    rules: tuple[Rule, ...] = field(default=())
+
+    def __add__(self, more: "Rules") -> "Rules":
+        return Rules(self.rules + more.rules)
+
+    def of(self, decision: Decision, tool: str) -> Iterable[Rule]:
+        """The rules with this decision for this tool."""
+        return (rule for rule in self.rules if rule.decision == decision and rule.tool == tool)
+
+    @classmethod
+    def load_user(cls, path: Path, today: date) -> "Rules":
+        """The user's rules; a missing file is none. Expired rules are left out.
+
+        Raises:
+            RulesError: the file is wrong, or others may write it.
+        """
+        try:
+            mode = path.stat().st_mode
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return cls()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RulesError(f"{path}: cannot be read ({error}).") from error
+        if mode & 0o022:
+            raise RulesError(f"{path}: others may write it; run `chmod 600 {path}`.")
+        return cls(_parse(text, str(path), today))
+
+    @classmethod
+    def load_project(cls, path: Path, today: date) -> "Rules":
+        """A project's rules, which may only tighten.
+
+        Raises:
+            RulesError: the file is wrong, or it allows something.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return cls()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RulesError(f"{path}: cannot be read ({error}).") from error
+        rules = _parse(text, str(path), today)
+        for number, rule in enumerate(rules, 1):
+            if rule.decision == "allow":
+                raise RulesError(
+                    f"{path}: rule {number}: a project may only `deny` and `ask`; allow it in your own rules."
+                )
+        return cls(rules)
+
+
+def argv_matches(pattern: Argv, argv: Argv) -> bool:
+    """Word by word: `*` is exactly one word, `**` (last only) any number, everything else literal."""
+    if pattern and pattern[-1] == ANY_WORDS:
+        pattern = pattern[:-1]
+        if len(argv) < len(pattern):
+            return False
+        argv = argv[: len(pattern)]
+    return len(pattern) == len(argv) and all(
+        wanted in (ANY_WORD, word) for wanted, word in zip(pattern, argv, strict=True)
+    )
+
+
+def argv_resembles(pattern: Argv, argv: Argv) -> bool:
+    """For deny and ask: like `argv_matches`, but `/bin/rm` is `rm` too."""
+    return argv_matches(pattern, argv) or argv_matches(pattern, (argv[0].rpartition("/")[2], *argv[1:]))
+
+
+def path_matches(pattern: str, path: Path, where: Surroundings) -> bool:
+    """Whether a resolved path matches a glob: relative ones below the workspace, `~` the home directory."""
+    if pattern.startswith("~/"):
+        pattern = f"{where.home}/{pattern[2:]}"
+    elif not pattern.startswith(("/", "**")):
+        pattern = f"{where.root}/{pattern}"
+    return _glob(pattern).fullmatch("/".join(map(normalised, str(path).split("/")))) is not None
+
+
+def place_matches(cwd: str, path: Path, where: Surroundings) -> bool:
+    """Whether a rule's `cwd` is the place of a command or file, or above it."""
+    if not cwd:
+        return True
+    if cwd == "workspace":
+        return where.inside(path)
+    return path.is_relative_to(os.path.realpath(cwd))
+
+
+def place_is(cwd: str, directory: Path, where: Surroundings) -> bool:
+    """Whether an allow rule's `cwd` holds for a command's directory: exactly, not for what is below."""
+    if cwd in ("", "workspace"):
+        return place_matches(cwd, directory, where)
+    return os.path.realpath(cwd) == os.path.realpath(directory)
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> re.Pattern[str]:
+    folded = "/".join(_folded(part) for part in pattern.split("/"))
+    tokens = re.split(r"(\*\*/|\*\*|\*|\?)", folded)
+    return re.compile("".join(_GLOB.get(token) or re.escape(token) for token in tokens), re.DOTALL)
+
+
+_GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _folded(part: str) -> str:
+    return part if set(part) <= {"*", "?"} else normalised(part)
+
+
+# --- the file ----------------------------------------------------------------------------------------------------------------
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    decision: Decision
+    tool: str
+    argv: list[str] = []
+    path: str = ""
+    cwd: str = ""
+    sandbox: Literal["", "required"] = ""
+    expires: date | None = None
+
+    @field_validator("tool")
+    @classmethod
+    def _known_tool(cls, tool: str) -> str:
+        if tool in ("shell", "edit", "read", "fetch") or (tool.startswith("mcp:") and len(tool) > 4):
+            return tool
+        raise ValueError("is one of shell, edit, read, fetch, mcp:<server>__<tool>")
+
+    @field_validator("argv")
+    @classmethod
+    def _rest_is_last(cls, argv: list[str]) -> list[str]:
+        if ANY_WORDS in argv[:-1]:
+            raise ValueError("`**` can only be the last word")
+        return argv
+
+    @field_validator("cwd")
+    @classmethod
+    def _known_place(cls, cwd: str) -> str:
+        if cwd in ("", "workspace") or os.path.isabs(cwd):
+            return cwd
+        raise ValueError("is `workspace` or an absolute path")
+
+    @field_validator("expires", mode="before")
+    @classmethod
+    def _date(cls, value: object) -> object:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _parse(text: str, name: str, today: date) -> tuple[Rule, ...]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RulesError(f"{name}: {error}.") from error
+    unknown = sorted(document.keys() - {"rule"})
+    if unknown:
+        raise RulesError(f"{name}: unknown key {unknown[0]!r}; rules are written as [[rule]] tables.")
+    entries = document.get("rule", [])
+    if not isinstance(entries, list):
+        raise RulesError(f"{name}: `rule` must be written as [[rule]] tables.")
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip().startswith("[[rule]]")]
+    rules: list[Rule] = []
+    for number, raw in enumerate(entries, 1):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- parsed TOML
+        at = f"{name}: rule {number}" + (f" (line {lines[number - 1]})" if number <= len(lines) else "")
+        rule = _rule(raw, at)
+        if rule.expires is None or rule.expires >= today:
+            rules.append(rule)
+    return tuple(rules)
+
+
+def _rule(raw: Any, at: str) -> Rule:
+    try:
+        entry = _Entry.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the rule"
+        if first["type"] == "extra_forbidden":
+            nearest = get_close_matches(key, list(_Entry.model_fields), 1)
+            advice = (
+                f"; did you mean {nearest[0]!r}?" if nearest else f"; known keys: {', '.join(_Entry.model_fields)}."
+            )
+            raise RulesError(f"{at}: unknown key {key!r}{advice}") from error
+        raise RulesError(f"{at}: {key}: {first['msg'].removeprefix('Value error, ')}.") from error
+    rule = Rule(entry.decision, entry.tool, tuple(entry.argv), path=entry.path, cwd=entry.cwd)
+    return replace(rule, sandbox=entry.sandbox, expires=entry.expires)

@@ -1,0 +1,74 @@
+"""What a decision needs to know about the machine, given to it so that the decision itself stays pure."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sould.agents.environment import Environment
+
+
+def _resolve(word: str, cwd: Path) -> Path:
+    return Path(os.path.realpath(os.path.join(cwd, word)))
+
+
+def _finds_nothing(program: str) -> Path | None:
+    del program
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """One session's place. Paths are absolute and resolved."""
+
+    root: Path
+    additional: tuple[Path, ...] = ()
+    home: Path = field(default_factory=Path.home)
+    path: tuple[Path, ...] = ()
+    """Directories of the session's PATH."""
+    own: tuple[Path, ...] = ()
+    """Our configuration, state and run-time directories, which no tool changes unasked."""
+    readable: tuple[Path, ...] = ()
+    """Directories of ours that the model may read, such as the one that holds long outputs."""
+    resolve: Callable[[str, Path], Path] = _resolve
+    """A word of a command to the path it names, every link followed."""
+    find: Callable[[str], Path | None] = _finds_nothing
+    """The resolved file a bare program name runs; None when that is not certain."""
+
+    @classmethod
+    def of(
+        cls,
+        root: Path,
+        additional: tuple[Path, ...],
+        environment: Environment,
+        own: tuple[Path, ...] = (),
+        readable: tuple[Path, ...] = (),
+    ) -> "Surroundings":
+        """Of a session with this environment."""
+        return cls(
+            root=_resolve("", root),
+            additional=tuple(_resolve("", directory) for directory in additional),
+            home=_resolve("", environment.home),
+            path=tuple(_resolve("", directory) for directory in environment.path),
+            own=tuple(_resolve("", directory) for directory in own),
+            readable=tuple(_resolve("", directory) for directory in readable),
+            find=lambda program: _find(program, environment),
+        )
+
+    def inside(self, path: Path) -> bool:
+        """Below the workspace root or an additional directory."""
+        return any(path.is_relative_to(directory) for directory in (self.root, *self.additional))
+
+    def readable_unasked(self, path: Path) -> bool:
+        """Below a directory that the model was told to read."""
+        return any(path.is_relative_to(directory) for directory in self.readable)
+
+
+def _find(program: str, environment: Environment) -> Path | None:
+    """Like bash, but a relative entry before the hit makes the answer uncertain."""
+    for part in environment.variables["PATH"].split(os.pathsep):
+        if not os.path.isabs(part):
+            return None
+        candidate = os.path.join(part, program)
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return _resolve(candidate, Path("/"))
+    return None

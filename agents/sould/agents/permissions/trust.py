@@ -1,0 +1,112 @@
+"""Which workspaces the user trusts. Unknown until the user has said so; never inherited from a parent directory.
+
+Kept in our own state directory, never in the workspace; bound to the directory itself, so that another one put in its
+place is unknown again.
+"""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sould.agents.errors import SouldError
+
+Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
+
+
+_WIDE = frozenset({"/", "/tmp", "/var/tmp", "/home", "/root", "/Users"})  # noqa: S108 -- named to be refused
+
+
+class TrustError(SouldError):
+    """This directory can never be trusted."""
+
+    kind = "trust"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+    state: Literal["trusted", "restricted"]
+    device: int
+    inode: int
+
+
+class TrustStore:
+    """The user's decisions, in one file (0600). A missing or damaged file means that nothing is trusted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def state(self, workspace: Path) -> Trust:
+        """What the user said about this directory."""
+        resolved = Path(os.path.realpath(workspace))
+        entry = self._load().get(str(resolved))
+        if entry is None or _identity(resolved) != (entry.device, entry.inode):
+            return "unknown"
+        if entry.state == "trusted" and _never(resolved):
+            return "unknown"
+        return entry.state
+
+    def set(self, workspace: Path, state: Trust) -> None:
+        """Remember the user's decision; `unknown` forgets it.
+
+        Raises:
+            TrustError: the directory is missing, or too wide to be trusted.
+        """
+        resolved = Path(os.path.realpath(workspace))
+        entries = self._load()
+        if state == "unknown":
+            entries.pop(str(resolved), None)
+        else:
+            identity = _identity(resolved)
+            if identity is None:
+                raise TrustError(f"{resolved} is not a directory.")
+            if state == "trusted" and _never(resolved):
+                raise TrustError(f"{resolved} is too wide to be trusted; trust the project inside it.")
+            entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1])
+        self._save(entries)
+
+    def _load(self) -> dict[str, _Entry]:
+        try:
+            if self._path.stat().st_mode & 0o022:
+                return {}
+            document: object = orjson.loads(self._path.read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return {}
+        entries: dict[str, _Entry] = {}
+        if isinstance(document, dict):
+            for path, raw in document.items():  # pyright: ignore[reportUnknownVariableType] -- parsed JSON
+                with contextlib.suppress(ValidationError):
+                    entries[str(path)] = _Entry.model_validate(raw)  # pyright: ignore[reportUnknownArgumentType] -- parsed JSON
+        return entries
+
+    def _save(self, entries: dict[str, _Entry]) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.tmp")
+        body = orjson.dumps({path: entry.model_dump() for path, entry in entries.items()}, option=orjson.OPT_INDENT_2)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if path.is_dir() else None
+
+
+def _never(path: Path) -> bool:
+    return str(path) in {*_WIDE, os.path.realpath(Path.home())}
