@@ -38,6 +38,10 @@ Probe: TypeAlias = Callable[[str, SecretStr], Awaitable[tuple[ServedModel, ...]]
 """Ask the server at a base URL which models it has; empty when it cannot be reached quickly."""
 
 
+KeyLookup: TypeAlias = Callable[[str], Awaitable[SecretStr | None]]
+"""A provider's stored key, by the provider's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A provider and the models to offer, as if they had been configured. Model keys are `provider/model`."""
@@ -78,20 +82,40 @@ DISCOVERY_VARIABLES = (
 _LOCAL = (("ollama", "http://127.0.0.1:11434/v1"), ("lmstudio", "http://127.0.0.1:1234/v1"))
 
 
+async def no_keys(_provider: str) -> SecretStr | None:
+    """The lookup that knows nothing."""
+    return None
+
+
 async def discover(
-    environment: Mapping[str, str], probe: Probe, local: tuple[tuple[str, str], ...] = _LOCAL
+    environment: Mapping[str, str],
+    probe: Probe,
+    keys: KeyLookup = no_keys,
+    local: tuple[tuple[str, str], ...] = _LOCAL,
 ) -> tuple[Found, ...]:
-    """What the environment and this machine offer, in the order of preference: services with a key, then local servers."""
-    services = [_service(service, environment, probe) for service in _SERVICES]
+    """What the environment, stored keys and this machine offer, in the order of preference: services, then local servers."""
+    services = [_service(service, environment, probe, keys) for service in _SERVICES]
     servers = [_local(name, base_url, probe) for name, base_url in local]
     found = await asyncio.gather(*services, *servers)
     return tuple(item for item in found if item is not None)
 
 
-async def _service(service: _Service, environment: Mapping[str, str], probe: Probe) -> Found | None:
+def known_services() -> tuple[Found, ...]:
+    """The services that need nothing but a key, as `discover` would find them; for `sould login`."""
+    return tuple(
+        Found(
+            service.name,
+            ProviderConfig(type=service.type, base_url=service.base_url),
+            _models(service.name, (ServedModel(service.model, service.context),), _CLOUD, _DEFAULT_CONTEXT),
+        )
+        for service in _SERVICES
+    )
+
+
+async def _service(service: _Service, environment: Mapping[str, str], probe: Probe, keys: KeyLookup) -> Found | None:
     variable = next((name for name in service.key_variables if environment.get(name)), None)
     if variable is None:
-        return None
+        return _stored(service, environment, await keys(service.name))
     own_url = environment.get(service.url_variable) or ""
     provider = ProviderConfig(type=service.type, base_url=own_url or service.base_url, api_key_env=variable)
     wanted = environment.get(service.model_variable)
@@ -102,6 +126,15 @@ async def _service(service: _Service, environment: Mapping[str, str], probe: Pro
     if service.name == "kimi":
         served = tuple(_with_kimi_context(model, environment) for model in served)
     return Found(service.name, provider, _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT))
+
+
+def _stored(service: _Service, environment: Mapping[str, str], key: SecretStr | None) -> Found | None:
+    """A service the user has logged in to: at its own address, whatever the environment's URL says (D14)."""
+    if key is None:
+        return None
+    provider = ProviderConfig(type=service.type, base_url=service.base_url, api_key=key)
+    served = ServedModel(environment.get(service.model_variable) or service.model, service.context)
+    return Found(service.name, provider, _models(service.name, (served,), _CLOUD, _DEFAULT_CONTEXT))
 
 
 def _with_kimi_context(model: ServedModel, environment: Mapping[str, str]) -> ServedModel:

@@ -6,17 +6,26 @@ configuration, the session's environment or the keyring, in that order; the daem
 
 import asyncio
 import difflib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from sould.agents.config import Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
-from sould.agents.llm.discovery import DISCOVERY_VARIABLES, KEY_VARIABLES, Found, Probe, discover, probe_server
+from sould.agents.llm.discovery import (
+    DISCOVERY_VARIABLES,
+    KEY_VARIABLES,
+    Found,
+    KeyLookup,
+    Probe,
+    discover,
+    no_keys,
+    probe_server,
+)
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import Capability, ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
@@ -24,9 +33,6 @@ from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedPr
 
 if TYPE_CHECKING:
     from sould.agents.llm.openai import OpenAIClient, ProviderSettings
-
-KeyLookup: TypeAlias = Callable[[str], Awaitable[SecretStr | None]]
-"""A provider's key from the keyring, by the provider's name."""
 
 NO_MODEL = (
     "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
@@ -54,11 +60,6 @@ _KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 _CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
 _FOUND_HOLDS_S = 5.0
 _OFFLINE = frozenset({"_echo", "_scripted_echo"})
-
-
-async def no_keys(_provider: str) -> SecretStr | None:
-    """The lookup that knows nothing."""
-    return None
 
 
 def key_variables(config: Config) -> frozenset[str]:
@@ -150,7 +151,7 @@ class ProviderPool:
         kept = self._found.get(key)
         if kept is not None and now - kept[0] < _FOUND_HOLDS_S:
             return kept[1]
-        found = await discover(environment, self._probe)
+        found = await discover(environment, self._probe, self._keys)
         self._found = {key: (now, found)}
         return found
 
