@@ -55,6 +55,8 @@ class HostServices:
     trust: TrustStore
     rules: Callable[[], Rules]
     state_dir: Path
+    own: tuple[Path, ...]
+    """The daemon's own directories, which no session may touch."""
 
 
 @dataclass(slots=True)
@@ -98,6 +100,10 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         trust=services.trust.state(opening.cwd),
         mode=opening.mode or state.mode or projects.mode(opening.cwd) or config.default_mode or opening.default_mode,
         workspace=opening.cwd,
+        additional=opening.additional,
+        environment=environment,
+        own=services.own,
+        readable=(stored.directory / "output",),
     )
     todos = TodoList(state.todos)
     spec = builtin_spec("default")

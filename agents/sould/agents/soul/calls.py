@@ -15,7 +15,7 @@ import orjson
 
 from sould.agents.config import LoopControl
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.policy import CallExternal
+from sould.agents.permissions.policy import RepeatCall
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import ToolCallContext, tool_error
 from sould.agents.tools.toolset import Toolset
@@ -209,7 +209,7 @@ class ToolRunner:
         if advice == "ask":
             refused = await self.approval.request(
                 context,
-                CallExternal(f"repeat:{call.name}", arguments),
+                RepeatCall(call.name, arguments),
                 sender=call.name,
                 description=f"The model keeps making the same {call.name} call. Go on?",
                 display=(),
