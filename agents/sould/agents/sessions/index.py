@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 VERSION = 1
 BUSY_SECONDS = 2.0
+_MEMORY = ":memory:"
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, cwd TEXT NOT NULL, additional TEXT NOT NULL, title TEXT NOT NULL,
@@ -54,6 +55,8 @@ class SessionIndex:
         self._sessions = sessions
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
+        self._inode: int | None = None
+        """Of the file behind the connection; None: it is in memory."""
 
     @property
     def stamp(self) -> int:
@@ -107,6 +110,8 @@ class SessionIndex:
     def _run(self, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
         with self._lock:
             try:
+                if self._inode is not None and self._inode != self._inode_now():
+                    self.close()  # deleted or replaced under us
                 if self._connection is None:
                     self._connection = self._opened(str(self._path))
                 return work(self._connection)
@@ -128,7 +133,14 @@ class SessionIndex:
         except BaseException:
             db.close()
             raise
+        self._inode = None if path == _MEMORY else self._inode_now()
         return db
+
+    def _inode_now(self) -> int | None:
+        try:
+            return self._path.stat().st_ino
+        except OSError:
+            return None
 
     def _fill(self, db: sqlite3.Connection) -> None:
         db.execute("BEGIN IMMEDIATE")
@@ -148,14 +160,14 @@ class SessionIndex:
         self.close()
         code = getattr(error, "sqlite_errorcode", None)
         if self._path.exists() and isinstance(code, int) and code & 0xFF in _ELSEWHERE:
-            return self._opened(":memory:")
+            return self._opened(_MEMORY)
         try:
             for suffix in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
             return self._opened(str(self._path))
         except (OSError, sqlite3.Error) as again:
             logger.warning("the session index lives in memory: %s", again)
-            return self._opened(":memory:")
+            return self._opened(_MEMORY)
 
 
 class _StaleError(Exception):

@@ -117,6 +117,8 @@ class Context:
         self._step: _Step | None = None
         self._step_at = 0
         self._call = ""
+        self._muted = False
+        """In a slash command's turn, before any step: what is said is for people."""
         self._owners: dict[str, _Step] = {}
         self._muted = False
         """A slash command's reply is shown and is not the model's."""
@@ -132,7 +134,7 @@ class Context:
             ToolCallPart: self._extend_call,
             ToolResult: self._add_result,
             TurnBegin: self._begin_turn,
-            TurnEnd: self._close_step,
+            TurnEnd: self._end_turn,
             SteerInput: self._steer,
             StepBegin: self._mark,
             StatusUpdate: self._count,
@@ -219,7 +221,7 @@ class Context:
         self._entries.append(self._step)
         return self._step
 
-    def _close_step(self, _: WireMessage | None = None) -> None:
+    def _close_step(self) -> None:
         if self._step:
             self._step.closed = True
             self._step = None

@@ -231,7 +231,7 @@ class Journal:
             self._timer.cancel()
             self._timer = None
         streaming = self._streaming
-        if not streaming or not streaming.unsaved:
+        if not streaming or streaming.saved_pieces == len(streaming.pieces):
             return
         pieces = streaming.pieces[streaming.saved_pieces :]
         make = continuation if streaming.saved_pieces else joined

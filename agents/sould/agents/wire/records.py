@@ -61,19 +61,19 @@ class JournalRecord:
 
 def metadata_line(ours: Mapping[str, Any]) -> bytes:
     """The first line of a journal: Wire's metadata and ours."""
-    return _sealed({"type": "metadata", "protocol_version": PROTOCOL_VERSION, "format": FORMAT, **ours})
+    return seal({"type": "metadata", "protocol_version": PROTOCOL_VERSION, "format": FORMAT, **ours})
 
 
 def record_line(seq: int, timestamp: float, message: WireMessage, *, incomplete: bool = False) -> bytes:
     """A finished message's line."""
     extra = {"incomplete": True} if incomplete else {}
-    return _sealed({"timestamp": timestamp, "message": dump(message), **extra, "n": seq})
+    return seal({"timestamp": timestamp, "message": dump(message), **extra, "n": seq})
 
 
 def partial_line(seq: int, timestamp: float, offset: int, delta: WireMessage) -> bytes:
     """The line for what of a streaming message came at and after `offset`."""
     message = {"type": PARTIAL, "payload": {"offset": offset, "message": dump(delta)}}
-    return _sealed({"timestamp": timestamp, "message": message, "n": seq})
+    return seal({"timestamp": timestamp, "message": message, "n": seq})
 
 
 def is_partial(line: bytes) -> bool:
@@ -81,7 +81,8 @@ def is_partial(line: bytes) -> bool:
     return line.find(b',"message":{"type":"Partial",', 0, 80) > 0
 
 
-def _sealed(fields: dict[str, Any]) -> bytes:
+def seal(fields: dict[str, Any]) -> bytes:
+    """A line with its checksum."""
     try:
         body = orjson.dumps(fields)[:-1]
     except orjson.JSONEncodeError:  # lone surrogates (file names that are not UTF-8): each becomes "?"

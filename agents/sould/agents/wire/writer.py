@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sould.agents.errors import JournalFullError
@@ -90,16 +90,14 @@ class JournalWriter:
                     return
                 work, self._work = self._work, {}
                 jobs, self._jobs = self._jobs, deque()
-            self._flush(work.values())
+            for item in work.values():
+                item.file.flush(sync=item.sync)
+                self._schedule(item.file)
             for job in jobs:
                 job()
+            for item in work.values():
+                _tell(item)
             self._catch_up()
-
-    def _flush(self, batch: Iterable[_Work]) -> None:
-        for work in batch:
-            work.file.flush(sync=work.sync)
-            self._schedule(work.file)
-            _tell(work)
 
     def _schedule(self, file: JournalFile) -> None:
         """Come back to a file that is not synced: soon, or after a while when its disk refuses."""
