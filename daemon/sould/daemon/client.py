@@ -27,9 +27,11 @@ from sould.daemon.control import (
     ListParams,
     Nothing,
     Pong,
+    RenameParams,
     SessionDetail,
     SessionId,
     SessionPage,
+    SessionRow,
     Status,
 )
 from sould.daemon.hello import PROTOCOL, VERSION, encode
@@ -122,6 +124,10 @@ class ControlClient:
     def sessions_show(self, session_id: str) -> SessionDetail:
         """One session, by its id or the beginning of it."""
         return self._call("sessions.show", SessionId(id=session_id), SessionDetail)
+
+    def sessions_rename(self, session_id: str, title: str) -> SessionRow:
+        """Give one session another title."""
+        return self._call("sessions.rename", RenameParams(id=session_id, title=title), SessionRow)
 
     def sessions_delete(self, session_id: str) -> None:
         """Remove one session."""

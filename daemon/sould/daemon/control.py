@@ -145,6 +145,13 @@ class SessionId(ControlModel):
     id: str
 
 
+class RenameParams(ControlModel):
+    """`sessions.rename`: `id` as in `SessionId`; an empty title goes back to none."""
+
+    id: str
+    title: str
+
+
 class SessionDetail(ControlModel):
     """`sessions.show` and `sessions.export`: the caller reads `wire.jsonl` in `directory` itself."""
 
@@ -186,6 +193,7 @@ CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "reload": (Nothing, Nothing),
     "sessions.list": (ListParams, SessionPage),
     "sessions.show": (SessionId, SessionDetail),
+    "sessions.rename": (RenameParams, SessionRow),
     "sessions.delete": (SessionId, Nothing),
     "sessions.export": (SessionId, SessionDetail),
     "fsck": (FsckParams, FsckReport),

@@ -33,6 +33,7 @@ from sould.daemon.control import (
     Memory,
     Nothing,
     Pong,
+    RenameParams,
     SessionDetail,
     SessionId,
     SessionPage,
@@ -68,6 +69,7 @@ class ControlFace:
             "reload": self._reload,
             "sessions.list": self._list,
             "sessions.show": self._show,
+            "sessions.rename": self._rename,
             "sessions.delete": self._delete,
             "sessions.export": self._export,
             "fsck": self._fsck,
@@ -179,6 +181,11 @@ class ControlFace:
         if live is not None:
             await live.log.commit()
         return detail
+
+    async def _rename(self, params: RenameParams) -> SessionRow:
+        stored = await self._find(params.id)
+        await (await self._daemon.sessions.host()).rename(stored.info.id, params.title)
+        return (await self._show(SessionId(id=stored.info.id))).session
 
     async def _delete(self, params: SessionId) -> Nothing:
         stored = await self._find(params.id)

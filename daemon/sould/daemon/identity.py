@@ -18,19 +18,20 @@ class Identity:
 
     @classmethod
     def of(cls, pid: int) -> "Identity | None":
-        """The process that has this pid now; None when there is none."""
+        """The process that has this pid now; None when there is none, or when it has ended and waits to be reaped."""
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return None
         except PermissionError:
             pass
-        return cls(pid, _start_ticks(pid), _boot_id())
+        state, ticks = _stat(pid)
+        return None if state == "Z" else cls(pid, ticks, _boot_id())
 
     @classmethod
     def mine(cls) -> "Identity":
         """This process."""
-        return cls(os.getpid(), _start_ticks(os.getpid()), _boot_id())
+        return cls(os.getpid(), _stat(os.getpid())[1], _boot_id())
 
     def alive(self) -> bool:
         """Whether exactly this process still runs."""
@@ -76,12 +77,14 @@ def send_signal(identity: Identity, number: signal.Signals) -> bool:
         os.close(descriptor)
 
 
-def _start_ticks(pid: int) -> int:
+def _stat(pid: int) -> tuple[str, int]:
+    """State letter and start time."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
+            fields = file.read().rpartition(b")")[2].split()
+            return fields[0].decode(), int(fields[19])
     except (OSError, IndexError, ValueError):
-        return 0
+        return "?", 0
 
 
 def _boot_id() -> str:
