@@ -1,0 +1,161 @@
+"""`sould config check|path|edit`: the user's configuration file."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from sould.agents.errors import ConfigError
+from sould.daemon.cli.control import reached
+from sould.daemon.cli.helptext import Group
+from sould.daemon.cli.output import CommandError, complain, plural, table, visible
+from sould.daemon.client import ControlClient, NotRunningError
+from sould.daemon.configuration import Loaded, config_path, load
+from sould.daemon.paths import Paths
+
+TEMPLATE = Path(__file__).with_name("config.toml")
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+
+
+@click.group(cls=Group)
+def config() -> None:
+    """Check, find and edit the configuration.
+
+    Nothing needs to be configured when a key is in the environment or Ollama runs. The file is TOML; SOULD_CONFIG names
+    another one, such as ~/.kimi/config.toml.
+
+    Examples:
+      sould config edit
+      sould config check
+      $EDITOR "$(sould config path)"
+    """
+
+
+@config.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def check(as_json: bool) -> None:
+    """Read the configuration and say what is wrong with it: key, file, line, nearest valid key.
+
+    Exits 1 when it cannot be used. What is understood but has no effect is named, too.
+
+    Examples:
+      sould config check
+      SOULD_CONFIG=~/.kimi/config.toml sould config check
+    """
+    try:
+        loaded = _load()
+    except ConfigError as error:
+        if as_json:
+            click.echo(json.dumps({"ok": False, "error": error.message}))
+            sys.exit(1)
+        raise
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "ok": True,
+                    "files": [str(source) for source in loaded.sources],
+                    "notices": list(loaded.notices),
+                    "models": sorted(loaded.config.models),
+                    "providers": sorted(loaded.config.providers),
+                }
+            )
+        )
+        return
+    _report(loaded)
+
+
+@config.command()
+def path() -> None:
+    """Print where the configuration file is, or would be.
+
+    Example:
+      cp "$(sould config path)" backup.toml
+    """
+    click.echo(_file())
+
+
+@config.command()
+def edit() -> None:
+    """Open the configuration in $VISUAL or $EDITOR, then check it. A missing file begins as a commented example.
+
+    Example:
+      EDITOR=nano sould config edit
+    """
+    file = _file()
+    if not file.exists():
+        _create(file)
+    while True:
+        done = subprocess.run([*_editor(), str(file)], check=False)
+        if done.returncode != 0:
+            raise CommandError(f"The editor ended with {done.returncode}; {file} is as it left it.")
+        try:
+            _report(_load())
+        except ConfigError as error:
+            if not sys.stdin.isatty():
+                raise
+            complain(error.message)
+            if not click.confirm("Edit it again?", default=True, err=True):
+                raise CommandError("The configuration cannot be used as it is.") from None
+        else:
+            _tell_daemon()
+            return
+
+
+def _load() -> Loaded:
+    return load(Paths(os.environ), os.environ)
+
+
+def _file() -> Path:
+    return config_path(Paths(os.environ), os.environ)
+
+
+def _create(file: Path) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(file, "x", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as new:
+        new.write(TEMPLATE.read_text("utf-8"))
+
+
+def _editor() -> list[str]:
+    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if wanted:
+        return shlex.split(wanted)
+    found = next((name for name in EDITORS if shutil.which(name)), None)
+    if found is None:
+        raise CommandError(f"No editor was found: set EDITOR, or edit {_file()} yourself.")
+    return [found]
+
+
+def _report(loaded: Loaded) -> None:
+    for notice in loaded.notices:
+        click.echo(f"note: {visible(notice)}")
+    files = ", ".join(map(str, loaded.sources)) or f"{_file()} (not there: the defaults hold)"
+    click.echo(f"The configuration is well: {files}")
+    models = loaded.config.models
+    if models:
+        default = loaded.config.default_model
+        rows = [
+            (
+                f"  {'*' if key == default else ' '} {key}",
+                model.provider,
+                f"{model.model}, {model.max_context_size} tokens",
+            )
+            for key, model in models.items()
+        ]
+        click.echo(f"{plural(len(models), 'model')}:\n{table(rows)}")
+    else:
+        click.echo("No models are configured; they come from the environment and from local servers.")
+
+
+def _tell_daemon() -> None:
+    """A running daemon reads the file at the next turn (D23); it need not run."""
+    try:
+        with reached(), ControlClient.connect() as daemon:
+            daemon.reload()
+    except NotRunningError:
+        pass

@@ -1,0 +1,35 @@
+"""A connection to the control face, with its failures as the command line says them."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sould.daemon.bridge import BridgeError
+from sould.daemon.cli.output import TEMPORARY, CommandError
+from sould.daemon.client import ControlClient, ControlError, NotRunningError
+
+NOT_FOUND = "session_not_found"
+
+
+@contextmanager
+def running() -> Generator[ControlClient]:
+    """The daemon, started when it is not running. What it refuses becomes a `CommandError`.
+
+    Raises:
+        CommandError: it cannot be reached, or it refused; with the sentence to show.
+    """
+    with reached(), ControlClient.connect(start=True) as client:
+        yield client
+
+
+@contextmanager
+def reached() -> Generator[None]:
+    """Turn the errors of a connection into failures; `NotRunningError` is left to the caller."""
+    try:
+        yield
+    except NotRunningError:
+        raise
+    except ControlError as error:
+        hint = " See: sould sessions list" if error.kind == NOT_FOUND else ""
+        raise CommandError(f"{error}{hint}") from None
+    except BridgeError as error:
+        raise CommandError(f"{error}", TEMPORARY) from None

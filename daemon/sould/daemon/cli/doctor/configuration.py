@@ -1,0 +1,56 @@
+"""Checks of the configuration file: can it be read, does it say what its writer meant?"""
+
+from collections.abc import Iterator
+
+from sould.agents.errors import ConfigError
+from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
+from sould.daemon.cli.trust import trust_store
+from sould.daemon.configuration import ConfigFileError, config_path, load
+from sould.daemon.credentials import Credentials
+
+PROJECT_FILES = (".sould", ".mcp.json")
+
+
+def files(setup: SetUp) -> Iterator[Finding]:
+    """The configuration, and the kept keys."""
+    path = config_path(setup.paths, setup.environment)
+    try:
+        loaded = load(setup.paths, setup.environment)
+    except ConfigFileError as error:
+        mend = f"Write {error.nearest!r} in its place" if error.nearest else "Correct it"
+        place = f"{path}, line {error.line}" if error.line else f"{path}"
+        yield fail("configuration", error.message, f"{mend}: {place} (sould config edit)")
+        return
+    for notice in loaded.notices:
+        if "chmod" not in notice:  # modes have a check of their own
+            yield warn("configuration", notice, "Nothing, unless you expected these keys to do something.")
+    if loaded.sources:
+        yield ok("configuration", f"{', '.join(map(str, loaded.sources))}: nothing is wrong there.")
+    else:
+        yield ok("configuration", f"There is no {path}; the defaults hold, and models come from the environment.")
+    yield from _kept_keys(setup)
+
+
+def _kept_keys(setup: SetUp) -> Iterator[Finding]:
+    try:
+        kept = Credentials(setup.paths).stored()
+    except ConfigError as error:
+        text, _, mend = error.message.partition("; ")
+        yield fail("keys", f"{text}.", f"{mend[:1].upper()}{mend[1:]}" or "Remove that file and run: sould login")
+    else:
+        names = ", ".join(f"{name} ({where})" for name, where in kept.items())
+        yield ok("keys", f"Keys are kept for: {names}." if names else "No keys are kept by `sould login`.")
+
+
+def trust(setup: SetUp) -> Iterator[Finding]:
+    """A project's own configuration takes part only when the user trusts the project."""
+    own = [name for name in PROJECT_FILES if (setup.cwd / name).exists()]
+    state = trust_store(setup.paths).state(setup.cwd)
+    if own and state == "unknown":
+        yield warn(
+            "trust",
+            f"This project is not trusted, so its own {', '.join(own)} is ignored.",
+            "Read it, and if it is harmless run: sould trust",
+        )
+    else:
+        yield ok("trust", f"This directory is {'not trusted, and needs no trust' if state == 'unknown' else state}.")

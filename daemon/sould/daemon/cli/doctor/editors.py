@@ -1,0 +1,154 @@
+"""Checks of editors' settings: is sould set up, and would the commands named there start?"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
+
+README = "The README has the settings block for each editor."
+
+
+@dataclass(frozen=True, slots=True)
+class _Editor:
+    """Where an editor keeps agents (`servers`) and MCP servers (`tools`), by key."""
+
+    name: str
+    file: Path
+    servers: str
+    tools: str
+    absolute: bool = False
+    """The editor does not search PATH."""
+
+
+def editor_settings(setup: SetUp) -> Iterator[Finding]:
+    """One finding for each known settings file; MCP servers that cannot start are named too."""
+    found = False
+    for editor in _editors(setup):
+        if not editor.file.is_file():
+            continue
+        try:
+            settings = parse_jsonc(editor.file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            yield warn(
+                "editors", f"{editor.name}: {editor.file} cannot be read ({error}).", "Mend that file in the editor."
+            )
+            continue
+        for finding in _agents(setup, editor, settings):
+            found = True
+            yield finding
+        yield from _mcp(setup, editor, settings)
+    for path in _textual(setup):
+        found = True
+        yield ok("editors", f"{path} names sould.")
+    if not found:
+        yield warn("editors", "No editor's settings name sould yet.", README)
+
+
+def mcp_servers(setup: SetUp) -> Iterator[Finding]:
+    """MCP servers in the user's and the project's own lists."""
+    for path in (Path(setup.paths.config) / "mcp.json", setup.cwd / ".mcp.json"):
+        if not path.is_file():
+            continue
+        try:
+            settings = parse_jsonc(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            yield warn("mcp", f"{path} cannot be read ({error}).", "Mend that file.")
+            continue
+        yield from _mcp(setup, _Editor(str(path), path, "", "mcpServers"), settings)
+
+
+def parse_jsonc(text: str) -> JsonValue:
+    """JSON with comments and trailing commas, as editors write it.
+
+    Raises:
+        ValueError: it is not even that.
+    """
+    plain = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda m: m[1] or "", text, flags=re.DOTALL)
+    plain = re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda m: m[1] or "", plain)
+    return cast("JsonValue", json.loads(plain or "{}"))
+
+
+def _editors(setup: SetUp) -> Iterator[_Editor]:
+    configuration = Path(setup.environment.get("XDG_CONFIG_HOME") or setup.home / ".config")
+    support = setup.home / "Library/Application Support"
+    yield _Editor("Zed", configuration / "zed/settings.json", "agent_servers", "context_servers")
+    yield _Editor("JetBrains", setup.home / ".jetbrains/acp.json", "agent_servers", "mcp_servers", absolute=True)
+    for base in (configuration, support):
+        yield _Editor("VS Code", base / "Code/User/settings.json", "acp.agents", "mcp.servers")
+
+
+def _textual(setup: SetUp) -> Iterator[Path]:
+    """Configurations that are programs: it is only known whether they name sould."""
+    configuration = Path(setup.environment.get("XDG_CONFIG_HOME") or setup.home / ".config")
+    files = [setup.home / ".emacs", setup.home / ".emacs.d/init.el", configuration / "emacs/init.el"]
+    files += [configuration / "nvim/init.lua", *sorted((configuration / "nvim/lua").glob("**/*.lua"))[:200]]
+    for path in files:
+        try:
+            if re.search(r"\bsould\b", path.read_text("utf-8", "replace")):
+                yield path
+        except OSError:
+            continue
+
+
+def _agents(setup: SetUp, editor: _Editor, settings: JsonValue) -> Iterator[Finding]:
+    for name, entry in _entries(settings, editor.servers):
+        command, arguments = entry.get("command"), entry.get("args")
+        if not isinstance(command, str) or Path(command).name != "sould":
+            continue
+        if editor.absolute and not Path(command).is_absolute():
+            yield warn(
+                "editors",
+                f"{editor.name}: agent {name!r} has the command {command!r}, and {editor.name} wants a full path.",
+                f"Write the full path in {editor.file}: {shutil.which('sould', path=_path(setup)) or 'see `which sould`'}",
+            )
+        elif not _startable(setup, command):
+            yield warn(
+                "editors",
+                f"{editor.name}: agent {name!r} has the command {command!r}, which does not exist.",
+                f"Correct it in {editor.file}; `which sould` prints the path.",
+            )
+        elif not (isinstance(arguments, list) and "acp" in arguments):
+            yield warn(
+                "editors",
+                f'{editor.name}: agent {name!r} starts sould without "acp".',
+                f'Write "args": ["acp"] in {editor.file}.',
+            )
+        else:
+            yield ok("editors", f"{editor.name}: agent {name!r} is set up.")
+
+
+def _mcp(setup: SetUp, editor: _Editor, settings: JsonValue) -> Iterator[Finding]:
+    for name, entry in _entries(settings, editor.tools):
+        command = entry.get("command")
+        if isinstance(command, dict):
+            command = command.get("path")  # Zed's older form
+        if isinstance(command, str) and command and not _startable(setup, command):
+            yield warn(
+                "mcp",
+                f"{editor.name}: the MCP server {name!r} cannot start, because {command!r} is not found.",
+                f"Install it, or correct or remove the entry in {editor.file}.",
+            )
+
+
+def _entries(settings: JsonValue, key: str) -> Iterator[tuple[str, dict[str, JsonValue]]]:
+    entries = settings.get(key) if isinstance(settings, dict) and key else None
+    if isinstance(entries, dict):
+        for name, entry in entries.items():
+            if isinstance(entry, dict):
+                yield name, entry
+
+
+def _startable(setup: SetUp, command: str) -> bool:
+    return shutil.which(os.path.expanduser(command), path=_path(setup)) is not None
+
+
+def _path(setup: SetUp) -> str:
+    return setup.environment.get("PATH", os.defpath)

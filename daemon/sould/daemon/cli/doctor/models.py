@@ -1,0 +1,187 @@
+"""Checks of the models: is there one, has its provider a key, does its server answer and accept the key?
+
+Servers are asked for their list of models, the way the daemon would ask them (same address, key, proxy, certificates).
+Nothing a server says is printed unredacted.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+import httpx2
+import orjson
+
+from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.llm.failures import Redactor
+from sould.agents.llm.openai import OpenAIProvider, ProviderSettings
+from sould.agents.llm.pool import NO_MODEL, ProviderPool
+from sould.agents.llm.provider import ModelInfo, ProviderError
+from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
+from sould.daemon.cli.output import plural
+from sould.daemon.configuration import load
+from sould.daemon.credentials import Credentials
+
+SKEW_S = 300
+ASKED = 8
+"""Models asked about; a set-up with more has more of the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a server said to "which models have you?"; `problem` "" when it named them."""
+
+    problem: str = ""
+    mend: str = ""
+    models: frozenset[str] | None = None
+    skew_s: float = 0.0
+
+
+def usable(setup: SetUp) -> Iterator[Finding]:
+    """Every configured or found model, and the server behind it."""
+    yield from asyncio.run(_collect(setup))
+
+
+async def _collect(setup: SetUp) -> list[Finding]:
+    return [finding async for finding in _examine(setup)]
+
+
+async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
+    try:
+        config = load(setup.paths, setup.environment).config
+    except ConfigError:
+        return  # the check of the configuration says it
+    pool = ProviderPool(lambda: config, keys=Credentials(setup.paths).key)
+    try:
+        models = await pool.models(setup.environment)
+        for notice in pool.notices():
+            mend = "Change that provider's `type`, or remove the model: sould config edit"
+            yield (warn if "chat completions" in notice else fail)("models", notice, mend)
+        if not models:
+            yield fail("models", "No model is configured and none was found.", NO_MODEL.partition(". ")[2])
+        elif config.default_model and models[0].key != config.default_model:
+            names = ", ".join(info.key for info in models[:5])
+            yield fail(
+                "models",
+                f"The default model {config.default_model!r} is not among the usable ones: {names}.",
+                "Correct default_model: sould config edit",
+            )
+        asked: list[tuple[ProviderSettings, _Answer]] = []
+        for info in models[:ASKED]:
+            async for finding in _model(setup, pool, info, asked):
+                yield finding
+    finally:
+        await pool.aclose()
+
+
+async def _model(
+    setup: SetUp, pool: ProviderPool, info: ModelInfo, asked: list[tuple[ProviderSettings, _Answer]]
+) -> AsyncIterator[Finding]:
+    try:
+        provider = await pool.get(info.key, setup.environment)
+    except (NoModelError, ConfigError) as error:
+        yield fail("models", error.message, f"Run: sould login {info.provider}")
+        return
+    except ProviderError as error:
+        yield fail("models", error.message, "Correct the variable in the environment editors are started from.")
+        return
+    if not isinstance(provider, OpenAIProvider):
+        yield ok("models", f"Model {info.key!r} is a script or an echo; it needs no server.")
+        return
+    settings = provider.client.settings
+    known = next((answer for other, answer in asked if other == settings), None)
+    answer = known or await _ask(settings, info, provider.client.redact, setup.timeout)
+    asked.append((settings, answer))
+    if known is None and abs(answer.skew_s) > SKEW_S:
+        yield warn(
+            "clock",
+            f"The clock of this machine differs from {settings.base_url}'s by {abs(answer.skew_s) / 60:.0f} minutes.",
+            "Set the clock: sudo timedatectl set-ntp true",
+        )
+    if answer.problem:
+        if known is None:
+            yield fail("models", answer.problem, answer.mend)
+    elif answer.models is not None and info.model not in answer.models:
+        yield warn(
+            "models",
+            f"{settings.base_url} does not list the model {info.model!r} of {info.key!r}.",
+            f"Correct its `model`; it lists {_some(answer.models)}.",
+        )
+    else:
+        yield ok("models", f"Model {info.key!r}: {settings.base_url} answers.")
+
+
+async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, timeout: float) -> _Answer:
+    headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+    if settings.api_key.get_secret_value():
+        headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
+    url = settings.base_url
+    try:
+        client = httpx2.AsyncClient(
+            proxy=settings.network.proxy or None, verify=_verify(settings), trust_env=False, timeout=timeout
+        )
+        async with client:
+            response = await client.get(f"{url}/models", headers={"User-Agent": "sould", **headers})
+    except httpx2.TimeoutException:
+        return _Answer(f"{url} did not answer within {timeout:g} s.", "Check the network, the proxy and the base_url.")
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        detail = redact.line(str(error)) or type(error).__name__
+        return _Answer(f"{url} cannot be reached: {detail}", _remedy(detail, info))
+    answer = _judge(response, url, info, redact)
+    return replace(answer, skew_s=_skew(response.headers.get("date")))
+
+
+def _judge(response: httpx2.Response, url: str, info: ModelInfo, redact: Redactor) -> _Answer:
+    status = response.status_code
+    if status in (401, 403):
+        return _Answer(
+            f"{url} refuses its key ({status}).",
+            f"Get a new key and run: sould login {info.provider} (or correct it in the environment or configuration)",
+        )
+    if status == 404:
+        return _Answer()  # not every server lists its models
+    if status != 200:
+        return _Answer(
+            f"{url} answers with status {status}: {redact.line(response.text[:300])}",
+            "Try again later; if it stays so, check the base_url and your account.",
+        )
+    try:
+        body: Any = orjson.loads(response.content)
+        items = cast("list[dict[str, Any]]", body["data"])
+        return _Answer(models=frozenset(str(item["id"]) for item in items) or None)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return _Answer(
+            f"{url} is not a model server: it answers with {response.headers.get('content-type', 'something else')}.",
+            "Correct the base_url: it usually ends in /v1. A network that wants a log-in answers so, too.",
+        )
+
+
+def _remedy(detail: str, info: ModelInfo) -> str:
+    if "CERTIFICATE" in detail:
+        return "Set SSL_CERT_FILE to your organisation's certificates, where editors are started from."
+    return f"Start that server, or correct the base_url of provider {info.provider!r}: sould config edit"
+
+
+def _verify(settings: ProviderSettings) -> ssl.SSLContext | bool:
+    network = settings.network
+    if network.ca_file or network.ca_directory:
+        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
+    return True
+
+
+def _skew(date: str | None) -> float:
+    if not date:
+        return 0.0
+    try:
+        return time.time() - parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _some(names: frozenset[str]) -> str:
+    listed = sorted(names)
+    rest = f" and {plural(len(listed) - 3, 'other')}" if len(listed) > 3 else ""
+    return ", ".join(listed[:3]) + rest

@@ -1,0 +1,46 @@
+"""Commands that are programs of their own: the bridge and the daemon. Here so that `--help` lists and explains them."""
+
+import sys
+from typing import NoReturn
+
+import click
+
+from sould.daemon.cli.helptext import Command
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def acp(arguments: tuple[str, ...]) -> NoReturn:
+    """Speak ACP (Agent Client Protocol) on standard input and output; for editors.
+
+    Editors start this. It connects to the daemon, which is started when it is not running, and hands the editor's
+    pipes over; `sould status` shows it then.
+
+    Zed, settings.json:
+      "agent_servers": {"sould": {"type": "custom", "command": "sould", "args": ["acp"], "env": {}}}
+    JetBrains, ~/.jetbrains/acp.json (full path wanted):
+      {"agent_servers": {"sould": {"command": "/path/to/sould", "args": ["acp"], "env": {}}}}
+    """
+    from sould.daemon.bridge import main  # noqa: PLC0415 -- reads sys.argv and replaces this process
+
+    sys.argv = ["sould", "acp", *arguments]
+    main()
+    raise AssertionError
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def daemon(arguments: tuple[str, ...]) -> None:
+    """Run the daemon in the foreground; for service managers and debugging.
+
+    Nobody needs this in daily use: commands and editors start the daemon when it is not running. When one is running
+    already this says so and exits 0. The log goes to standard error.
+
+    Examples:
+      sould daemon
+      systemd-run --user sould daemon
+    """
+    from sould.daemon.main import main  # noqa: PLC0415 -- brings asyncio and the server with it
+
+    sys.argv = ["sould-daemon", *arguments]
+    main()

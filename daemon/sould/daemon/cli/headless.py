@@ -1,0 +1,238 @@
+"""One turn without an editor: an ACP client of the user's daemon that opens a session, asks, shows, and leaves.
+
+What nobody here can answer ends the run, never the session: it stays, and an editor can go on with it (D16).
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pydantic import JsonValue
+
+from sould.agents.rpc.connection import Connection
+from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
+from sould.agents.rpc.messages import Params
+from sould.daemon.bridge import BridgeError
+from sould.daemon.cli.link import Link
+from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, one_line
+from sould.daemon.cli.prompting import Permission, ask
+from sould.daemon.cli.render import Renderer, Result, Update, content_text
+from sould.daemon.hello import VERSION
+from sould.daemon.paths import Paths, UnsafePathError
+
+AUTH_REQUIRED = -32000
+TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full", "interrupted"})
+NO_MODEL_KINDS = frozenset({"no_model", "auth"})
+ENDINGS = {
+    "max_tokens": "The answer was cut: the model reached its limit of tokens.",
+    "max_turn_requests": "The turn was stopped at its limit of steps; `sould run --continue` goes on.",
+    "refusal": "The model refused.",
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
+
+    text: str
+    cwd: Path
+    additional: tuple[Path, ...] = ()
+    session_id: str = ""
+    model: str = ""
+    mode: str = ""
+    timeout_s: float | None = None
+    can_ask: bool = False
+
+
+class Headless:
+    """The client. `run` is its whole life."""
+
+    def __init__(self, request: Request, renderer: Renderer) -> None:
+        self._request = request
+        self._renderer = renderer
+        self._result = Result()
+        self._connection: Connection | None = None
+        self._link_error = ""
+        self._stopped_by = ""
+        """Why we cancelled the turn: signal, timeout, approval."""
+        self._approval = ""
+        self._asking = asyncio.Lock()
+        self._message_id: JsonValue = None
+        self._acted = False
+        """Tools ran since the last text, so what comes is a new message."""
+
+    async def run(self) -> int:
+        """Do it; the exit code."""
+        began = time.monotonic()
+        link = Link(Paths(os.environ))
+        connection = self._connection = Connection(link.stream, self)
+        conversation = asyncio.current_task()
+        assert conversation is not None
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._interrupt, conversation)
+        try:
+            async with asyncio.TaskGroup() as group:
+                holding = group.create_task(self._hold(link))
+                serving = group.create_task(connection.serve())
+                await self._converse(connection)
+                serving.cancel()
+                holding.cancel()
+        except asyncio.CancelledError:
+            self._end(CANCELLED, "Cancelled.", "cancelled")
+        self._result.duration_s = time.monotonic() - began
+        self._renderer.finish(self._result)
+        return self._result.exit_code
+
+    # --- what the daemon asks of us ---------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Params) -> Any:
+        """See `sould.agents.rpc.connection.Handler`: only permissions are asked of a client without files."""
+        if method != "session/request_permission":
+            raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
+        asked = Permission.model_validate(params)
+        title = str(asked.tool_call.get("title") or "a tool call")
+        self._renderer.permission(asked.tool_call)
+        chosen = ""
+        if self._request.can_ask:
+            async with self._asking:
+                chosen = await ask(title, asked.options)
+        if not chosen:
+            self._approval = self._approval or title
+            self._stop("approval")
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def notification(self, method: str, params: Params) -> None:
+        """See `sould.agents.rpc.connection.Handler`."""
+        if method != "session/update":
+            return
+        update: Update = params.get("update") or {}
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                if update.get("messageId") != self._message_id or self._acted:
+                    self._message_id, self._acted = update.get("messageId"), False
+                    self._result.text = ""
+                self._result.text += content_text(update.get("content"))
+            case "tool_call":
+                self._acted = True
+            case "usage_update":
+                self._result.usage = {key: update[key] for key in ("used", "size", "cost") if key in update}
+            case _:
+                pass
+        self._renderer.update(update)
+
+    # --- the conversation -------------------------------------------------------------------------------------------
+
+    async def _converse(self, connection: Connection) -> None:
+        try:
+            await self._open(connection)
+            answer = await self._prompt(connection)
+            self._conclude(str(answer.get("stopReason")))
+        except RpcError as error:
+            self._refused(error)
+        except ConnectionGoneError:
+            self._end(TEMPORARY, self._link_error or "The daemon ended the connection; see: sould logs", "connection")
+
+    async def _open(self, connection: Connection) -> None:
+        request = self._request
+        await connection.request(
+            "initialize",
+            {
+                "protocolVersion": 1,
+                "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
+                "clientCapabilities": {"session": {"notices": {}}},
+            },
+        )
+        place: Params = {"cwd": str(request.cwd), "mcpServers": []}
+        if request.additional:
+            place["additionalDirectories"] = [str(path) for path in request.additional]
+        if request.session_id:
+            await connection.request("session/resume", {"sessionId": request.session_id, **place})
+            self._result.session_id = request.session_id
+        else:
+            opened = await connection.request("session/new", place)
+            self._result.session_id = str(opened["sessionId"])
+        self._renderer.session(self._result.session_id)
+        for option, value in (("model", request.model), ("mode", request.mode)):
+            if value:
+                await connection.request(
+                    "session/set_config_option",
+                    {"sessionId": self._result.session_id, "configId": option, "value": value},
+                )
+
+    async def _prompt(self, connection: Connection) -> dict[str, JsonValue]:
+        prompt = [{"type": "text", "text": self._request.text}]
+        asked = connection.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
+        return await self._within(self._request.timeout_s, asked)
+
+    async def _within(self, limit_s: float | None, asked: Awaitable[T]) -> T:
+        """The answer; when the time is up the turn is cancelled, and its own end waited for."""
+        if limit_s is None:
+            return await asked
+        timer = asyncio.get_running_loop().call_later(limit_s, self._stop, "timeout")
+        try:
+            return await asked
+        finally:
+            timer.cancel()
+
+    async def _hold(self, link: Link) -> None:
+        try:
+            await link.serve()
+        except (BridgeError, UnsafePathError) as error:
+            self._link_error = str(error)
+
+    def _interrupt(self, conversation: "asyncio.Task[Any]") -> None:
+        """The first Ctrl-C cancels the turn and waits for its end; the second leaves at once."""
+        if self._stopped_by == "signal" or not self._result.session_id:
+            conversation.cancel()
+        else:
+            self._stop("signal")
+
+    def _stop(self, reason: str) -> None:
+        self._stopped_by = self._stopped_by or reason
+        if self._connection is not None and self._result.session_id:
+            self._connection.notify("session/cancel", {"sessionId": self._result.session_id})
+
+    # --- how it ended -----------------------------------------------------------------------------------------------
+
+    def _conclude(self, stop_reason: str) -> None:
+        self._result.stop_reason = stop_reason
+        if stop_reason == "end_turn":
+            return
+        if stop_reason != "cancelled":
+            self._end(FAILED, ENDINGS.get(stop_reason, f"The turn ended: {stop_reason}."), stop_reason)
+        elif self._stopped_by == "approval":
+            self._end(APPROVAL, self._needs_approval(), "approval_required")
+        elif self._stopped_by == "timeout":
+            self._end(TEMPORARY, f"Cancelled after {self._request.timeout_s:g} s (--timeout).", "timeout")
+        else:
+            self._end(CANCELLED, "Cancelled.", "cancelled")
+
+    def _needs_approval(self) -> str:
+        title = one_line(self._approval, 120)
+        return (
+            f"This needs your approval, and nobody can give it here: {title}. "
+            f"Run it with --mode review (edits without asking) or --yes (everything), "
+            f"or go on in an editor with session {self._result.session_id}."
+        )
+
+    def _refused(self, error: RpcError) -> None:
+        data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+        kind = str(data.get("kind") or "")
+        if error.code == AUTH_REQUIRED or kind in NO_MODEL_KINDS:
+            code = NO_MODEL
+        elif kind in TEMPORARY_KINDS or data.get("status") in (408, 429, 500, 502, 503, 504, 529):
+            code = TEMPORARY
+        else:
+            code = FAILED
+        self._end(code, error.message, kind or "error")
+
+    def _end(self, code: int, sentence: str, kind: str) -> None:
+        self._result.exit_code, self._result.error, self._result.kind = code, sentence, kind

@@ -1,0 +1,138 @@
+"""The command line's entry: the table of commands, and how every failure becomes a sentence and an exit code.
+
+The faces (`sould acp`) are dispatched before this module, and click, are imported: they are here for `--help` only.
+Commands are imported when they are used, so that a short command does not pay for a long one.
+"""
+
+import difflib
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+import click
+
+from sould.agents.errors import SouldError
+from sould.daemon.bridge import BridgeError
+from sould.daemon.cli.helptext import Group
+from sould.daemon.cli.output import CANCELLED, FAILED, CommandError, complain
+from sould.daemon.hello import VERSION
+from sould.daemon.paths import UnsafePathError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command is, and its line in `sould --help`, which must not import them all."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("run", "run", "Do one prompt and print the answer."),
+    "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
+    "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),
+    "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),
+    "stop": Entry("service", "stop", "Stop the daemon, after its running turns."),
+    "restart": Entry("service", "restart", "Replace the daemon by a fresh one."),
+    "logs": Entry("logs", "logs", "Show the daemon's log."),
+    "doctor": Entry("doctor.command", "doctor", "Find what is wrong with this set-up, and how to mend it."),
+    "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),
+    "config": Entry("config", "config", "Check, find and edit the configuration."),
+    "login": Entry("login", "login", "Keep a model provider's key."),
+    "logout": Entry("login", "logout", "Forget a model provider's key."),
+    "trust": Entry("trust", "trust", "Let this project's own configuration take part."),
+    "daemon": Entry("faces", "daemon", "Run the daemon in the foreground."),
+}
+"""Every command, in the order of `sould --help`."""
+
+
+class LazyGroup(Group):
+    """A group whose commands come from `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See click."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See click."""
+        if cmd_name not in COMMANDS:
+            return None
+        entry = COMMANDS[cmd_name]
+        module = importlib.import_module(f"sould.daemon.cli.{entry.module}")
+        return cast("click.Command", getattr(module, entry.attribute))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See click."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See click; the error names the nearest command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            raise click.UsageError(f"{error.message}{f' Did you mean {near[0]!r}?' if near else ''}", ctx) from None
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with `sould doctor`; set up your editor with the block in the README. No telemetry, ever.",
+)
+@click.version_option(VERSION, "-V", "--version", prog_name="sould", message="%(prog)s %(version)s")
+def cli() -> None:
+    """One coding agent for all your editors and projects.
+
+    A background process (started by itself, one per user) holds the sessions; editors, programs and this command
+    line are windows onto them.
+
+    Examples:
+      sould run "explain what this project does"
+      git diff | sould run - --mode plan
+      sould status
+      sould doctor
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit: 0 done, 1 failed, 2 wrong usage, others as the command's help says."""
+    try:
+        code: object = cli.main(args=arguments, prog_name="sould", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        _leave(error.exit_code)
+    except CommandError as failure:
+        complain(str(failure))
+        _leave(failure.code)
+    except (click.Abort, KeyboardInterrupt):
+        complain("cancelled")
+        _leave(CANCELLED)
+    except (SouldError, UnsafePathError, BridgeError) as error:
+        complain(str(error))
+        _leave(FAILED)
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        _leave(FAILED)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit. A reader of ours that left early (`sould logs | head`) is no error worth a traceback."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What all commands print with: exit codes, failures, tables, and text of others made safe for a terminal."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import click
+
+OK = 0
+FAILED = 1
+USAGE = 2
+APPROVAL = 3
+NO_MODEL = 4
+TEMPORARY = 75
+CANCELLED = 130
+
+
+class CommandError(Exception):
+    """Ends the command: one sentence on standard error and an exit code. Never with a secret in it."""
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error what went wrong."""
+    click.echo(click.style("sould: ", fg="red", bold=True) + visible(sentence), err=True)
+
+
+def visible(text: str) -> str:
+    """`text` with control and direction-changing characters shown as escapes; newlines and tabs stay.
+
+    Titles, file names and tool output come from models and repositories: they may not drive the terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or not _dangerous(c) else f"\\x{ord(c):02x}" for c in text)
+
+
+def one_line(text: str, width: int) -> str:
+    """`text` on one line of at most `width` characters, safe for a terminal."""
+    flat = " ".join(visible(text).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Columns two spaces apart, the last one ragged."""
+    lines = [tuple(row) for row in rows]
+    if not lines:
+        return ""
+    widths = [max(len(row[column]) for row in lines) for column in range(len(lines[0]) - 1)]
+    return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in lines)
+
+
+def span(seconds: float) -> str:
+    """A duration as people say it: `5 s`, `12 min`, `3 h`, `4 d`."""
+    for limit, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h")):
+        if seconds < limit:
+            return f"{int(seconds // unit)} {name}"
+    return f"{int(seconds // 86400)} d"
+
+
+def size(count: int) -> str:
+    """A number of bytes as people say it."""
+    value = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def plural(count: int, word: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _dangerous(character: str) -> bool:
+    return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and character not in "\u200d\ufeff"

@@ -1,0 +1,234 @@
+"""How `sould run` shows a turn: as text for people, one JSON object, or one JSON object a line.
+
+Standard output gets the answer and nothing else; what the agent did goes to standard error. Input is the ACP updates
+as they came from the daemon.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+import click
+import orjson
+from pydantic import JsonValue
+
+from sould.daemon.cli.export import unified
+from sould.daemon.cli.output import one_line, visible
+
+Update: TypeAlias = dict[str, JsonValue]
+Format: TypeAlias = Literal["text", "json", "stream-json"]
+DIFF_LINES = 200
+
+
+@dataclass(slots=True)
+class Result:
+    """How a run ended. `text` is the last message; `error` one sentence, "" when it went well."""
+
+    session_id: str = ""
+    exit_code: int = 0
+    stop_reason: str = ""
+    text: str = ""
+    error: str = ""
+    kind: str = ""
+    usage: Update = field(default_factory=dict[str, JsonValue])
+    duration_s: float = 0.0
+
+
+class Renderer(Protocol):
+    """Where a run's events go."""
+
+    def session(self, session_id: str) -> None:
+        """The session is open."""
+        ...
+
+    def update(self, update: Update) -> None:
+        """A `session/update`."""
+        ...
+
+    def permission(self, call: Update) -> None:
+        """The agent asks whether this call may run."""
+        ...
+
+    def finish(self, result: Result) -> None:
+        """The run is over."""
+        ...
+
+
+def renderer(form: Format) -> Renderer:
+    """The renderer of a format."""
+    return TextRenderer() if form == "text" else JsonRenderer(stream=form == "stream-json")
+
+
+class JsonRenderer:
+    """JSON for programs: every event on its own line, or only the last one."""
+
+    def __init__(self, *, stream: bool) -> None:
+        self._stream = stream
+
+    def session(self, session_id: str) -> None:
+        """See `Renderer`."""
+        self._event({"type": "session", "session_id": session_id})
+
+    def update(self, update: Update) -> None:
+        """See `Renderer`."""
+        self._event({"type": "update", "update": update})
+
+    def permission(self, call: Update) -> None:
+        """See `Renderer`."""
+        self._event({"type": "permission", "tool_call": call})
+
+    def finish(self, result: Result) -> None:
+        """See `Renderer`."""
+        line: Update = {
+            "type": "result",
+            "session_id": result.session_id,
+            "exit_code": result.exit_code,
+            "stop_reason": result.stop_reason or None,
+            "text": result.text,
+            "error": {"kind": result.kind, "message": result.error} if result.error else None,
+            "usage": result.usage or None,
+            "duration_s": round(result.duration_s, 3),
+        }
+        _write(orjson.dumps(line).decode() + "\n")
+
+    def _event(self, event: Update) -> None:
+        if self._stream:
+            _write(orjson.dumps(event).decode() + "\n")
+
+
+class TextRenderer:
+    """The answer as it streams; tool lines and diffs beside it."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Update] = {}
+        self._shown: set[str] = set()
+        self._at_line_start = True
+        self._between = False
+        self._both = sys.stdout.isatty() and sys.stderr.isatty()
+
+    def session(self, session_id: str) -> None:
+        """See `Renderer`."""
+
+    def update(self, update: Update) -> None:
+        """See `Renderer`."""
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                self._say(content_text(update.get("content")))
+            case "tool_call" | "tool_call_update":
+                self._tool(update)
+            case "plan":
+                self._plan(update)
+            case "notice":
+                self._note(f"{update.get('title')}", f"{update.get('description') or ''}")
+            case _:
+                pass  # thoughts, numbers and lists are for those who ask for them
+
+    def permission(self, call: Update) -> None:
+        """See `Renderer`."""
+        merged = self._merged(call)
+        self._show_call(merged)
+        self._show_diffs(merged)
+
+    def finish(self, result: Result) -> None:
+        """See `Renderer`."""
+        if not self._at_line_start:
+            _write("\n")
+        if result.error:
+            self._line(click.style("sould: ", fg="red", bold=True) + visible(result.error))
+        if result.session_id:
+            self._line(click.style(f'go on: sould run --session {result.session_id} "…"', dim=True))
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        if self._between:
+            _write("\n" if self._at_line_start else "\n\n")
+            self._between = False
+        _write(visible(text) if sys.stdout.isatty() else text)
+        self._at_line_start = text.endswith("\n")
+
+    def _tool(self, update: Update) -> None:
+        call = self._merged(update)
+        status = call.get("status")
+        if status in ("in_progress", "completed", "failed"):
+            self._show_call(call)
+        if update.get("status") == "failed":
+            self._line(f"  {click.style('✗', fg='red')} {one_line(_words(call), 200)}")
+        if update.get("status") == "completed":
+            self._show_diffs(call)
+
+    def _merged(self, update: Update) -> Update:
+        call = self._calls.setdefault(f"{update.get('toolCallId')}", {})
+        call.update({key: value for key, value in update.items() if value is not None})
+        return call
+
+    def _show_call(self, call: Update) -> None:
+        name = f"{call.get('toolCallId')}"
+        if name not in self._shown:
+            self._shown.add(name)
+            self._line(f"{click.style('•', fg='cyan')} {one_line(str(call.get('title') or 'tool'), 200)}")
+
+    def _show_diffs(self, call: Update) -> None:
+        """Once for each call: when it is asked about, or when it is done."""
+        name = f"diffs of {call.get('toolCallId')}"
+        blocks = [block for block in _blocks(call) if block.get("type") == "diff"]
+        if blocks and name not in self._shown:
+            self._shown.add(name)
+            for block in blocks:
+                self._diff(block)
+
+    def _diff(self, block: Update) -> None:
+        old, new = block.get("oldText"), block.get("newText")
+        lines = unified(f"{block.get('path')}", f"{old or ''}", f"{new or ''}").split("\n")
+        for line in lines[:DIFF_LINES]:
+            self._line("  " + _coloured(visible(line)))
+        if len(lines) > DIFF_LINES:
+            self._line(f"  … {len(lines) - DIFF_LINES} more lines")
+
+    def _plan(self, update: Update) -> None:
+        entries = update.get("entries")
+        marks = {"completed": "✓", "in_progress": "▸"}
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, dict):
+                mark = marks.get(str(entry.get("status")), "·")
+                self._line(f"  {mark} {one_line(str(entry.get('content')), 120)}")
+
+    def _note(self, title: str, description: str) -> None:
+        self._line(click.style(f"! {one_line(f'{title} {description}', 300)}", fg="yellow"))
+
+    def _line(self, text: str) -> None:
+        if self._both and not self._at_line_start:
+            _write("\n")
+            self._at_line_start = True
+        self._between = True
+        click.echo(text, err=True)
+
+
+def content_text(content: JsonValue) -> str:
+    """The text of a content block, "" for other kinds."""
+    text = content.get("text") if isinstance(content, dict) and content.get("type") == "text" else None
+    return text if isinstance(text, str) else ""
+
+
+def _blocks(call: Update) -> list[Update]:
+    content = call.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _words(call: Update) -> str:
+    """What a failed call says."""
+    texts = [content_text(block.get("content")) for block in _blocks(call)]
+    output = call.get("rawOutput")
+    return " ".join(filter(None, texts)) or (output if isinstance(output, str) else "failed")
+
+
+def _coloured(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return click.style(line, bold=True)
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return click.style(line, fg=colour) if colour else line
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

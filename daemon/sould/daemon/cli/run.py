@@ -1,0 +1,114 @@
+"""`sould run`: one prompt from the command line, without an editor."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from sould.daemon.cli.control import running
+from sould.daemon.cli.headless import Headless, Request
+from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.output import USAGE, CommandError
+from sould.daemon.cli.render import Format, renderer
+
+MODES = ("plan", "ask", "review", "full")
+
+
+@click.command(cls=Command)
+@click.argument("prompt")
+@click.option("--output-format", "-o", "form", type=click.Choice(get_args(Format)), default="text", show_default=True)
+@click.option("--model", "-m", default="", help="Which model answers, by its key in the configuration.")
+@click.option("--mode", type=click.Choice(MODES), help="What happens without asking; `ask` when it is not given.")
+@click.option("--yes", "--yolo", "-y", "yes", is_flag=True, help="Ask nothing: the same as --mode full.")
+@click.option(
+    "--session", "-S", default="", metavar="ID", help="Go on in this session (the beginning of its id will do)."
+)
+@click.option("--continue", "-C", "latest", is_flag=True, help="Go on in the latest session of this directory.")
+@click.option(
+    "--cwd", "-w", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The project's directory."
+)
+@click.option(
+    "--add-dir",
+    "additional",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="One more directory the agent may work in; may be repeated.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after so many seconds.")
+def run(
+    prompt: str,
+    form: Format,
+    model: str,
+    mode: str | None,
+    yes: bool,
+    session: str,
+    latest: bool,
+    cwd: Path | None,
+    additional: tuple[Path, ...],
+    timeout: float | None,
+) -> None:
+    """Do one PROMPT and print the answer. PROMPT `-` is read from standard input.
+
+    The answer goes to standard output while it is written; tool calls and diffs go to standard error. The session is
+    kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn.
+
+    At a terminal you are asked before edits and commands. Where nobody can answer, the first question ends the run
+    with exit code 3; choose a mode that does not ask.
+
+    Examples:
+      sould run "explain src/parser.py"
+      git diff --staged | sould run - --mode plan
+      sould run --yes "make the tests pass" && git diff
+      sould run --continue "now document it"
+      sould run -o json "how many TODOs are there?" | jq -r .text
+
+    Exit codes:
+      0    the turn finished
+      1    it failed
+      2    wrong usage
+      3    it needs an approval that nobody can give
+      4    no model, or its key is refused
+      75   try again later: overloaded, unreachable, or --timeout
+      130  cancelled
+    """
+    if session and latest:
+        raise click.UsageError("--session and --continue exclude each other.")
+    if yes and mode not in (None, "full"):
+        raise click.UsageError(f"--yes means --mode full, not {mode}.")
+    session_id, directory = _which(session, cwd, latest=latest)
+    request = Request(
+        text=_text(prompt),
+        cwd=directory,
+        additional=tuple(path.resolve() for path in additional),
+        session_id=session_id,
+        model=model,
+        mode="full" if yes else mode or "",
+        timeout_s=timeout,
+        can_ask=form == "text" and prompt != "-" and sys.stdin.isatty() and sys.stderr.isatty(),
+    )
+    sys.exit(asyncio.run(Headless(request, renderer(form)).run()))
+
+
+def _text(prompt: str) -> str:
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise CommandError("The prompt is empty.", USAGE)
+    return text
+
+
+def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
+    """The session to go on with ("": a new one) and the directory to work in."""
+    directory = Path(os.path.abspath(cwd or Path.cwd()))
+    if not session and not latest:
+        return "", directory
+    with running() as daemon:
+        if session:
+            row = daemon.sessions_show(session).session
+            return row.id, directory if cwd else Path(row.cwd)
+        rows = daemon.sessions_list(cwd=str(directory), limit=1).sessions
+    if not rows:
+        raise CommandError(f"There is no session in {directory} to continue; leave --continue out to begin one.")
+    return rows[0].id, directory

@@ -1,0 +1,176 @@
+"""`sould status|stop|restart|fsck`: the daemon as a service."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+import click
+
+from sould.daemon.cli.control import running
+from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
+from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.control import Leaving, Status
+from sould.daemon.identity import read_owner, send_signal
+from sould.daemon.paths import Paths
+
+ANSWER_S = 10.0
+POLL_S = 0.02
+
+
+@click.command(cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def status(as_json: bool) -> None:
+    """Show the daemon, who is connected, and what is running.
+
+    Exits 0 when the daemon is running, 1 when it is not (which is no fault: it starts when it is needed).
+
+    Examples:
+      sould status
+      sould status --json | jq .memory.pss_bytes
+    """
+    try:
+        with ControlClient.connect() as daemon:
+            found = daemon.status()
+    except NotRunningError:
+        click.echo('{"running": false}' if as_json else "The daemon is not running; it starts when it is needed.")
+        sys.exit(FAILED)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    _overview(found)
+    _connections(found)
+    _sessions(found)
+
+
+@click.command(cls=Command)
+@click.option("--force", is_flag=True, help="End running turns instead of waiting for them.")
+def stop(force: bool) -> None:
+    """Stop the daemon, after its running turns.
+
+    Sessions stay on disk. Editors that are connected start the daemon again.
+
+    Examples:
+      sould stop
+      sould stop --force
+    """
+    left = _end(lambda daemon: daemon.stop(force=force), force=force)
+    click.echo(f"Stopped (pid {left})." if left else "The daemon is not running.")
+
+
+@click.command(cls=Command)
+@click.option("--force", is_flag=True, help="End running turns instead of waiting for them.")
+def restart(force: bool) -> None:
+    """Replace the daemon by a fresh one; connected editors notice nothing.
+
+    Needed after an upgrade or a change of the daemon's own settings.
+
+    Examples:
+      sould restart
+      sould restart --force
+    """
+    if not _end(lambda daemon: daemon.restart(force=force), force=force):
+        click.echo("The daemon was not running.")
+    with running() as daemon:
+        pong = daemon.ping()
+    click.echo(f"sould {pong.version} is running (pid {pong.pid}).")
+
+
+@click.command(cls=Command)
+@click.argument("session", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+def fsck(session: str | None, as_json: bool) -> None:
+    """Check the journals of one session, or of all, for damage.
+
+    Nothing is changed. Exits 1 when something is lost or unreadable.
+
+    Examples:
+      sould fsck
+      sould fsck 01JD
+    """
+    with running() as daemon:
+        report = daemon.fsck(session)
+    bad = [problem for problem in report.problems if problem.severity == "error"]
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        for problem in report.problems:
+            click.echo(f"{problem.severity}: {problem.session}: {problem.file}: {visible(problem.problem)}")
+        state = f"{plural(len(bad), 'error')}" if bad else "clean"
+        click.echo(f"{plural(report.sessions, 'session')}, {plural(report.records, 'record')}: {state}.")
+    if bad:
+        sys.exit(FAILED)
+
+
+def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
+    """Give the order and wait until that process is gone; its pid, 0 when there was none.
+
+    With `force`, a daemon that does not even answer is killed: what it had acknowledged is on disk.
+    """
+    owner = read_owner(Paths(os.environ).lock)
+    try:
+        with ControlClient.connect(timeout=ANSWER_S) as daemon:
+            leaving = order(daemon)
+    except NotRunningError:
+        return 0
+    except ControlError as error:
+        if error.kind != "timeout" or not force or owner is None:
+            raise CommandError(f"{error.message} `--force` ends a daemon that does not answer.") from None
+        send_signal(owner[0], signal.SIGKILL)
+        return owner[0].pid
+    if leaving.running_turns and not force:
+        click.echo(f"Waiting for {plural(leaving.running_turns, 'running turn')}; `--force` ends them.", err=True)
+    while owner is not None and owner[0].alive():
+        time.sleep(POLL_S)
+    return leaving.pid
+
+
+def _overview(found: Status) -> None:
+    memory = found.memory.pss_bytes or found.memory.rss_bytes
+    click.echo(
+        f"sould {found.version}, pid {found.pid}, up {span(found.uptime_s)}, {size(memory)}, "
+        f"{plural(found.running_turns, 'running turn')}"
+    )
+    if found.draining:
+        click.echo(f"Leaving: {visible(found.draining)}")
+    if found.package_changed:
+        click.echo("sould was installed anew since this daemon started; run: sould restart")
+    click.echo(f"log {found.log_file}")
+
+
+def _connections(found: Status) -> None:
+    others = [c for c in found.connections if c.face != "control"]
+    if others:
+        click.echo("\nConnections")
+        click.echo(
+            table(
+                (f"  {c.face}", one_line(c.client or "-", 24), f"pid {c.pid}", span(c.age_s), _short(c.cwd))
+                for c in others
+            )
+        )
+
+
+def _sessions(found: Status) -> None:
+    if not found.sessions:
+        return
+    click.echo("\nSessions in memory")
+    rows = [
+        (
+            f"  {s.id}",
+            "waits for you" if s.pending else "running" if s.running else "idle",
+            f"{s.queued} queued" if s.queued else "",
+            s.mode,
+            one_line(s.model, 24),
+            f"{one_line(s.title or '(no title)', 40)}  {_short(s.cwd)}",
+        )
+        for s in found.sessions
+    ]
+    click.echo(table(rows))
+
+
+def _short(path: str) -> str:
+    home = os.environ.get("HOME", "")
+    tilde = f"~{path.removeprefix(home)}" if home and (path == home or path.startswith(home + "/")) else path
+    return one_line(tilde, 60)

@@ -1,0 +1,198 @@
+"""`sould sessions list|show|delete|export|rename`: what was said, kept and given away."""
+
+import os
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import click
+import orjson
+
+from sould.daemon.cli.control import running
+from sould.daemon.cli.export import as_json, as_markdown
+from sould.daemon.cli.helptext import Group
+from sould.daemon.cli.output import CommandError, one_line, plural, span, table, visible
+from sould.daemon.client import ControlClient
+from sould.daemon.control import SessionDetail, SessionRow
+
+
+@click.group(cls=Group)
+def sessions() -> None:
+    """List, read, export and delete sessions of all projects.
+
+    A session may be named by the beginning of its id.
+
+    Examples:
+      sould sessions list
+      sould sessions show 01JD
+      sould sessions export 01JD -o talk.md
+    """
+
+
+@sessions.command("list")
+@click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
+@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Of this directory.")
+@click.option(
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="At most so many, newest first."
+)
+@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line.")
+def list_sessions(everywhere: bool, cwd: Path | None, limit: int, json_lines: bool) -> None:
+    """List sessions of this directory, newest first.
+
+    Examples:
+      sould sessions list
+      sould sessions list --all -n 100
+      sould sessions list --all --json | jq -r .id
+    """
+    directory = None if everywhere else str((cwd or Path.cwd()).resolve())
+    with running() as daemon:
+        rows = _pages(daemon, directory, limit)
+    if json_lines:
+        for row in rows:
+            click.echo(row.model_dump_json())
+        return
+    if not rows:
+        hint = "" if everywhere else "; `sould sessions list --all` shows other projects"
+        click.echo(f"No sessions{'' if everywhere else f' in {directory}'}{hint}.", err=True)
+        return
+    click.echo(table(_line(row, everywhere=everywhere) for row in rows))
+
+
+@sessions.command()
+@click.argument("session")
+@click.option("--json", "json_object", is_flag=True, help="Print what is known of it as one JSON object.")
+def show(session: str, json_object: bool) -> None:
+    """Show a session: its data and the whole conversation.
+
+    Examples:
+      sould sessions show 01JD
+      sould sessions show 01JD | less
+    """
+    with running() as daemon:
+        detail = daemon.sessions_show(session)
+    if json_object:
+        click.echo(detail.model_dump_json(indent=2))
+        return
+    click.echo(_heading(detail))
+    click.echo(as_markdown(_journal(detail), heading=False))
+
+
+@sessions.command()
+@click.argument("session")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to the terminal."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json", "wire"]),
+    default="markdown",
+    show_default=True,
+    help="markdown to read, json for programs, wire for the journal as it is.",
+)
+def export(session: str, output: Path | None, form: str) -> None:
+    """Export a session as Markdown, JSON or its journal.
+
+    Examples:
+      sould sessions export 01JD > talk.md
+      sould sessions export 01JD --format json -o talk.json
+    """
+    with running() as daemon:
+        journal = _journal(daemon.sessions_export(session))
+    if form == "wire":
+        text = journal.read_bytes()
+    elif form == "json":
+        text = orjson.dumps(as_json(journal), option=orjson.OPT_INDENT_2) + b"\n"
+    else:
+        text = as_markdown(journal, heading=True).encode() + b"\n"
+    if output is None:
+        sys.stdout.buffer.write(text)
+        return
+    with open(output, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(text)
+    click.echo(f"Written to {output}.", err=True)
+
+
+@sessions.command()
+@click.argument("ids", nargs=-1, required=True, metavar="SESSION...")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def delete(ids: tuple[str, ...], yes: bool) -> None:
+    """Delete sessions for good, the conversation and its snapshots. Your files stay as they are.
+
+    Examples:
+      sould sessions delete 01JD
+      sould sessions delete --yes 01JD 01JC
+    """
+    with running() as daemon:
+        found = [daemon.sessions_show(session).session for session in ids]
+        for row in found:
+            click.echo(f"{row.id}  {one_line(row.title or '(no title)', 60)}  {plural(row.turns, 'turn')}", err=True)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise CommandError("Deleting asks first, and nobody can answer here; add --yes.", 2)
+            click.confirm(f"Delete {plural(len(found), 'session')}?", abort=True, err=True)
+        for row in found:
+            daemon.sessions_delete(row.id)
+    click.echo(f"Deleted {plural(len(found), 'session')}.", err=True)
+
+
+@sessions.command()
+@click.argument("session")
+@click.argument("title")
+def rename(session: str, title: str) -> None:
+    """Give a session another title.
+
+    Example:
+      sould sessions rename 01JD "parser rewrite"
+    """
+    with running() as daemon:
+        row = daemon.sessions_rename(session, title)
+    click.echo(f"{row.id} is now called {one_line(row.title, 60)}.", err=True)
+
+
+def _pages(daemon: ControlClient, cwd: str | None, limit: int) -> list[SessionRow]:
+    rows: list[SessionRow] = []
+    cursor: str | None = None
+    while len(rows) < limit:
+        page = daemon.sessions_list(cwd=cwd, cursor=cursor, limit=min(limit - len(rows), 500))
+        rows.extend(page.sessions)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return rows
+
+
+def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
+    place = (one_line(row.cwd, 40),) if everywhere else ()
+    age = f"{span(max(0.0, time.time() - row.updated))} ago"
+    title = one_line(row.title or "(no title)", 70)
+    return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
+
+
+def _heading(detail: SessionDetail) -> str:
+    row = detail.session
+    when = datetime.fromtimestamp(row.created).astimezone()
+    state = detail.state
+    now = (
+        "in memory, " + ("running" if state.running else "idle") + f", {state.mode}, {state.model}"
+        if state
+        else "on disk"
+    )
+    return (
+        table(
+            [
+                ("session", row.id),
+                ("title", visible(row.title or "(no title)")),
+                ("project", visible(row.cwd)),
+                ("begun", f"{when:%Y-%m-%d %H:%M}, {plural(row.turns, 'turn')}"),
+                ("state", now),
+                ("files", detail.directory),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _journal(detail: SessionDetail) -> Path:
+    return Path(detail.directory) / "wire.jsonl"
