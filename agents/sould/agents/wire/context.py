@@ -120,8 +120,6 @@ class Context:
         self._muted = False
         """In a slash command's turn, before any step: what is said is for people."""
         self._owners: dict[str, _Step] = {}
-        self._muted = False
-        """A slash command's reply is shown and is not the model's."""
         self._pending = 0
         """Bytes added since `token_count` was reported."""
         self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
@@ -233,6 +231,10 @@ class Context:
         self._muted = turn.command
         if not turn.command:
             self._add_user(_parts(turn.user_input))
+
+    def _end_turn(self, _: TurnEnd) -> None:
+        self._close_step()
+        self._muted = False
 
     def _steer(self, steer: SteerInput) -> None:
         self._close_step()
