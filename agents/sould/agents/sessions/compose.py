@@ -139,7 +139,7 @@ def build_soul(
         log=log,
         model=ModelCaller(log, models.model, lambda: toolset.specs, limits, Meter(log), session_id),
         tools=ToolRunner(log, toolset, approval, limits, str(opening.cwd)),
-        compactor=Compactor(log, lambda: models.provider, limits),
+        compactor=Compactor(log, lambda: models.provider, limits, session_id),
         limits=limits,
     )
 

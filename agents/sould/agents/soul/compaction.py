@@ -27,6 +27,7 @@ class Compactor:
     log: SessionLog
     provider: Callable[[], ChatProvider]
     limits: Callable[[], LoopControl]
+    session_id: str
     _compacted_at: int = -1
     """Messages in the context right after the last compaction."""
 
@@ -87,7 +88,8 @@ class Compactor:
             instruction += f"\n\nThe user asks you to pay special attention to: {guidance}"
         transcript = "\n\n".join(render(message) for message in messages)
         prompt = f"{instruction}\n\n<conversation>\n{transcript}\n</conversation>"
-        request = ChatRequest(_SYSTEM, (ChatMessage("user", (TextPart(text=prompt),)),))
+        question = (ChatMessage("user", (TextPart(text=prompt),)),)
+        request = ChatRequest(_SYSTEM, question, session_id=self.session_id)
         async with stream_with_retry(self.provider(), request, RetryPolicy.of(self.limits()), lambda _: None) as stream:
             return "".join([delta.text async for delta in stream if isinstance(delta, TextPart)])
 

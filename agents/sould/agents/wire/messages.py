@@ -99,7 +99,6 @@ class TurnEnd(Message):
     turn_id: str = ""
     stop_reason: StopReason = "finished"
     error: TurnError | None = None
-    steps: int = 0
 
 
 class StepBegin(Message):

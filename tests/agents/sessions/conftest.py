@@ -1,0 +1,11 @@
+"""A bench for the sessions' tests."""
+
+from pathlib import Path
+
+import pytest
+from soultest.bench import Bench, make_bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return make_bench(tmp_path)
