@@ -170,6 +170,11 @@ class ProcessGuard:
         """How many processes are in flight."""
         return len(self._running)
 
+    @property
+    def pid(self) -> int | None:
+        """The guard program's pid; None before the first start and after its end."""
+        return self._program.pid if self._program is not None else None
+
     async def start(
         self,
         argv: Sequence[str],
