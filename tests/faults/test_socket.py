@@ -121,7 +121,17 @@ def test_f03_a_foreign_server_at_our_path_gets_no_byte(sould: Sould) -> None:
     sould.world.root.chmod(0o777)
     (sould.world.root / "run").chmod(0o777)
     run.chmod(0o777)
-    listen = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "/usr/bin/python3", "-I", "-S", "-c", LISTEN]
+    listen = [
+        "setpriv",
+        f"--reuid={NOBODY}",
+        f"--regid={NOBODY}",
+        "--clear-groups",
+        "/usr/bin/python3",
+        "-I",
+        "-S",
+        "-c",
+        LISTEN,
+    ]
     with subprocess.Popen([*listen, sould.paths.socket], stdout=subprocess.PIPE, text=True) as fake:
         assert fake.stdout is not None
         assert fake.stdout.readline() == "listening\n"
@@ -176,7 +186,11 @@ launch.start(paths)
 print("connected", flush=True)
 """
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", code], env=sould.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-c", code],
+        env=sould.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as slow:
         assert slow.stdin is not None
         assert slow.stdout is not None
@@ -219,7 +233,9 @@ def test_f09_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_o
     assert not (moved / "s.leaving").exists()
 
 
-@pytest.mark.parametrize("verb", [b"GET / HTTP/1.1\r\n\r\n", b"POST /x HTTP/1.1\r\n", b"\x16\x03\x01\x00", b"{}\n", b"sould hullo"])
+@pytest.mark.parametrize(
+    "verb", [b"GET / HTTP/1.1\r\n\r\n", b"POST /x HTTP/1.1\r\n", b"\x16\x03\x01\x00", b"{}\n", b"sould hullo"]
+)
 def test_f82_what_is_no_hello_is_closed_at_once_and_unanswered(sould_after: Sould, verb: bytes) -> None:
     sock = sould_after.raw()
     sock.sendall(verb)

@@ -90,7 +90,11 @@ with ControlClient.connect(start=True) as daemon:
 
     def __init__(self, sould: Sould, env: dict[str, str]) -> None:
         self._done = subprocess.run(
-            [sys.executable, "-P", "-c", self.code], env=sould.environment | env, capture_output=True, text=True, timeout=30
+            [sys.executable, "-P", "-c", self.code],
+            env=sould.environment | env,
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
 
     def __enter__(self) -> dict[str, dict[str, str]]:
@@ -137,7 +141,9 @@ def test_f10_a_newer_client_that_attaches_again_is_served_by_an_older_daemon_wit
     """Else two installations would replace each other for ever."""
     pid = sould.start()
     ours, theirs = socket.socketpair()
-    sock = sould.hello("acp", descriptors=(theirs.fileno(), theirs.fileno(), 2), version="9.0.0", more=[(b"reattach", b"1")])
+    sock = sould.hello(
+        "acp", descriptors=(theirs.fileno(), theirs.fileno(), 2), version="9.0.0", more=[(b"reattach", b"1")]
+    )
     theirs.close()
     assert b"to replace it run: sould restart" in sock.recv(1000)
     ours.settimeout(10)

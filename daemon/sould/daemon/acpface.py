@@ -21,6 +21,9 @@ class AcpFace:
         stream = connection.open_stream()
         while data := await stream.read():
             import json
+
             for line in data.splitlines():
-                stream.write(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}).encode() + b"\n")
+                stream.write(
+                    json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}).encode() + b"\n"
+                )
         return 0

@@ -37,7 +37,7 @@ class BridgeError(Exception):
 
 def main() -> None:
     """Run `sould <face> …`; does not return."""
-    if "--help" in sys.argv or "-h" in sys.argv:
+    if "--help" in sys.argv or "-h" in sys.argv or sys.argv[2:3] == ["login"]:  # ACP's terminal log-in appends it
         from sould.daemon.cli.main import main as command_line  # noqa: PLC0415 -- the bridge must not load click
 
         command_line()

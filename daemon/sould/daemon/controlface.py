@@ -129,7 +129,7 @@ class ControlFace:
             guard_pid=built.guard_pid if built else None,
             draining=daemon.lifecycle.draining,
             package_changed=daemon.lifecycle.package_changed,
-            idle_exit_s=daemon.limits.idle_exit,
+            idle_exit_s=daemon.lifecycle.idle_exit,
             runtime_dir=daemon.paths.runtime,
             state_dir=daemon.paths.state,
             log_file=daemon.paths.log,

@@ -34,7 +34,7 @@ class Daemon:
         self.limits = limits
         self.started = time.monotonic()
         self.lock = inheritance.lock
-        self.sessions = Sessions(paths, changed=self._changed)
+        self.sessions = Sessions(paths)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
         acp = AcpFace(paths, self.sessions)
         control = ControlFace(self)

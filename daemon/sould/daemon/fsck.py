@@ -32,7 +32,9 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
         expected = 0
         for record in scan:
             if scan.ours and expected and record.seq > expected and not scan.damage:
-                problems.append(_problem(directory, "wire.jsonl", f"records {expected} to {record.seq - 1} are missing"))
+                problems.append(
+                    _problem(directory, "wire.jsonl", f"records {expected} to {record.seq - 1} are missing")
+                )
             expected = record.seq + 1
     if scan.metadata is None:
         problems.append(_problem(directory, "wire.jsonl", "has no first line that says what it is"))

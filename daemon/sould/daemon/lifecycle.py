@@ -19,11 +19,14 @@ from sould.daemon.bridge import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, write_owner
 from sould.daemon.launch import publish, take_lock
-from sould.daemon.limits import Limits
+from sould.daemon.limits import IDLE_EXIT, Limits
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.server import Connection, Server
 
 _log = logging.getLogger(__name__)
+
+DRAIN_POLL = 0.1
+"""Between looks whether the last turn has ended: turns tell their clients, not us."""
 
 
 class Exit(Enum):
@@ -41,6 +44,11 @@ class Work(Protocol):
     @property
     def running_turns(self) -> int:
         """Turns that run or wait in a queue."""
+        ...
+
+    @property
+    def idle_exit(self) -> float | None:
+        """What the user's configuration says, once it was read."""
         ...
 
     async def stop_turns(self, reason: str) -> None:
@@ -90,6 +98,13 @@ class Lifecycle:
         return self.exit.value if self.exit else ""
 
     @property
+    def idle_exit(self) -> float:
+        """Seconds without client and turn after which the daemon leaves; 0 or less: never."""
+        if self._limits.idle_exit is not None:
+            return self._limits.idle_exit
+        return IDLE_EXIT if self._work.idle_exit is None else self._work.idle_exit
+
+    @property
     def stop_limit(self) -> float:
         """Seconds that ending the turns may take."""
         return self._limits.stop_again if self._terms > 1 else self._limits.stop
@@ -127,6 +142,9 @@ class Lifecycle:
                 checked = time.monotonic()
                 self._check(server)
                 continue
+            if self.exit is not None:
+                await self._sleep(DRAIN_POLL)
+                continue
             await self._sleep(min(self._idle_left(), self._limits.self_check - (time.monotonic() - checked)))
 
     async def _sleep(self, seconds: float) -> None:
@@ -144,9 +162,9 @@ class Lifecycle:
             self._idle_since = time.monotonic()
 
     def _idle_left(self) -> float:
-        if self._idle_since is None or self._limits.idle_exit <= 0:
+        if self._idle_since is None or self.idle_exit <= 0:
             return self._limits.self_check
-        return self._idle_since + self._limits.idle_exit - time.monotonic()
+        return self._idle_since + self.idle_exit - time.monotonic()
 
     def _leave_idle(self, server: Server) -> bool:
         """Take the socket's name away, then look once more who came before that (F08)."""

@@ -7,6 +7,9 @@ Read once at start from `SOULD_*` variables, which the bridge passes on; the use
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+IDLE_EXIT = 1800.0
+"""The default (D7), until a session has read the user's configuration."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -17,8 +20,8 @@ class Limits:
     """From `accept` to the whole hello frame."""
     accept_pause: float = 0.25
     """Without descriptors, until the next try."""
-    idle_exit: float = 1800.0
-    """Without client and turn (D7); 0 or less: never."""
+    idle_exit: float | None = None
+    """Without client and turn; 0 or less: never. None: as the user's configuration says."""
     self_check: float = 30.0
     """Between looks at our socket's inode and our own files."""
     stop: float = 4.0
@@ -36,7 +39,7 @@ class Limits:
         return cls(
             connections=int(_number(environment, "SOULD_CONNECTIONS", default.connections)),
             hello=_number(environment, "SOULD_HELLO", default.hello),
-            idle_exit=_number(environment, "SOULD_IDLE_EXIT", default.idle_exit),
+            idle_exit=_number(environment, "SOULD_IDLE_EXIT", 0) if "SOULD_IDLE_EXIT" in environment else None,
             self_check=_number(environment, "SOULD_SELF_CHECK", default.self_check),
         )
 

@@ -21,8 +21,9 @@ class _Rotating(logging.handlers.RotatingFileHandler):
 
     def take_standard_descriptors(self) -> None:
         """From now on what is printed goes to the current file."""
-        for descriptor in (1, 2):
-            os.dup2(self.stream.fileno(), descriptor)
+        if self.stream is not None:
+            for descriptor in (1, 2):
+                os.dup2(self.stream.fileno(), descriptor)
 
 
 class _Where(logging.Filter):

@@ -6,7 +6,6 @@ on answering. Nothing else in the daemon may import the soul.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from sould.daemon.paths import Paths
@@ -21,9 +20,8 @@ _log = logging.getLogger(__name__)
 class Sessions:
     """What the faces, the lifecycle and the control face know of sessions. `run` owns the host's tasks."""
 
-    def __init__(self, paths: Paths, *, changed: Callable[[], None]) -> None:
+    def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._changed = changed
         self._lock = asyncio.Lock()
         self._composition: Composition | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -48,10 +46,10 @@ class Sessions:
             if self._composition is None:
                 if self._group is None:
                     raise RuntimeError("the daemon is leaving")
-                compose = await asyncio.to_thread(_import_compose)
-                self._composition = await compose(self._paths, self._changed)
-                self._serving = self._group.create_task(self._composition.host.serve(), name="sessions")
-                await self._composition.host.started.wait()
+                composition = await asyncio.to_thread(_compose, self._paths)
+                self._serving = self._group.create_task(composition.host.serve(), name="sessions")
+                await composition.host.started.wait()
+                self._composition = composition
             return self._composition
 
     async def host(self) -> "SessionHost":
@@ -78,10 +76,15 @@ class Sessions:
         """Read the user's configuration again at the next turn."""
         _log.info("reloading the configuration")
         if self._composition is not None:
-            self._composition.reload()
+            self._composition.config.reload()
+
+    @property
+    def idle_exit(self) -> float | None:
+        """What the user's configuration says, once it was read."""
+        return self._composition.config.idle_exit if self._composition else None
 
 
-def _import_compose() -> "Callable[[Paths, Callable[[], None]], Awaitable[Composition]]":
+def _compose(paths: Paths) -> "Composition":
     from sould.daemon.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
 
-    return compose
+    return compose(paths)

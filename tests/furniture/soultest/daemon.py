@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,20 +151,30 @@ class Sould:
     # --- clients ------------------------------------------------------------------------------------------------
 
     def bridge(
-        self, face: str = "acp", *arguments: str, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), **more: Any
+        self,
+        face: str = "acp",
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        stdin: int = subprocess.PIPE,
+        stdout: int = subprocess.PIPE,
     ) -> Bridge:
         """A client's view of `sould <face>`. `prefix` runs it through another program (`setpriv …`)."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
         process = subprocess.Popen(
-            [*prefix, str(SOULD), face, *arguments], env=self.environment | dict(env or {}), cwd=self.workspace, **pipes
+            [*prefix, str(SOULD), face, *arguments],
+            env=self.environment | dict(env or {}),
+            cwd=self.workspace,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
         )
         bridge = Bridge(process)
         self._bridges.append(bridge)
         return bridge
 
-    def acp(self, **more: Any) -> Bridge:
+    def acp(self, env: Mapping[str, str] | None = None) -> Bridge:
         """A bridge whose client is initialized."""
-        bridge = self.bridge(**more)
+        bridge = self.bridge(env=env)
         assert "result" in bridge.initialize()
         return bridge
 
@@ -201,12 +211,14 @@ class Sould:
         return sock
 
     @contextmanager
-    def control(self, *, start: bool = False) -> Iterator[ControlClient]:
+    def control(self, *, start: bool = False) -> Generator[ControlClient]:
         """The control face."""
         with ControlClient.connect(start=start, environment=self.environment) as client:
             yield client
 
-    def cli(self, *arguments: str, seconds: float = 30.0, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    def cli(
+        self, *arguments: str, seconds: float = 30.0, env: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         """A command of the command line, to its end."""
         return subprocess.run(
             [str(SOULD), *arguments],
@@ -268,7 +280,12 @@ class Sould:
     def canary(self) -> str:
         """A digest of what no test may change: HOME's dot files, the configuration, the repository's own files."""
         digest = hashlib.sha256()
-        places = [self.world.root / ".ssh", self.world.root / ".bashrc", self.world.root / "config", self.workspace / ".git"]
+        places = [
+            self.world.root / ".ssh",
+            self.world.root / ".bashrc",
+            self.world.root / "config",
+            self.workspace / ".git",
+        ]
         for place in places:
             for path in sorted([place, *place.rglob("*")]):
                 if path.is_file() and path.name != "index":
@@ -305,7 +322,7 @@ class Sould:
 
 
 @contextmanager
-def fresh_sould() -> Iterator[Sould]:
+def fresh_sould() -> Generator[Sould]:
     """A daemon's world in a short directory (socket paths are), removed afterwards."""
     root = Path(tempfile.mkdtemp(prefix="sd"))
     sould = Sould(World(root))
@@ -324,7 +341,18 @@ def not_running(sould: Sould) -> bool:
 def as_nobody(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run Python code as another user; needs root."""
     return subprocess.run(
-        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "/usr/bin/env", "-i", *_python(), "-c", code, *arguments],
+        [
+            "setpriv",
+            f"--reuid={NOBODY}",
+            f"--regid={NOBODY}",
+            "--clear-groups",
+            "/usr/bin/env",
+            "-i",
+            *_python(),
+            "-c",
+            code,
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         timeout=20,
