@@ -1,7 +1,6 @@
 """Commands that are programs of their own: the bridge and the daemon. Here so that `--help` lists and explains them."""
 
 import sys
-from typing import NoReturn
 
 import click
 
@@ -10,22 +9,27 @@ from sould.daemon.cli.helptext import Command
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def acp(arguments: tuple[str, ...]) -> NoReturn:
+def acp(arguments: tuple[str, ...]) -> None:
     """Speak ACP (Agent Client Protocol) on standard input and output; for editors.
 
     Editors start this. It connects to the daemon, which is started when it is not running, and hands the editor's
-    pipes over; `sould status` shows it then.
+    pipes over; `sould status` shows it then. `sould acp login` is `sould login`, for editors that start a log-in.
 
     Zed, settings.json:
       "agent_servers": {"sould": {"type": "custom", "command": "sould", "args": ["acp"], "env": {}}}
+
     JetBrains, ~/.jetbrains/acp.json (full path wanted):
       {"agent_servers": {"sould": {"command": "/path/to/sould", "args": ["acp"], "env": {}}}}
     """
+    if arguments[:1] == ("login",):
+        from sould.daemon.cli.login import login  # noqa: PLC0415 -- only when an editor's terminal asks for it
+
+        login.main(list(arguments[1:]), "sould login", standalone_mode=False)
+        return
     from sould.daemon.bridge import main  # noqa: PLC0415 -- reads sys.argv and replaces this process
 
     sys.argv = ["sould", "acp", *arguments]
     main()
-    raise AssertionError
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
@@ -42,5 +46,4 @@ def daemon(arguments: tuple[str, ...]) -> None:
     """
     from sould.daemon.main import main  # noqa: PLC0415 -- brings asyncio and the server with it
 
-    sys.argv = ["sould-daemon", *arguments]
-    main()
+    main(arguments)

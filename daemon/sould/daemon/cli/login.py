@@ -91,7 +91,7 @@ def _read_key(provider: str) -> SecretStr:
 def _store(provider: str, key: SecretStr, *, allow_file: bool) -> str:
     """Keep it; where it is now, in words."""
     credentials = _credentials()
-    file = f"{Paths(os.environ).config}/credentials.json (mode 0600)"
+    file = f"{Paths(os.environ).state}/credentials.json (mode 0600)"
     try:
         where = credentials.store(provider, key, allow_file=allow_file)
     except NoKeyringError as error:

@@ -16,7 +16,7 @@ from sould.daemon.control import Leaving, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
 
-ANSWER_S = 10.0
+ANSWER_S = float(os.environ.get("SOULD_ANSWER_S", "10"))
 POLL_S = 0.02
 
 
@@ -119,7 +119,7 @@ def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
         if error.kind != "timeout" or not force or owner is None:
             raise CommandError(f"{error.message} `--force` ends a daemon that does not answer.") from None
         send_signal(owner[0], signal.SIGKILL)
-        return owner[0].pid
+        leaving = Leaving(pid=owner[0].pid, running_turns=0)
     if leaving.running_turns and not force:
         click.echo(f"Waiting for {plural(leaving.running_turns, 'running turn')}; `--force` ends them.", err=True)
     while owner is not None and owner[0].alive():

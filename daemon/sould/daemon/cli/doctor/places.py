@@ -86,6 +86,7 @@ def private_files(setup: SetUp) -> Iterator[Finding]:
     named = setup.environment.get("SOULD_CONFIG")
     candidates = [
         *sorted(configuration.glob("*")),
+        *Path(setup.paths.state).glob("credentials*"),
         *([Path(named)] if named else []),
     ]
     for path in candidates:

@@ -1,0 +1,195 @@
+"""The command line without a daemon: help, usage, configuration, logs, trust."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from soultest.cliuser import User
+from soultest.world import SOULD
+
+COMMANDS = [
+    "run",
+    "acp",
+    "sessions",
+    "status",
+    "stop",
+    "restart",
+    "logs",
+    "doctor",
+    "fsck",
+    "config",
+    "login",
+    "logout",
+    "trust",
+    "daemon",
+]
+GROUPS = [("sessions", name) for name in ("list", "show", "export", "delete", "rename")]
+GROUPS += [("config", name) for name in ("check", "path", "edit")]
+
+
+def test_help_lists_every_command(user: User) -> None:
+    done = user.sould("--help")
+    assert done.returncode == 0
+    listed = [line.split()[0] for line in done.stdout.partition("Commands:\n")[2].split("\n\n")[0].splitlines()]
+    assert listed == COMMANDS
+
+
+@pytest.mark.parametrize("command", [(name,) for name in COMMANDS] + GROUPS, ids="-".join)
+def test_every_command_explains_itself_with_examples(user: User, command: tuple[str, ...]) -> None:
+    done = user.sould(*command, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "sould" in done.stdout
+    assert "Example" in done.stdout or command == ("acp",)
+    assert "\b" not in done.stdout
+
+
+def test_version(user: User) -> None:
+    assert user.sould("--version").stdout == "sould 0.1.0\n"
+
+
+def test_a_mistyped_command_names_the_nearest_one(user: User) -> None:
+    done = user.sould("statsu")
+    assert done.returncode == 2
+    assert "Did you mean 'status'?" in done.stderr
+
+
+def test_status_does_not_start_a_daemon(user: User) -> None:
+    done = user.sould("status")
+    assert done.returncode == 1
+    assert "not running" in done.stdout
+    assert json.loads(user.sould("status", "--json").stdout) == {"running": False}
+    assert user.sould("stop").returncode == 0
+    assert not user.runtime.exists()
+
+
+def test_a_short_command_loads_neither_the_model_client_nor_asyncio(user: User) -> None:
+    code = "import sys, sould.daemon.cli.service; print(sorted({'openai', 'httpx2', 'asyncio', 'keyring'} & set(sys.modules)))"
+    done = subprocess.run(
+        [str(SOULD.with_name("python")), "-c", code], env=user.environment, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+# --- configuration --------------------------------------------------------------------------------------------------------
+
+
+def test_config_check_names_key_file_line_and_nearest_key(user: User) -> None:
+    path = user.configure('default_model = "m"\n\n[loop_control]\nmax_steps_per_trun = 5\n')
+    done = user.sould("config", "check")
+    assert done.returncode == 1
+    for part in (str(path), "line 4", "max_steps_per_trun", "max_steps_per_turn"):
+        assert part in done.stderr
+
+
+def test_config_check_lists_the_models(user: User) -> None:
+    user.scripted("text: hi")
+    done = user.sould("config", "check")
+    assert done.returncode == 0, done.stderr
+    assert "* scripted" in done.stdout
+
+
+def test_config_path_follows_sould_config(user: User, tmp_path: Path) -> None:
+    assert user.sould("config", "path").stdout.strip() == str(user.config / "config.toml")
+    other = tmp_path / "kimi.toml"
+    assert user.sould("config", "path", env={"SOULD_CONFIG": str(other)}).stdout.strip() == str(other)
+
+
+def test_config_edit_begins_with_an_example_that_is_valid(user: User) -> None:
+    done = user.sould("config", "edit", env={"VISUAL": "cat"})
+    assert done.returncode == 0, done.stderr
+    assert "# default_model" in done.stdout
+    path = user.config / "config.toml"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_example_is_valid_when_everything_in_it_is_used(user: User) -> None:
+    user.sould("config", "edit", env={"VISUAL": "cat"})
+    lines = (user.config / "config.toml").read_text().splitlines()
+    used = [
+        line.removeprefix("# ") if line.startswith(("# [", "# ")) and ("=" in line or "[" in line) else line
+        for line in lines
+    ]
+    user.configure(
+        "\n".join(line for line in used if not line.startswith("# ") and "said" not in line and "`" not in line[:30])
+    )
+    done = user.sould("config", "check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_config_edit_reports_what_the_user_broke(user: User, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho "nonsense" > "$1"\n')
+    editor.chmod(0o755)
+    done = user.sould("config", "edit", env={"EDITOR": str(editor)})
+    assert done.returncode == 1
+    assert "line 1" in done.stderr
+
+
+def test_config_edit_without_any_editor_says_what_to_do(user: User) -> None:
+    done = user.sould("config", "edit", env={"PATH": "/nowhere"})
+    assert done.returncode == 1
+    assert "set EDITOR" in done.stderr
+
+
+# --- logs, trust --------------------------------------------------------------------------------------------------------------
+
+
+def test_logs_shows_the_end_and_nothing_that_drives_a_terminal(user: User) -> None:
+    log = Path(user.daemon.paths.log)
+    log.parent.mkdir(parents=True)
+    log.write_text("one\ntwo \x1b[31mred\nthree\n")
+    assert user.sould("logs", "-n", "2").stdout == "two \\x1b[31mred\nthree\n"
+    assert user.sould("logs", "--grep", "one").stdout == "one\n"
+
+
+def test_logs_follows_the_file_also_when_it_is_rotated(user: User) -> None:
+    log = Path(user.daemon.paths.log)
+    log.parent.mkdir(parents=True)
+    log.write_text("old\n")
+    with subprocess.Popen([str(SOULD), "logs", "-f"], env=user.environment, stdout=subprocess.PIPE, text=True) as tail:
+        assert tail.stdout is not None
+        assert tail.stdout.readline() == "old\n"
+        with log.open("a") as file:
+            file.write("new\n")
+        assert tail.stdout.readline() == "new\n"
+        log.rename(log.with_name("daemon.log.1"))
+        log.write_text("fresh\n")
+        assert tail.stdout.readline() == "fresh\n"
+        tail.kill()
+
+
+def test_no_log_yet_is_said(user: User) -> None:
+    done = user.sould("logs")
+    assert done.returncode == 1
+    assert "no log yet" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(user: User) -> None:
+    log = Path(user.daemon.paths.log)
+    log.parent.mkdir(parents=True)
+    log.write_text("a line\n" * 100_000)
+    done = user.sould("logs", "-n", "100000", prefix=("sh", "-c", '"$@" | head -n 1', "sh"))
+    assert done.stdout == "a line\n"
+    assert done.stderr == ""
+
+
+def test_trust_is_given_shown_and_taken_back(user: User) -> None:
+    assert "is not trusted" in user.sould("trust", "--show").stdout
+    assert "is trusted" in user.sould("trust").stdout
+    assert "is trusted" in user.sould("trust", "--show").stdout
+    assert "is not trusted" in user.sould("trust", "--forget").stdout
+
+
+def test_a_whole_home_cannot_be_trusted(user: User) -> None:
+    done = user.sould("trust", str(user.home))
+    assert done.returncode == 1
+    assert "too wide" in done.stderr
+
+
+def test_doctor_says_that_an_unknown_project_s_configuration_is_ignored(user: User) -> None:
+    (user.project / ".mcp.json").write_text("{}")
+    found = user.finding("trust")
+    assert found["level"] == "warn"
+    assert "sould trust" in found["mend"]

@@ -1,0 +1,152 @@
+"""`sould login` and `logout`: where keys go, and that nobody sees them."""
+
+import json
+import os
+import pty
+import select
+import stat
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from soultest.cliuser import User
+from soultest.world import SOULD
+
+KEY = "sk-very-secret-0123456789"
+
+
+@contextmanager
+def terminal(user: User, *arguments: str) -> Generator["Terminal"]:
+    """A command at a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [str(SOULD), *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=user.environment, cwd=user.project
+    )
+    os.close(theirs)
+    try:
+        yield Terminal(ours, process)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+class Terminal:
+    """What a person sees and types."""
+
+    def __init__(self, descriptor: int, process: "subprocess.Popen[bytes]") -> None:
+        self._descriptor = descriptor
+        self._process = process
+        self.seen = ""
+
+    def read_until(self, text: str) -> None:
+        while text not in self.seen:
+            ready, _, _ = select.select([self._descriptor], [], [], 20)
+            assert ready, f"no {text!r} in {self.seen!r}"
+            self.seen += os.read(self._descriptor, 4096).decode()
+
+    def type(self, text: str) -> None:
+        os.write(self._descriptor, text.encode() + b"\n")
+
+    def wait(self) -> int:
+        return self._process.wait(20)
+
+
+def test_without_a_keyring_the_user_is_asked_once_and_the_key_is_never_shown(user: User) -> None:
+    with terminal(user, "login", "openai") as screen:
+        screen.read_until("not shown")
+        screen.type(KEY)
+        screen.read_until("[y/N]")
+        assert "credentials.json (mode 0600)" in screen.seen
+        screen.type("y")
+        screen.read_until("is kept in")
+        screen.read_until("Try: sould run")
+        assert screen.wait() == 0
+    assert KEY not in screen.seen
+    assert screen.seen.count("[y/N]") == 1
+    file = user.state / "credentials.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert KEY in file.read_text()
+
+
+def test_a_refused_file_keeps_nothing(user: User) -> None:
+    with terminal(user, "login", "openai") as screen:
+        screen.read_until("not shown")
+        screen.type(KEY)
+        screen.read_until("[y/N]")
+        screen.type("n")
+        screen.read_until("was not kept")
+        assert screen.wait() == 1
+    assert not user.config.exists()
+    assert not (user.state / "credentials.json").exists()
+
+
+def test_an_editor_s_terminal_log_in_appends_its_argument_to_the_face(user: User) -> None:
+    with terminal(user, "acp", "login") as screen:
+        screen.read_until("Provider (kimi, openai, openrouter)")
+        screen.type("kimi")
+        screen.read_until("not shown")
+        screen.type(KEY)
+        screen.read_until("[y/N]")
+        screen.type("y")
+        screen.read_until("is kept in")
+        assert screen.wait() == 0
+
+
+def test_where_nobody_can_be_asked_a_file_must_be_named(user: User) -> None:
+    done = user.sould("login", "openai", stdin=KEY)
+    assert done.returncode == 1
+    assert "--file" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_a_new_provider_works_at_once(user: User) -> None:
+    assert user.sould("login", "openrouter", "--file", stdin=KEY).returncode == 0
+    checked = json.loads(user.sould("config", "check", "--json").stdout)
+    assert checked["providers"] == ["openrouter"]
+    assert all(model.startswith("openrouter/") for model in checked["models"])
+    assert KEY not in (user.config / "config.toml").read_text()
+    assert stat.S_IMODE((user.config / "config.toml").stat().st_mode) == 0o600
+
+
+def test_a_second_provider_leaves_the_configuration_as_it_was(user: User) -> None:
+    user.configure('# mine\ndefault_mode = "plan"\n[daemon]\nidle_exit_s = 60.0\n')
+    assert user.sould("login", "kimi", "--file", stdin=KEY).returncode == 0
+    assert user.sould("login", "openai", "--file", stdin=KEY).returncode == 0
+    text = (user.config / "config.toml").read_text()
+    assert '# mine\ndefault_mode = "plan"\n[daemon]\nidle_exit_s = 60.0' in text
+    assert text.count("default_model") == 1
+    assert json.loads(user.sould("config", "check", "--json").stdout)["providers"] == ["kimi", "openai"]
+
+
+def test_logout_lists_and_forgets(user: User) -> None:
+    user.sould("login", "openai", "--file", stdin=KEY)
+    assert user.sould("logout").stdout == "openai  file\n"
+    assert user.sould("logout", "openai").returncode == 0
+    assert user.sould("logout").stdout == "No keys are kept.\n"
+    assert user.sould("logout", "openai").returncode == 1
+    assert KEY not in (user.state / "credentials.json").read_text()
+
+
+@pytest.mark.parametrize("key", ["", "two words", "schlüssel"])
+def test_what_cannot_be_a_key_is_refused(user: User, key: str) -> None:
+    done = user.sould("login", "openai", "--file", stdin=key)
+    assert done.returncode == 2
+    assert not user.config.exists()
+    assert not (user.state / "credentials.json").exists()
+
+
+def test_an_unknown_provider_is_a_usage_error_that_lists_the_known_ones(user: User) -> None:
+    done = user.sould("login", "opnai", stdin=KEY)
+    assert done.returncode == 2
+    assert "kimi, openai, openrouter" in done.stderr
+
+
+def test_doctor_says_that_kept_keys_are_open_to_others(user: User) -> None:
+    user.sould("login", "openai", "--file", stdin=KEY)
+    (user.state / "credentials.json").chmod(0o644)
+    found = user.finding("keys")
+    assert found["level"] == "fail"
+    assert "chmod 600" in found["mend"]
