@@ -1,0 +1,185 @@
+"""Shell: run a command line with bash, shown while it runs, ended with everything it started.
+
+What runs is exactly the approved text. It never runs without the guard and never leaves a process behind, however the
+call ends.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import signal
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from pydantic import Field, JsonValue, field_validator
+
+from sould.agents.config import Config
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import RunCommand
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.tools.result import ToolResultBuilder
+from sould.agents.tools.terminaltext import PlainText, Updates
+from sould.agents.wire.display import ShellBlock
+from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.workspace import Command, CommandExit, RunningCommand, Workspace, WorkspaceError
+
+MOST_OUTPUT: Final = 1024 * 1024 * 1024
+"""Bytes after which a command is ended (F53)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDirectory:
+    """Where outputs too long for the model are kept, removed with the session. Injectable; without it they are cut only."""
+
+    path: Path
+
+    def new_file(self) -> Path:
+        """A name nobody has used."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.path / f"output-{secrets.token_hex(4)}.txt"
+
+
+class Params(ToolParams):
+    """What to run, and for how long."""
+
+    command: str = Field(min_length=1, description="The command line, run with bash in the working directory.")
+    timeout: int = Field(
+        default=60, ge=1, le=300, description="Seconds after which the command and all it started are ended."
+    )
+
+    @field_validator("command")
+    @classmethod
+    def _runnable(cls, command: str) -> str:
+        if "\0" in command:
+            raise ValueError("a command cannot hold NUL characters")
+        return command
+
+
+class Shell(Tool[Params]):
+    """Run a command line."""
+
+    name = "Shell"
+    kind: ClassVar[ToolKind] = "execute"
+    example: ClassVar[dict[str, JsonValue]] = {"command": "git status --short", "timeout": 60}
+    params = Params
+
+    def __init__(
+        self, workspace: Workspace, approval: Approval, config: Config, outputs: OutputDirectory | None = None
+    ) -> None:
+        self._workspace = workspace
+        self._approval = approval
+        self._limits = config.tools
+        self._outputs = outputs
+
+    def view(self, params: Params) -> CallView:
+        """The command itself."""
+        return CallView(title=params.command, display=(ShellBlock(command=params.command),))
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Ask, run, show, report."""
+        root = self._workspace.root
+        refused = await self._approval.request(
+            call,
+            RunCommand(params.command, root),
+            sender=self.name,
+            description=f"Run a command in {root}",
+            display=(ShellBlock(command=params.command),),
+        )
+        if refused is not None:
+            return refused
+        given = params.timeout if "timeout" in params.model_fields_set else self._limits.shell_timeout_s
+        timeout = min(given, self._limits.shell_max_timeout_s)
+        try:
+            running = await self._start(Command(params.command, root, timeout))
+        except WorkspaceError as error:
+            return tool_error(str(error), brief="Not started")
+        builder = ToolResultBuilder(
+            spill=self._outputs.new_file() if self._outputs is not None else None,
+            limit=self._limits.output_chars,
+            line_limit=self._limits.line_chars,
+        )
+        try:
+            flooded = await _follow(running, builder, call)
+            ended = await running.wait()
+        except BaseException:
+            await _finished(running.kill())
+            builder.close()
+            raise
+        return _report(builder, ended, timeout, flooded=flooded)
+
+    async def _start(self, command: Command) -> RunningCommand:
+        starting = asyncio.ensure_future(self._workspace.run(command))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await _finished(starting)
+            if not starting.cancelled() and starting.exception() is None:
+                await _finished(starting.result().kill())
+            raise
+
+
+async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
+    """Take the output to its end. Whether it was too much, so that the command was ended."""
+    text, updates, received = PlainText(), Updates(call.stream), 0
+    flooded = False
+
+    def take(piece: str) -> None:
+        builder.write(piece)
+        updates.write(piece)
+
+    try:
+        async for data in running.output():
+            received += len(data)
+            if flooded:
+                continue
+            take(text.feed(data))
+            if received > MOST_OUTPUT:
+                flooded = True
+                await running.kill()
+        take(text.finish())
+    finally:
+        updates.close()
+    return flooded
+
+
+async def _finished(work: Awaitable[object]) -> None:
+    """Wait for `work` to end, whoever cancels meanwhile; how it ended is not of interest."""
+    doing = asyncio.ensure_future(work)
+    while not doing.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([doing])
+
+
+def _report(builder: ToolResultBuilder, ended: CommandExit, timeout: float, *, flooded: bool) -> ToolReturn:
+    extras: dict[str, JsonValue] = {"exit_code": ended.code, "signal": ended.signal, "timed_out": ended.timed_out}
+    if flooded:
+        failure, brief = (
+            "Ended by sould: it wrote more than 1 GiB. Write to a file, or ask for less.",
+            "Too much output",
+        )
+    elif ended.timed_out:
+        failure = f"Ended by sould after {timeout:g} seconds, with everything it had started. Allow more time, or do less at once."
+        brief = f"Timed out after {timeout:g} s"
+    elif ended.code is None:
+        failure = brief = f"Ended by signal {_signal_name(ended.signal)}."
+    elif ended.code != 0:
+        failure = brief = f"Exit code {ended.code}."
+    else:
+        result = builder.ok(f"Exit code 0.{_left_behind(ended)}{'' if builder.characters else ' No output.'}")
+        return result.model_copy(update={"extras": extras})
+    return builder.error(failure + _left_behind(ended), brief=brief).model_copy(update={"extras": extras})
+
+
+def _left_behind(ended: CommandExit) -> str:
+    if not ended.strays:
+        return ""
+    return f" Ended with it, because nothing outlives its call: processes it left running ({ended.strays})."
+
+
+def _signal_name(number: int | None) -> str:
+    try:
+        return signal.Signals(number or 0).name
+    except ValueError:
+        return str(number)

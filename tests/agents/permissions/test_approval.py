@@ -1,0 +1,250 @@
+"""Approvals: who is asked, what is shown, what an answer means and what is remembered."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sould.agents.environment import Environment
+from sould.agents.errors import OptionError
+from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
+from sould.agents.permissions.policy import Action, EditFile, Mode, RunCommand
+from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.permissions.visible import LONG, shortened, visible
+from sould.agents.tools.base import ToolCallContext
+from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
+from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
+from sould.agents.workspace import ResolvedPath
+
+ROOT = Path("/w")
+
+
+@dataclass
+class Person:
+    """Sees every question; answers with `answer`, or when told."""
+
+    answer: ApprovalKind | None = "approve"
+    feedback: str = ""
+    seen: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
+    arrivals: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    waiting: list["asyncio.Future[ApprovalResponse]"] = field(default_factory=list["asyncio.Future[ApprovalResponse]"])
+
+    async def __call__(self, request: ApprovalRequest) -> ApprovalResponse:
+        self.seen.append(request)
+        if self.answer is not None:
+            return ApprovalResponse(request_id=request.id, response=self.answer, feedback=self.feedback)
+        self.waiting.append(asyncio.get_running_loop().create_future())
+        self.arrivals.release()
+        return await self.waiting[-1]
+
+    async def sees(self, count: int = 1) -> None:
+        """Until so many more questions are waiting."""
+        for _ in range(count):
+            await self.arrivals.acquire()
+
+
+def approval(person: Person, mode: Mode = "ask", *rules: Rule) -> Approval:
+    environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/home/u"})
+    return Approval(
+        ask=person, rules=lambda: Rules(rules), trust="unknown", mode=mode, workspace=ROOT, environment=environment
+    )
+
+
+async def request(
+    door: Approval, action: Action, description: str = "Run it", *blocks: DisplayBlock
+) -> ToolReturn | None:
+    call = ToolCallContext("call-1", 1, lambda _: None)
+    return await door.request(call, action, sender="Shell", description=description, display=blocks)
+
+
+def run(line: str) -> RunCommand:
+    return RunCommand(line, ROOT)
+
+
+def edit(path: str) -> EditFile:
+    return EditFile(ResolvedPath(ROOT / path, inside=True), "modify")
+
+
+async def test_what_is_allowed_asks_nobody() -> None:
+    person = Person()
+    assert await request(approval(person), run("ls")) is None
+    assert person.seen == []
+
+
+async def test_a_question_is_self_contained() -> None:
+    person = Person()
+    assert await request(approval(person), run("make"), "Run a command", ShellBlock(command="make")) is None
+    (asked,) = person.seen
+    assert (asked.tool_call_id, asked.sender, asked.action, asked.description) == (
+        "call-1",
+        "Shell",
+        "run command",
+        "Run a command",
+    )
+    assert asked.display == (ShellBlock(command="make"),)
+    assert asked.digest == digest(run("make"), (ShellBlock(command="make"),))
+    assert asked.scope == "exactly this command in /w: make"
+
+
+async def test_a_rejection_is_the_tools_result_and_carries_the_feedback() -> None:
+    refused = await request(approval(Person("reject", "use tox")), run("make"))
+    assert refused is not None
+    assert refused.is_error
+    assert "use tox" in refused.message
+    assert refused.extras == {"rejected": True, "feedback": "use tox"}
+
+
+async def test_for_session_remembers_exactly_that_command() -> None:
+    person = Person("approve_for_session")
+    door = approval(person)
+    await request(door, run("make"))
+    person.answer = "reject"
+    assert await request(door, run("make")) is None
+    assert await request(door, run("make x")) is not None
+    assert len(person.seen) == 2
+
+
+async def test_for_session_remembers_edits_in_the_workspace_but_no_protected_ones() -> None:
+    person = Person("approve_for_session")
+    door = approval(person)
+    await request(door, edit("a.py"))
+    assert person.seen[0].scope == "edits in this workspace"
+    await request(door, edit("b.py"))
+    assert len(person.seen) == 1
+    await request(door, edit(".git/config"))
+    await request(door, edit(".git/config"))
+    assert len(person.seen) == 3
+    assert person.seen[2].scope == ""
+
+
+async def test_approving_once_is_not_remembered() -> None:
+    person = Person()
+    door = approval(person)
+    await request(door, run("make"))
+    await request(door, run("make"))
+    assert len(person.seen) == 2
+
+
+async def test_a_denied_action_asks_nobody_and_says_why() -> None:
+    person = Person()
+    refused = await request(approval(person, "full", Rule("deny", "shell", argv=("make", "**"))), run("make all"))
+    assert refused is not None
+    assert "a rule forbids make all" in refused.message
+    assert person.seen == []
+
+
+async def test_many_questions_stand_at_once_and_the_rest_wait_their_turn() -> None:
+    person = Person(answer=None)
+    door = approval(person)
+    async with asyncio.TaskGroup() as group:
+        calls = [group.create_task(request(door, run(f"make {number}"))) for number in range(MOST_SHOWN + 1)]
+        await person.sees(MOST_SHOWN)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(person.seen) == MOST_SHOWN
+        person.waiting[3].set_result(ApprovalResponse(request_id="", response="reject"))
+        await person.sees()
+        for waiter in person.waiting:
+            if not waiter.done():
+                waiter.set_result(ApprovalResponse(request_id="", response="approve"))
+    assert [call.result() is None for call in calls].count(False) == 1
+    assert calls[3].result() is not None
+
+
+async def test_a_lower_mode_holds_for_a_question_that_is_being_asked() -> None:
+    person = Person(answer=None)
+    door = approval(person)
+    asking = asyncio.ensure_future(request(door, edit("a.py")))
+    await person.sees()
+    door.mode = "plan"
+    person.waiting[0].set_result(ApprovalResponse(request_id="", response="approve"))
+    refused = await asking
+    assert refused is not None
+    assert "plan mode" in refused.message
+
+
+async def test_cancelling_a_call_ends_its_question() -> None:
+    person = Person(answer=None)
+    asking = asyncio.ensure_future(request(approval(person), run("make")))
+    await person.sees()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert person.waiting[0].cancelled()
+
+
+def test_auto_is_refused_without_a_sandbox() -> None:
+    door = approval(Person())
+    with pytest.raises(OptionError, match="sandbox"):
+        door.mode = "auto"
+    assert door.mode == "ask"
+
+
+async def test_f77_nothing_invisible_reaches_the_question() -> None:
+    person = Person()
+    evil = "make \u202eevil\u200b\x1b[2K\rls" + " " * 5000 + "; rm"
+    await request(approval(person), run(evil), f"Run {evil}", ShellBlock(command=evil))
+    (asked,) = person.seen
+    block = asked.display[0]
+    assert isinstance(block, ShellBlock)
+    assert block.command == "make \\u202eevil\\u200b\\u001b[2K\\u000dls\\u0020{5000}; rm"
+    for text in (asked.description, asked.scope, block.command):
+        assert not any(char in text for char in "\u202e\u200b\x1b\r")
+
+
+async def test_f77_a_long_command_shows_both_ends_and_cannot_be_remembered() -> None:
+    person = Person("approve_for_session")
+    door = approval(person)
+    line = "echo " + "a" * LONG + " > b"
+    await request(door, run(line), line, ShellBlock(command=line))
+    assert person.seen[0].scope == ""
+    assert "more characters, view all" in person.seen[0].description
+    assert person.seen[0].description.endswith("> b\nthere is a redirection")
+    assert person.seen[0].display == (ShellBlock(command=line),)
+    await request(door, run(line))
+    assert len(person.seen) == 2
+
+
+async def test_f77_letters_that_look_like_others_are_named() -> None:
+    person = Person()
+    await request(approval(person), run("m\u0430ke"))
+    assert "U+0430" in person.seen[0].description
+    diff = DiffBlock(path="/w/a.py", old_text="", new_text="a\u202eb")
+    await request(approval(person), edit("a.py"), "Edit", diff)
+    assert "cannot be seen" in person.seen[1].description
+    assert person.seen[1].display == (diff,)
+
+
+TEXTS = st.text(alphabet=st.sampled_from("\\u202e0\u202e {17}\x1b\r\na\U000e0041U\u00a0\ud800")) | st.text()
+
+
+@given(TEXTS, TEXTS)
+def test_f77_two_different_texts_never_look_the_same(one: str, other: str) -> None:
+    assert (visible(one) == visible(other)) == (one == other)
+
+
+@given(st.text())
+def test_f77_what_is_shown_is_visible(text: str) -> None:
+    assert all(char in "\n\t " or char.isprintable() for char in visible(text))
+
+
+def test_a_short_text_is_not_shortened() -> None:
+    assert shortened("a" * LONG) == "a" * LONG
+    assert shortened("a" * 5812).count("3,812 more characters") == 1
+
+
+def test_a_digest_binds_every_part_of_the_action() -> None:
+    actions: list[tuple[Action, tuple[DisplayBlock, ...]]] = [
+        (run("make"), ()),
+        (RunCommand("make", Path("/")), ()),
+        (run("make "), ()),
+        (edit("a"), ()),
+        (EditFile(ResolvedPath(ROOT / "a", inside=True), "delete"), ()),
+        (edit("a\udcff"), ()),
+        (edit("a"), (DiffBlock(path="a", old_text="", new_text="1"),)),
+        (edit("a"), (DiffBlock(path="a", old_text="", new_text="2"),)),
+    ]
+    assert len({digest(action, blocks) for action, blocks in actions}) == len(actions)

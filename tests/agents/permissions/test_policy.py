@@ -1,0 +1,314 @@
+"""Decisions: modes, rules, protected paths."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sould.agents.environment import Environment
+from sould.agents.permissions.policy import (
+    Action,
+    CallExternal,
+    EditFile,
+    Mode,
+    ReadFile,
+    RunCommand,
+    Trust,
+    Verdict,
+    decide,
+)
+from sould.agents.permissions.rules import Rule, Rules, RulesError
+from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.workspace import ResolvedPath
+
+ROOT = Path("/w/project")
+HOME = Path("/home/u")
+MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
+
+
+@pytest.fixture
+def where() -> Surroundings:
+    return Surroundings(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools"), own=(Path("/state/sould"),))
+
+
+def at(path: str) -> ResolvedPath:
+    full = Path(path) if path.startswith("/") else ROOT / path
+    return ResolvedPath(full, inside=full.is_relative_to(ROOT))
+
+
+def edit(path: str) -> EditFile:
+    return EditFile(at(path), "modify")
+
+
+def read(path: str) -> ReadFile:
+    return ReadFile(at(path))
+
+
+def run(line: str) -> RunCommand:
+    return RunCommand(line, ROOT)
+
+
+TABLE: dict[str, tuple[Action, str]] = {
+    "read inside": (read("a.py"), "allow allow allow allow allow"),
+    "read outside": (read("/etc/hosts"), "ask ask ask ask allow"),
+    "read a secret": (read(".env"), "ask ask ask ask ask"),
+    "edit inside": (edit("a.py"), "deny ask allow allow allow"),
+    "edit outside": (edit("/srv/a.py"), "deny ask ask ask allow"),
+    "edit a protected file": (edit(".git/config"), "deny ask ask ask ask"),
+    "harmless command": (run("echo a"), "allow allow allow allow allow"),
+    "any other command": (run("make"), "deny ask ask ask allow"),
+    "uncertain command": (run("make -j$(nproc)"), "deny ask ask ask allow"),
+    "command that names a protected file": (run("echo x >> ~/.bashrc"), "deny ask ask ask ask"),
+    "command that names a secret": (run("base64 .env"), "deny ask ask ask ask"),
+    "external tool": (CallExternal("server__tool", {}), "deny ask ask ask allow"),
+}
+
+
+@pytest.mark.parametrize(("action", "expected"), TABLE.values(), ids=TABLE.keys())
+def test_each_mode_decides_as_the_table_says(action: Action, expected: str, where: Surroundings) -> None:
+    assert [decide(action, Rules(), "trusted", mode, where).decision for mode in MODES] == expected.split()
+
+
+def test_a_restricted_workspace_gets_at_most_ask(where: Surroundings) -> None:
+    for mode in MODES[1:]:
+        assert decide(edit("a.py"), Rules(), "restricted", mode, where).decision == "ask"
+        assert decide(run("make"), Rules(), "restricted", mode, where).decision == "ask"
+    assert decide(edit("a.py"), Rules(), "restricted", "plan", where).decision == "deny"
+
+
+PATHS = """.git/hooks/pre-commit .git .GIT/config .gitmodules .gitattributes sub/.git/objects/info/alternates .hg/hgrc .jj/x
+    .vscode/settings.json .VSCode/tasks.json .idea/x .zed/settings.json .cursor/mcp.json .nvim.lua .exrc .dir-locals.el
+    a.code-workspace .editorconfig .sould/config.toml AGENTS.md sub/agents.md CLAUDE.md GEMINI.md .claude/x .kimi/x
+    .kimi-code/x opencode.json opencode.jsonc .mcp.json mcp.json .cursorrules .github/copilot-instructions.md
+    .github/workflows/ci.yml .GitHub/Workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .husky/pre-push
+    .pre-commit-config.yaml lefthook.yml .envrc .tool-versions mise.toml .npmrc .yarnrc.yml .pnp.cjs pip.conf
+    tests/conftest.py sitecustomize.py a.pth .devcontainer/devcontainer.json tools/ls .git./config .g\u200cit/config
+    /home/u/.bashrc /home/u/.config/x /home/u/.local/bin/x /home/u/.ssh/authorized_keys /home/u/.gitconfig /home/u/.netrc
+    /home/u/.aws/config /home/u/.docker/config.json /home/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
+    """
+PROTECTED = PATHS.split()
+
+
+@pytest.mark.parametrize("path", PROTECTED, ids=map(ascii, PROTECTED))
+def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str, where: Surroundings) -> None:
+    everything = Rules((Rule("allow", "edit"), Rule("allow", "shell"), Rule("allow", "edit", cwd="workspace")))
+    for mode in MODES[1:]:
+        verdict = decide(edit(path), everything, "trusted", mode, where)
+        assert (verdict.decision, verdict.scope_offer) == ("ask", None)
+        assert verdict.reason
+    if not path.startswith(("/usr", "tools")):
+        for line in (f"cp a '{path}'", f"echo x > {path}", f"rm -rf {path}", f"chmod 777 {path}", f"dd of={path}"):
+            assert decide(run(line), everything, "trusted", "full", where).decision == "ask", line
+
+
+@pytest.mark.parametrize(
+    "path", ["a.py", ".gitignore", "github/workflows/x", "agents.mdx", "docs/git/config", "environment.py"]
+)
+def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
+    assert decide(edit(path), Rules(), "trusted", "review", where).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env",
+        "sub/.env.local",
+        ".ENV",
+        "a.pem",
+        "id_rsa",
+        "x.kdbx",
+        "/proc/1/environ",
+        "/proc/self/mem",
+        "/home/u/.ssh/id_ed25519",
+    ],
+)
+def test_secrets_are_read_after_a_question_only(path: str, where: Surroundings) -> None:
+    assert decide(read(path), Rules((Rule("allow", "read"),)), "trusted", "full", where).decision == "ask"
+
+
+@pytest.mark.parametrize("path", [".env.example", ".env.sample", "id_generator.py", "environ"])
+def test_examples_are_not_secrets(path: str, where: Surroundings) -> None:
+    assert decide(read(path), Rules(), "trusted", "ask", where).decision == "allow"
+
+
+def judge(action: Action, *rules: Rule, mode: Mode = "ask", trust: Trust = "trusted") -> Verdict:
+    where = Surroundings(ROOT, home=HOME)
+    return decide(action, Rules(rules), trust, mode, where)
+
+
+def test_deny_wins_over_ask_and_ask_over_allow() -> None:
+    allow, ask, deny = (Rule(kind, "shell", argv=("make", "**")) for kind in ("allow", "ask", "deny"))  # pyright: ignore[reportArgumentType] -- the three decisions
+    assert judge(run("make a b"), allow).decision == "allow"
+    assert judge(run("make a b"), allow, ask).decision == "ask"
+    assert judge(run("make a b"), allow, ask, deny, mode="full").decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "expected"),
+    [
+        (("pytest", "-q", "*"), "pytest -q tests", "allow"),
+        (("pytest", "-q", "*"), "pytest -q", "ask"),
+        (("pytest", "-q", "*"), "pytest -q a b", "ask"),
+        (("pytest", "**"), "pytest", "allow"),
+        (("pytest", "**"), "pytest a b; make", "ask"),
+        (("pytest", "**"), "pytest a && echo done", "allow"),
+        (("pytest", "**"), "pytest $(make)", "ask"),
+        (("pytest", "**"), "pytest > log", "ask"),
+        (("pytest", "**"), "./pytest", "ask"),
+        (("pytest", "**"), "pytest\nmake", "ask"),
+        (("pytest",), "pytest2", "ask"),
+    ],
+)
+def test_an_allow_rule_matches_whole_words_of_what_runs(pattern: tuple[str, ...], line: str, expected: str) -> None:
+    assert judge(run(line), Rule("allow", "shell", argv=pattern)).decision == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rm x", "deny"),
+        ("ls; ls; rm x", "deny"),
+        ("/bin/rm x", "deny"),
+        ("env A=1 rm x", "deny"),
+        ("bash -c 'rm x'", "deny"),
+        ("echo $(rm x)", "deny"),
+        ("r\\m x", "deny"),
+        (";".join(["true"] * 60 + ["rm x"]), "deny"),
+        ("make x", "allow"),
+        ("$X x", "ask"),
+        ("make > log", "ask"),
+        ("cat .secret", "deny"),
+        ("cp .secret b", "deny"),
+        ("python x.py --file=.secret", "deny"),
+    ],
+)
+def test_a_deny_rule_is_never_skipped_for_complexity(line: str, expected: str) -> None:
+    rules = (Rule("deny", "shell", argv=("rm", "**")), Rule("deny", "read", path="**/.secret"))
+    assert judge(run(line), *rules, mode="full").decision == expected
+
+
+def test_rules_for_places_and_sandboxes() -> None:
+    here = Rule("allow", "shell", argv=("make",), cwd="workspace")
+    assert judge(RunCommand("make", ROOT / "sub"), here).decision == "allow"
+    assert judge(RunCommand("make", Path("/srv")), here).decision == "ask"
+    assert judge(run("make"), Rule("allow", "shell", argv=("make",), cwd="/srv")).decision == "ask"
+    assert judge(run("make"), Rule("allow", "shell", argv=("make",), sandbox="required")).decision == "ask"
+    assert judge(edit("src/a.py"), Rule("allow", "edit", path="src/**")).decision == "allow"
+    assert judge(edit("a.py"), Rule("allow", "edit", path="src/**")).decision == "ask"
+    assert judge(read("/srv/a"), Rule("allow", "read", path="/srv/*")).decision == "allow"
+    assert judge(read("/srv/b/a"), Rule("allow", "read", path="/srv/*")).decision == "ask"
+    assert judge(CallExternal("s__t", {}), Rule("allow", "mcp:s__t")).decision == "allow"
+    assert judge(CallExternal("s__t", {}), Rule("deny", "mcp:s__t"), mode="full").decision == "deny"
+
+
+def test_what_a_session_would_remember_is_exactly_what_was_asked() -> None:
+    def offer(action: Action) -> Rule:
+        rule = judge(action).scope_offer
+        assert rule is not None
+        assert judge(action, rule).decision == "allow"
+        return rule
+
+    make = offer(run("make test"))
+    for other in ("make", "make test x", "make 'test' && make", "make testx", "make $(x)"):
+        assert judge(run(other), make).decision == "ask"
+    assert judge(RunCommand("make test", ROOT / "sub"), make).decision == "ask"
+    piped = offer(run("make 2>&1 | tail"))
+    assert judge(run("make 2>&1 | tail -3"), piped).decision == "ask"
+    star = offer(run("make '*'"))
+    assert judge(run("make x"), star).decision == "ask"
+    edits = offer(edit("a.py"))
+    assert judge(edit("b.py"), edits).decision == "allow"
+    assert judge(edit("/srv/b.py"), edits).decision == "ask"
+    assert judge(edit(".git/config"), edits).decision == "ask"
+    outside = offer(read("/srv/a"))
+    assert judge(read("/srv/b"), outside).decision == "ask"
+    offer(CallExternal("s__t", {}))
+
+
+def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:
+    where = Surroundings(ROOT, own=(Path("/state"),), readable=(Path("/state/s/outputs"),))
+    assert decide(read("/state/s/outputs/a.txt"), Rules(), "unknown", "ask", where).decision == "allow"
+    assert decide(read("/state/s/wire.jsonl"), Rules(), "unknown", "full", where).decision == "ask"
+
+
+def test_a_path_is_judged_where_its_links_lead(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "plain").symlink_to(tmp_path / "secret.pem")
+    where = Surroundings.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
+    action = RunCommand("cat plain", tmp_path / "w")
+    assert decide(action, Rules(), "trusted", "full", where).decision == "ask"
+
+
+TODAY = date(2026, 1, 1)
+GOOD = """
+[[rule]]
+decision = "allow"
+tool = "shell"
+argv = ["pytest", "-q", "*"]
+cwd = "workspace"
+expires = "2026-12-31"
+[[rule]]
+decision = "deny"
+tool = "read"
+path = "**/.env*"
+[[rule]]
+decision = "allow"
+tool = "mcp:github__create_issue"
+expires = 2025-01-01
+"""
+
+
+def test_a_rules_file_is_read_and_expired_rules_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(GOOD)
+    file.chmod(0o600)
+    assert [(rule.decision, rule.tool) for rule in Rules.load_user(file, TODAY).rules] == [
+        ("allow", "shell"),
+        ("deny", "read"),
+    ]
+    assert Rules.load_user(tmp_path / "none.toml", TODAY) == Rules()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '[[rule]]\ndecision = "allow"\ntool = "shell"\nargw = []',
+            r"rule 1 \(line 1\): unknown key 'argw'; did you mean 'argv'",
+        ),
+        ('\n\n[[rule]]\ndecision = "maybe"\ntool = "shell"', r"rule 1 \(line 3\): decision: "),
+        ('[[rule]]\ndecision = "allow"\ntool = "bash"', "tool: is one of shell"),
+        ('[[rule]]\ndecision = "allow"', "tool: Field required"),
+        ('[[rule]]\ndecision = "allow"\ntool = "shell"\nargv = ["**", "a"]', "can only be the last word"),
+        ('[[rule]]\ndecision = "allow"\ntool = "shell"\ncwd = "here"', "absolute path"),
+        ('[[rule]]\ndecision = "allow"\ntool = "shell"\nexpires = "soon"', "expires"),
+        ("[rules]\n", "unknown key 'rules'"),
+        ("rule = 1", "tables"),
+        ("rule = [1]", "rule 1"),
+        ("[[rule", "rules.toml: "),
+    ],
+)
+def test_a_wrong_rules_file_names_file_rule_line_and_key(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(text)
+    file.chmod(0o600)
+    with pytest.raises(RulesError, match=words) as caught:
+        Rules.load_user(file, TODAY)
+    assert str(file) in caught.value.message
+
+
+def test_a_rules_file_others_may_write_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(GOOD)
+    file.chmod(0o666)
+    with pytest.raises(RulesError, match="chmod 600"):
+        Rules.load_user(file, TODAY)
+
+
+def test_a_project_may_tighten_but_not_loosen(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text('[[rule]]\ndecision = "deny"\ntool = "shell"')
+    assert len(Rules.load_project(file, TODAY).rules) == 1
+    file.write_text(GOOD)
+    with pytest.raises(RulesError, match="only `deny` and `ask`"):
+        Rules.load_project(file, TODAY)
