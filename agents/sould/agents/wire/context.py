@@ -90,12 +90,15 @@ class _Step:
             self._made = made
         return made
 
+    def count(self) -> int:
+        """How many messages it makes, without making them."""
+        return len(self.calls) + 1 if self.calls or not all(map(_is_thought_or_blank, self.content)) else 0
+
     def _make(self) -> Iterator[ChatMessage]:
-        content = tuple(part for part in map(_finished, self.content) if not _is_blank(part))
-        calls = tuple(_sendable(run.whole()) for run in self.calls.values())
-        if not calls and all(isinstance(part, ThinkPart) for part in content):
+        if not self.count():
             return  # no provider takes a message of thoughts alone
-        yield ChatMessage("assistant", content, calls)
+        content = tuple(part for part in map(_finished, self.content) if not _is_blank(part))
+        yield ChatMessage("assistant", content, tuple(_sendable(run.whole()) for run in self.calls.values()))
         for call_id in self.calls:
             result = self.results.get(call_id)
             said = _result_content(result) if result else (TextPart(text=f"<system>{INTERRUPTED}</system>"),)
@@ -156,7 +159,13 @@ class Context:
     @property
     def settled(self) -> int:
         """How many entries will not change any more within this generation."""
-        return self._step_at if self._step else len(self._entries)
+        return self._step_at if self._step is not None else len(self._entries)
+
+    @property
+    def settled_lines(self) -> int:
+        """How many entries `entries(0, settled)` gives."""
+        entries = self._entries[: self.settled]
+        return sum(entry.count() if isinstance(entry, _Step) else 1 for entry in entries)
 
     def entries(self, start: int, stop: int) -> Iterator[Entry]:
         """Entries by position, as messages, checkpoints and usage."""
@@ -181,7 +190,7 @@ class Context:
     def _add_text(self, part: TextPart | ThinkPart) -> None:
         if self._muted:
             return
-        step = self._step or self._open_step()
+        step = self._step if self._step is not None else self._open_step()
         if isinstance(part, ThinkPart) and part.encrypted:
             step.content.append(part)
             self._pending += _size(part.encrypted)
@@ -190,11 +199,12 @@ class Context:
         self._pending += _size(piece(part))
 
     def _add_media(self, part: ImagePart | AudioPart | VideoPart) -> None:
-        (self._step or self._open_step()).content.append(part)
+        step = self._step if self._step is not None else self._open_step()
+        step.content.append(part)
         self._pending += 4 * MEDIA_TOKENS
 
     def _add_call(self, call: ToolCall) -> None:
-        step = self._step or self._open_step()
+        step = self._step if self._step is not None else self._open_step()
         step.calls[call.id] = _Run(call, [piece(call)])
         self._owners[call.id] = step
         self._call = call.id
@@ -203,13 +213,13 @@ class Context:
     def _extend_call(self, part: ToolCallPart) -> None:
         call_id = part.tool_call_id or self._call
         owner = self._owners.get(call_id)
-        if owner and not owner.closed:
+        if owner is not None and not owner.closed:
             owner.calls[call_id].pieces.append(piece(part))
             self._pending += _size(piece(part))
 
     def _add_result(self, result: ToolResult) -> None:
         owner = self._owners.get(result.tool_call_id)
-        if owner and result.tool_call_id not in owner.results:
+        if owner is not None and result.tool_call_id not in owner.results:
             owner.results[result.tool_call_id] = result.return_value
             self._pending += _weight(_result_content(result.return_value))
 
@@ -220,7 +230,7 @@ class Context:
         return self._step
 
     def _close_step(self) -> None:
-        if self._step:
+        if self._step is not None:
             self._step.closed = True
             self._step = None
 
@@ -319,6 +329,13 @@ def _finished(part: "_Run | ContentPart") -> ContentPart:
     whole = part.whole() if isinstance(part, _Run) else part
     assert isinstance(whole, TextPart | ThinkPart | ImagePart | AudioPart | VideoPart)
     return whole
+
+
+def _is_thought_or_blank(part: "_Run | ContentPart") -> bool:
+    first = part.first if isinstance(part, _Run) else part
+    if isinstance(first, ThinkPart):
+        return True
+    return isinstance(part, _Run) and not any(part.pieces)
 
 
 def _is_blank(part: ContentPart) -> bool:

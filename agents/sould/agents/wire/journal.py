@@ -320,7 +320,7 @@ def _replayed(line: bytes, since: Cursor) -> Iterator[Record]:
     if fields and is_partial(content):
         return
     found = as_record(fields, seq) if fields else None
-    for record in [found] if found else Scan(BytesIO(line)):
+    for record in (found,) if found else Scan(BytesIO(line)):
         message = record.message
         if message is not None and (kept := _after(Record(record.seq, 0, message, record.timestamp), since)):
             since = kept.after

@@ -31,18 +31,27 @@ class ContextMirror:
         self._headed = False
 
     def check(self, context: Context) -> None:
-        """Compare the file with the context and write it anew when it differs. Blocks; for opening a session."""
-        expected = b"".join(_head(context)) + b"".join(_lines(context, 0))
+        """Write the file anew when it is missing, torn or behind. Blocks; for opening a session."""
         self._note(context)
         try:
-            if self._path.is_file() and self._path.read_bytes() == expected:
+            if self._is_like(context):
                 return
             temporary = self._path.with_suffix(".tmp")
             temporary.unlink(missing_ok=True)
-            _append(temporary, expected)
+            _append(temporary, b"".join((*_head(context), *_lines(context, 0))))
             temporary.replace(self._path)
         except OSError as error:
             logger.warning("%s cannot be rebuilt: %s", self._path, error.strerror)
+
+    def _is_like(self, context: Context) -> bool:
+        """The same number of lines, beginning and ending alike: only we write it, and only whole lines at the end."""
+        if not self._path.is_file():
+            return False
+        found = self._path.read_bytes()
+        head = b"".join(_head(context))
+        tail = b"".join(_lines(context, max(0, context.settled - 2)))
+        count = context.settled_lines + (1 if head else 0)
+        return found.startswith(head) and found.endswith(tail) and found.count(b"\n") == count
 
     def update(self, context: Context) -> None:
         """Follow the context after a message; cheap when nothing settled."""

@@ -6,7 +6,7 @@ over; the finished record, with the same `n`, supersedes them all. Pure reading:
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -183,12 +183,20 @@ class Scan:
             if start == 0 and self._read_first(content.removeprefix(_BOM)):
                 self._mark_good(line)
                 continue
-            before = self.good_end
-            yield from self._read(content, start)
-            if self.good_end == start + len(content) and content:
+            found = self._accept(content)
+            if found is not None:
                 self._mark_good(line)
-            elif self.good_end > before:
-                self.unterminated = True
+                yield from found
+            elif self._ours:
+                # a lost newline or junk before a record spoils the line, not the records in it
+                before = self.good_end
+                yield from self._salvage(content, start)
+                if self.good_end == start + len(content) and content:
+                    self._mark_good(line)
+                elif self.good_end > before:
+                    self.unterminated = True
+            else:
+                self._bad.append(Damage(start, len(line)))
         if self._unfinished:
             self.cut = self._unfinished.record()
             yield self.cut
@@ -214,17 +222,6 @@ class Scan:
             return True
         return False
 
-    def _read(self, line: bytes, start: int) -> Iterator[JournalRecord]:
-        found = self._accept(line)
-        if found is None and self._ours:
-            # a lost newline or junk before a record spoils the line, not the records in it
-            yield from self._salvage(line, start)
-        elif found is None:
-            self._bad.append(Damage(start, len(line) + 1))
-        else:
-            self.good_end = start + len(line)
-            yield from found
-
     def _salvage(self, line: bytes, start: int) -> Iterator[JournalRecord]:
         position = 0
         while position < len(line):
@@ -242,7 +239,7 @@ class Scan:
                 self._bad.append(Damage(start + end, limit - end))
             position = limit
 
-    def _accept(self, line: bytes) -> list[JournalRecord] | None:
+    def _accept(self, line: bytes) -> Sequence[JournalRecord] | None:
         """What a good line gives: nothing (a partial), a record, or an unfinished record and the next one. None: a bad line."""
         fields = unseal(line) if self._ours else _object(line)
         if fields is None:
@@ -254,13 +251,12 @@ class Scan:
         before = self._unfinished
         if record.type == PARTIAL:
             return self._accept_partial(record)
-        found = [before.record()] if before and before.seq != record.seq else []
         self._unfinished = None
         self.last_seq = record.seq
         self.records += 1
-        return [*found, record]
+        return (before.record(), record) if before and before.seq != record.seq else (record,)
 
-    def _accept_partial(self, record: JournalRecord) -> list[JournalRecord] | None:
+    def _accept_partial(self, record: JournalRecord) -> Sequence[JournalRecord] | None:
         payload = cast("dict[str, Any]", record.payload) if isinstance(record.payload, dict) else {}
         offset = payload.get("offset")
         try:
@@ -272,11 +268,11 @@ class Scan:
         before = self._unfinished
         if before and before.seq == record.seq:
             before.extend(offset, delta)
-            return []
+            return ()
         self.last_seq = record.seq
         # when its beginning was lost to damage, the message begins with what there is
         self._unfinished = _Unfinished(record.seq, record.timestamp, delta, [piece(delta)], offset + length(delta))
-        return [before.record()] if before else []
+        return (before.record(),) if before else ()
 
 
 def read_records(path: Path) -> Iterator[JournalRecord]:

@@ -72,6 +72,15 @@ class Recovery:
         return f"The session was recovered: {'; '.join(told)}." if told else ""
 
 
+_CONCERNED = frozenset(
+    (
+        *(TurnBegin, TurnEnd, StepBegin, ToolCall, ToolCallPart, ToolResult, CompactionBegin, CompactionEnd),
+        *(ApprovalRequest, ToolCallRequest, QuestionRequest, HookRequest),
+        *(ApprovalResponse, QuestionResponse, HookResponse, RequestClosed),
+    )
+)
+
+
 @dataclass(slots=True)
 class OpenWork:
     """Follows a stream and knows what is open at each point."""
@@ -95,7 +104,13 @@ class OpenWork:
 
     def apply(self, message: WireMessage) -> None:
         """Take the next message."""
+        if type(message) in _CONCERNED:
+            self._apply(message)
+
+    def _apply(self, message: WireMessage) -> None:
         match message:
+            case StepBegin(n=n):
+                self.step = n
             case ToolCall(id=call_id):
                 self._calls[call_id] = (message, [piece(message)])
                 self._last_call = call_id
@@ -105,20 +120,18 @@ class OpenWork:
             case ToolResult(tool_call_id=call_id):
                 self._calls.pop(call_id, None)
                 self._requests.pop(call_id, None)
-            case ApprovalRequest() | ToolCallRequest() | QuestionRequest() | HookRequest():
-                self._requests[message.id] = message
-            case ApprovalResponse() | QuestionResponse() | HookResponse() | RequestClosed():
-                self._requests.pop(message.request_id, None)
-            case CompactionBegin():
-                self.compaction = message
-            case CompactionEnd():
-                self.compaction = None
-            case StepBegin(n=n):
-                self.step = n
             case TurnBegin():
                 self._begin_turn(message)
             case TurnEnd():
                 self._begin_turn(None)
+            case CompactionBegin():
+                self.compaction = message
+            case CompactionEnd():
+                self.compaction = None
+            case ApprovalRequest() | ToolCallRequest() | QuestionRequest() | HookRequest():
+                self._requests[message.id] = message
+            case ApprovalResponse() | QuestionResponse() | HookResponse() | RequestClosed():
+                self._requests.pop(message.request_id, None)
             case _:
                 pass
 

@@ -76,6 +76,8 @@ class JournalWriter:
             self._thread.join()
 
     def _start(self) -> None:
+        if self._closing:
+            raise RuntimeError("the journal writer is closed; close the logs first")
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
             self._thread.start()
