@@ -114,11 +114,13 @@ class Connection:
 
     # --- life -------------------------------------------------------------------------------------------------------
 
-    async def serve(self) -> None:
-        """Until the peer is gone; the stream is closed then and every task has ended."""
+    async def serve(self, before: Callable[[], Coroutine[None, None, None]] | None = None) -> None:
+        """Until the peer is gone; the stream is closed then and every task has ended. `before` runs before anything is read."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                if before is not None:
+                    await before()
                 await self._read()
                 self._leave()
                 await self._finish_tasks()

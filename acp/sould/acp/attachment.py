@@ -1,0 +1,236 @@
+"""One session as one ACP client sees and drives it: its subscription, its dialogs, its prompts.
+
+Everything is pushed in the order of the stream; an answer to a prompt leaves after the last update of its turn. While
+the client reads too slowly the channel holds back; a client that fell behind the channel's bound goes on from disk.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from sould.acp.content import user_input
+from sould.acp.dialogs import Dialogs
+from sould.acp.outbound import Json
+from sould.acp.projection import Facts, Features, UpdatesV1
+from sould.acp.schema import ClientCapabilities, ContentBlock
+from sould.agents.rpc.connection import Connection
+from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.turns import Prompt
+from sould.agents.wire import messages as wire
+from sould.agents.wire.channel import Cursor, Record, Subscription
+from sould.agents.wire.content import TextPart, ThinkPart
+
+AUTH_REQUIRED = -32000
+BREATH = 200
+"""Replayed records between two looks at the rest of the daemon."""
+_STOP_REASONS: dict[wire.StopReason, str] = {
+    "finished": "end_turn",
+    "tool_rejected": "end_turn",
+    "cancelled": "cancelled",
+    "max_tokens": "max_tokens",
+    "max_steps_reached": "max_turn_requests",
+    "repeated_calls": "max_turn_requests",
+    "refusal": "refusal",
+}
+_REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest)
+_CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
+
+
+class Attachment:
+    """Made with a live session; `begin` starts the updates, `end` stops them."""
+
+    def __init__(
+        self,
+        session: Session,
+        connection: Connection,
+        client_id: str,
+        capabilities: ClientCapabilities,
+        moved: "Callable[[Attachment], None]" = lambda attachment: None,
+    ) -> None:
+        """`moved` is called, at most once per loop tick, when everything up to `cursor` has left."""
+        self.session = session
+        self._connection = connection
+        self._client_id = client_id
+        features = Features(
+            notices=capabilities.session.notices is not None,
+            compaction=capabilities.session.compaction is not None,
+            terminals=capabilities.display_terminals,
+        )
+        facts = Facts(session.id, str(session.info.cwd), session.options, session.commands)
+        self.updates = UpdatesV1(facts, features, client_id)
+        forms = capabilities.elicitation.form is not None
+        self._dialogs = Dialogs(
+            connection, session, client_id, self.updates, forms=forms, cancel=self._cancelled_by_dialog
+        )
+        self._moved = moved
+        self._moving = False
+        self._prompts: set[Prompt] = set()
+        self._subscription: Subscription | None = None
+        self._cursor = session.log.channel.position
+        self._flowing = asyncio.Event()
+        """Set while everything published has been written."""
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    @property
+    def cursor(self) -> Cursor:
+        """The first thing this client has not been sent."""
+        return self._subscription.cursor if self._subscription else self._cursor
+
+    async def show_history(self) -> None:
+        """Send the whole conversation so far, as fast as the client takes it; it has caught up when this returns."""
+        await self._replay(None, show=True)
+
+    async def look_back(self) -> None:
+        """Learn what is open in a running session, without sending anything."""
+        if self.session.running:
+            await self._replay(None, show=False)
+
+    async def catch_up(self, cursor: Cursor) -> None:
+        """Send what came after `cursor`, as it would have been sent live."""
+        await self._replay(None, show=False, until=cursor)
+        await self._replay(cursor, show=True, history=False)
+
+    def begin(self, *, introduce: bool = True, open_calls: bool = False) -> None:
+        """From now on the client sees everything. Synchronous: nothing is published between the last replay and this."""
+        channel = self.session.log.channel
+        self._subscription = channel.subscribe(self._sink, on_cut=self._on_cut)
+        self._flowing.set()
+        if introduce:
+            self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
+        if open_calls:
+            self._write(self.updates.open_calls())
+        for request in channel.pending:
+            self._dialogs.offer(request)
+
+    def end(self) -> None:
+        """No more updates; dialogs close, prompts still waiting are answered as cancelled."""
+        if self._subscription is not None:
+            self._cursor = self._subscription.cursor
+            self._subscription.close()
+            self._subscription = None
+        self._dialogs.close_all()
+        self._flowing.set()
+        for prompt in tuple(self._prompts):
+            prompt.settle(wire.TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
+
+    # --- prompts ----------------------------------------------------------------------------------------------------
+
+    async def prompt(self, blocks: Sequence[ContentBlock]) -> Json:
+        """One turn. The prompt is registered before anything is awaited, so that a cancel behind it finds it (F33)."""
+        prompt = self.session.prompt(user_input(blocks), self._client_id)
+        self._prompts.add(prompt)
+        try:
+            end = await prompt.outcome()
+            await self._flowing.wait()
+        except asyncio.CancelledError:
+            if not self._connection.gone:  # withdrawn by the client; a client that vanished leaves the turn running
+                self.session.cancel(self._client_id)
+            raise
+        finally:
+            self._prompts.discard(prompt)
+        return prompt_result(end)
+
+    def steer(self, blocks: Sequence[ContentBlock]) -> bool:
+        """More input for the running turn; False when none runs."""
+        given = user_input(blocks)
+        if not self.session.steer(given):
+            return False
+        self.updates.expect_steer(given)
+        return True
+
+    def _cancelled_by_dialog(self) -> None:
+        """Only the client whose turn it is can say that it was cancelled (D12)."""
+        if self._prompts:
+            self.session.cancel(self._client_id)
+
+    # --- the stream -------------------------------------------------------------------------------------------------
+
+    def _sink(self, record: Record) -> bool:
+        lines = self.updates.feed(record)
+        if lines:
+            self._connection.write(lines)
+        if not self._moving:
+            self._moving = True
+            self._connection.on_drain(self._note_moved)
+        message = record.message
+        if type(message) is TextPart or type(message) is ThinkPart:
+            return self._go_on_or_hold()
+        if isinstance(message, _REQUESTS):
+            self._dialogs.offer(message)
+        elif isinstance(message, _CLOSINGS):
+            self._dialogs.close(message.request_id)
+        elif isinstance(message, wire.TurnEnd):
+            self._dialogs.close_all()
+        return self._go_on_or_hold()
+
+    def _go_on_or_hold(self) -> bool:
+        if not self._connection.congested:
+            return True
+        self._flowing.clear()
+        self._connection.on_drain(self._resume)
+        return False
+
+    def _note_moved(self) -> None:
+        self._moving = False
+        self._moved(self)
+
+    def _resume(self) -> None:
+        if self._subscription is not None:
+            self._flowing.set()
+            self._subscription.resume()  # may hold again
+
+    def _on_cut(self, cursor: Cursor) -> None:
+        """Too far behind: go on from disk once the client has taken what it has (F37)."""
+        self._cursor = cursor
+        self._subscription = None
+        self._flowing.clear()
+        self._connection.on_drain(self._return_from_cut)
+
+    def _return_from_cut(self) -> None:
+        if not self._connection.gone:
+            self._connection.spawn(self._go_on(), f"catch up {self.session.id}")
+
+    async def _go_on(self) -> None:
+        await self._replay(self._cursor, show=True, history=False)
+        self.begin(introduce=False)
+
+    async def _replay(
+        self, since: Cursor | None, *, show: bool, history: bool = True, until: Cursor | None = None
+    ) -> None:
+        self.updates.replaying = history
+        for number, record in enumerate(self.session.log.replay(since), 1):
+            if until is not None and Cursor(record.seq) >= until:
+                break
+            lines = self.updates.feed(record)
+            if show and lines:
+                self._connection.write(lines)
+            if self._connection.congested:
+                await self._connection.drained()
+            elif number % BREATH == 0:
+                await asyncio.sleep(0)
+        self.updates.replaying = False
+
+    def _write(self, lines: bytes) -> None:
+        if lines:
+            self._connection.write(lines)
+
+
+def prompt_result(end: wire.TurnEnd) -> Json:
+    """The answer to `session/prompt`.
+
+    Raises:
+        RpcError: the turn failed; `data` says how (D17).
+    """
+    reason = _STOP_REASONS.get(end.stop_reason)
+    if reason is not None and end.error is None:
+        return {"stopReason": reason}
+    error = end.error or wire.TurnError(
+        kind="interrupted", message="The turn was interrupted because sould stopped; the session is kept."
+    )
+    data: Json = {"kind": error.kind, "details": error.message}
+    if error.status is not None:
+        data["status"] = error.status
+    if error.retry_after is not None:
+        data["retryAfter"] = error.retry_after
+    raise RpcError(AUTH_REQUIRED if error.kind == "no_model" else INTERNAL_ERROR, error.message, data)

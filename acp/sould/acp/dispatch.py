@@ -1,0 +1,130 @@
+"""The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from sould.acp.handlers import handshake, sessions, turns
+from sould.acp.outbound import Json
+from sould.acp.peer import NOT_FOUND, Peer
+from sould.acp.schema import (
+    AuthenticateParams,
+    Inbound,
+    InitializeParams,
+    ListParams,
+    ModeParams,
+    NoParams,
+    OpeningParams,
+    OptionParams,
+    PromptParams,
+    SessionParams,
+    StoredOpeningParams,
+    TitleParams,
+)
+from sould.agents.errors import (
+    NoModelError,
+    OptionError,
+    SessionNotFoundError,
+    SouldError,
+    WorkspaceGoneError,
+)
+from sould.agents.rpc.connection import Reply
+from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+
+ParamsT = TypeVar("ParamsT", bound=Inbound)
+
+CODES: tuple[tuple[type[SouldError], int], ...] = (
+    (NoModelError, handshake.AUTH_REQUIRED),
+    (SessionNotFoundError, NOT_FOUND),
+    (OptionError, INVALID_PARAMS),
+    (WorkspaceGoneError, INVALID_PARAMS),
+)
+"""Failures whose code is not -32603 (D17)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How one method is served. `notification`: it is also, or only, sent as one."""
+
+    call: Callable[[Peer, Json], Awaitable[Json | Reply]]
+    notification: bool = False
+
+
+def route(
+    params: type[ParamsT],
+    handler: Callable[[Peer, ParamsT], Awaitable[Json | Reply]],
+    *,
+    first: bool = False,
+    notification: bool = False,
+) -> Route:
+    """A handler with its parameters' type. `first`: may come before `initialize`."""
+
+    def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
+        if not first:
+            peer.require_initialized()
+        return handler(peer, parsed(params, raw))
+
+    return Route(call, notification)
+
+
+ROUTES: dict[str, Route] = {
+    "initialize": route(InitializeParams, handshake.initialize, first=True),
+    "authenticate": route(AuthenticateParams, handshake.authenticate),
+    "logout": route(NoParams, handshake.logout),
+    "auth/status": route(NoParams, handshake.auth_status),
+    "session/new": route(OpeningParams, sessions.new),
+    "session/load": route(StoredOpeningParams, sessions.load),
+    "session/resume": route(StoredOpeningParams, sessions.resume),
+    "session/fork": route(StoredOpeningParams, sessions.fork),
+    "session/list": route(ListParams, sessions.list_sessions),
+    "session/delete": route(SessionParams, sessions.delete),
+    "session/close": route(SessionParams, sessions.close),
+    "session/set_title": route(TitleParams, sessions.set_title),
+    "session/set_mode": route(ModeParams, turns.set_mode),
+    "session/set_config_option": route(OptionParams, turns.set_option),
+    "session/prompt": route(PromptParams, turns.prompt),
+    "session/cancel": route(SessionParams, turns.cancel, notification=True),
+    "_session/steering": route(PromptParams, turns.steer),
+}
+
+
+class Dispatcher:
+    """The connection's handler: looks a method up and runs it for one client."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def request(self, method: str, params: Json) -> Any:
+        """The result. Raises RpcError."""
+        found = ROUTES.get(method)
+        if found is None:
+            raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
+        if method == "initialize":
+            self._peer.initialize_params = params
+        try:
+            return await found.call(self._peer, params)
+        except SouldError as error:
+            for kind, code in CODES:
+                if isinstance(error, kind):
+                    data = {"kind": error.kind, "details": error.message}
+                    raise RpcError(code, error.message, data) from error
+            raise
+
+    async def notification(self, method: str, params: Json) -> None:
+        """Act on what is a notification; everything else is ignored."""
+        found = ROUTES.get(method)
+        if found is not None and found.notification:
+            await found.call(self._peer, params)
+
+
+def parsed(params: type[ParamsT], raw: Json) -> ParamsT:
+    """The parameters. Raises RpcError, naming the field."""
+    try:
+        return params.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        data = {"kind": "invalid_params", "field": field}
+        raise RpcError(INVALID_PARAMS, f"{field}: {first['msg']}.", data) from error

@@ -1,0 +1,108 @@
+"""The life of sessions: new, load, resume, fork, list, delete, close, set_title.
+
+Updates of a session follow the answer that introduces it; only `session/load` sends the history before it answers.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sould.acp.outbound import Json
+from sould.acp.peer import Peer, absolute
+from sould.acp.schema import ListParams, OpeningParams, SessionParams, StoredOpeningParams, TitleParams
+from sould.agents.errors import SessionNotFoundError
+from sould.agents.rpc.connection import Reply
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+
+if TYPE_CHECKING:
+    from sould.acp.attachment import Attachment
+    from sould.agents.sessions.store import SessionInfo
+
+
+async def new(peer: Peer, params: OpeningParams) -> Reply:
+    """Begin a session."""
+    opening = peer.opening(params)
+    session = await (await peer.host()).new(opening)
+    attachment = peer.attach(session)
+    return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
+
+
+async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
+    """Open a session and replay its whole conversation before answering."""
+    opening = peer.opening(params)
+    session = await (await peer.host()).open(params.session_id, opening)
+    attachment = peer.attach(session)
+    await attachment.show_history()
+    return Reply(_state(attachment), attachment.begin)
+
+
+async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
+    """Open a session without its history; what is running is shown as it is."""
+    opening = peer.opening(params)
+    session = await (await peer.host()).open(params.session_id, opening)
+    attachment = peer.attach(session)
+    await attachment.look_back()
+    return Reply(_state(attachment), lambda: attachment.begin(open_calls=True))
+
+
+async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
+    """A new session that begins with what another one has said."""
+    opening = peer.opening(params)
+    session = await (await peer.host()).fork(params.session_id, opening)
+    attachment = peer.attach(session)
+    return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
+
+
+async def list_sessions(peer: Peer, params: ListParams) -> Json:
+    """One page, most recently used first."""
+    cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
+    page = await (await peer.host()).list(cwd, params.cursor)
+    answer: Json = {"sessions": [_info(info) for info in page.items]}
+    if page.next_cursor is not None:
+        answer["nextCursor"] = page.next_cursor
+    return answer
+
+
+async def delete(peer: Peer, params: SessionParams) -> Json:
+    """Remove a session; one that does not exist is deleted already."""
+    host = await peer.host()
+    peer.detach(params.session_id)
+    try:
+        await host.delete(params.session_id)
+    except SessionNotFoundError:
+        return {}
+    return {}
+
+
+async def close(peer: Peer, params: SessionParams) -> Json:
+    """Stop showing a session; its work is cancelled only when nobody else shows it (D12)."""
+    peer.attached(params.session_id)
+    host = await peer.host()
+    await host.close(params.session_id, peer.id)
+    peer.detach(params.session_id)
+    return {}
+
+
+async def set_title(peer: Peer, params: TitleParams) -> Json:
+    """Give a session, open or not, a title."""
+    title = " ".join(params.title.split())[:200]
+    if not title:
+        raise RpcError(INVALID_PARAMS, "The title is empty.")
+    await (await peer.host()).rename(params.session_id, title)
+    return {"title": title}
+
+
+def _state(attachment: "Attachment") -> Json:
+    from sould.acp.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
+
+    return {**session_state(attachment.session.options())}
+
+
+def _info(info: "SessionInfo") -> Json:
+    from sould.acp.projection import iso_time  # noqa: PLC0415 -- as above
+
+    shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
+    if info.additional:
+        shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
+    if info.title:
+        shown["title"] = info.title
+    return shown

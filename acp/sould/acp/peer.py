@@ -1,0 +1,213 @@
+"""The state of one ACP connection: who the client is, what it can do, which sessions it shows.
+
+Handlers get this object and typed parameters; ids, bytes and error codes stay in the connection below.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sould.acp.outbound import Json
+from sould.acp.schema import ClientCapabilities, InitializeParams, McpServerParams, OpeningParams
+from sould.acp.services import AcpResume, AcpServices, AttachedSession, Unanswered
+from sould.agents.rpc.connection import Connection
+from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
+
+if TYPE_CHECKING:
+    from sould.acp.attachment import Attachment
+    from sould.agents.sessions.host import SessionHost
+    from sould.agents.sessions.opening import McpServer, Opening
+    from sould.agents.sessions.session import Session
+    from sould.agents.workspace import Workspace
+
+NOT_FOUND = -32002
+
+
+class Peer:
+    """One client; also the `Client` its sessions know."""
+
+    def __init__(self, services: AcpServices) -> None:
+        self.services = services
+        self.id = services.resume.client_id if services.resume else secrets.token_hex(8)
+        self.client: InitializeParams | None = None
+        self.initialize_params: Json = {}
+        self.attachments: dict[str, Attachment] = {}
+        self._connection: Connection | None = None
+        self._host: SessionHost | None = None
+
+    # --- the connection ---------------------------------------------------------------------------------------------
+
+    @property
+    def connection(self) -> Connection:
+        """The connection below; set once, before it serves."""
+        assert self._connection is not None
+        return self._connection
+
+    def connect(self, connection: Connection) -> None:
+        """Set the connection below."""
+        self._connection = connection
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the client can do; nothing before `initialize`."""
+        return self.client.client_capabilities if self.client else ClientCapabilities()
+
+    @property
+    def name(self) -> str:
+        """What people call this client."""
+        info = self.client.client_info if self.client else None
+        return (info.title or info.name) if info else "an ACP client"
+
+    def require_initialized(self) -> None:
+        """Refuse work before the handshake."""
+        if self.client is None:
+            raise RpcError(INVALID_REQUEST, "The connection is not initialised: send `initialize` first.")
+
+    # --- sessions ---------------------------------------------------------------------------------------------------
+
+    async def host(self) -> "SessionHost":
+        """The session host; the first call may import much."""
+        if self._host is None:
+            self._host = await self.services.host()
+        return self._host
+
+    def attached(self, session_id: str) -> "Attachment":
+        """A session this client shows."""
+        attachment = self.attachments.get(session_id)
+        if attachment is None or attachment.session.closed.is_set():
+            sentence = f"There is no session {session_id[:64]!r} open here; open it with session/load or session/new."
+            raise RpcError(NOT_FOUND, sentence, {"kind": "session_not_found", "details": sentence})
+        return attachment
+
+    def attach(self, session: "Session") -> "Attachment":
+        """Show a session in this client; one that was shown already begins anew."""
+        from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
+
+        self.detach(session.id)
+        session.attach(self)
+        attachment = Attachment(session, self.connection, self.id, self.capabilities, self._moved)
+        self.attachments[session.id] = attachment
+        return attachment
+
+    def detach(self, session_id: str) -> None:
+        """Stop showing a session."""
+        attachment = self.attachments.pop(session_id, None)
+        if attachment is not None:
+            attachment.end()
+            attachment.session.detach(self.id)
+
+    async def leave(self) -> None:
+        """The client is gone: its turns go on, or end, as the configuration says (D12)."""
+        for session_id, attachment in tuple(self.attachments.items()):
+            attachment.end()
+            if self._host is not None:
+                await self._host.detach(session_id, self.id)
+        self.attachments.clear()
+
+    def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
+        """The client's buffers over the disk, when it offers any."""
+        from sould.acp.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
+        from sould.agents.wire.messages import ContextNote  # noqa: PLC0415 -- as above
+
+        files = self.capabilities.fs
+        if not files.read_text_file and not files.write_text_file:
+            return None
+
+        def tell(note: str) -> None:
+            host = self._host
+            session = host.live(session_id) if host else None
+            if session is not None:
+                session.log.publish(ContextNote(text=note))
+
+        return ClientWorkspace(
+            inner,
+            self.connection,
+            session_id,
+            reads=files.read_text_file,
+            writes=files.write_text_file,
+            tell=tell,
+        )
+
+    def opening(self, params: OpeningParams) -> "Opening":
+        """What the client says about a session it opens.
+
+        Raises:
+            RpcError: a directory that is not absolute, named.
+        """
+        from sould.agents.sessions.opening import Opening  # noqa: PLC0415 -- as above
+
+        return Opening(
+            cwd=absolute(params.cwd, "cwd"),
+            additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
+            environment=self.services.environment,
+            mcp_servers=tuple(_mcp_server(server) for server in params.mcp_servers),
+            default_mode="review" if self._shows_hunks else "ask",
+        )
+
+    @property
+    def _shows_hunks(self) -> bool:
+        """D20: clients known to show edits for review."""
+        info = self.client.client_info if self.client else None
+        return self.capabilities.shows_hunks or (info is not None and info.name.lower() == "zed")
+
+    # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
+
+    def _moved(self, attachment: "Attachment") -> None:
+        if self.services.moved is None:
+            self.remember()
+        else:
+            cursor = attachment.cursor
+            self.services.moved(attachment.session.id, cursor.seq, cursor.offset)
+
+    def remember(self) -> None:
+        """Hand the daemon what the next one would need."""
+        unanswered = (
+            Unanswered(request.id, request.method[:60], _session_of(request.params))
+            for request in self.connection.unanswered.values()
+        )
+        self.services.remember(
+            AcpResume(
+                client_id=self.id,
+                initialize=self.initialize_params,
+                sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
+                unanswered=tuple(unanswered),
+                asked=tuple(self.connection.asked),
+            )
+        )
+
+
+def absolute(path: str, field: str) -> Path:
+    """A directory the client names.
+
+    Raises:
+        RpcError: it is not absolute.
+    """
+    if not os.path.isabs(path) or "\0" in path:
+        sentence = f"{field} must be an absolute path, not {path[:200]!r}."
+        raise RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})
+    return Path(path)
+
+
+def _session_of(params: Json) -> str:
+    value = params.get("sessionId")
+    return value[:64] if isinstance(value, str) else ""
+
+
+def _remembered(attachment: "Attachment") -> AttachedSession:
+    info, cursor = attachment.session.info, attachment.cursor
+    return AttachedSession(str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset)
+
+
+def _mcp_server(server: McpServerParams) -> "McpServer":
+    from sould.agents.sessions.opening import McpServer  # noqa: PLC0415 -- as above
+
+    return McpServer(
+        name=server.name,
+        transport=server.type,
+        command=server.command,
+        args=tuple(server.args),
+        env={pair.name: pair.value for pair in server.env},
+        url=server.url,
+        headers={pair.name: pair.value for pair in server.headers},
+    )

@@ -1,0 +1,287 @@
+"""What ACP clients send, parsed once at the edge and read leniently, as the official schema asks.
+
+A broken optional field counts as absent, a broken item of a list is dropped; a broken required field is an error.
+`_meta` is kept apart in `meta` and never merged into the parameters. Nothing here is built before it is first used:
+`initialize` is answered with this module loaded.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticOmit, PydanticUseDefault
+
+T = TypeVar("T")
+
+
+def _or_default(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return parse(value)
+    except ValidationError:
+        raise PydanticUseDefault from None
+
+
+def _or_dropped(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return parse(value)
+    except ValidationError:
+        raise PydanticOmit from None
+
+
+Lenient: TypeAlias = Annotated[T, WrapValidator(_or_default)]
+"""An optional field: anything that does not fit is the field's default."""
+Items: TypeAlias = Annotated[list[Annotated[T, WrapValidator(_or_dropped)]], WrapValidator(_or_default)]
+"""An optional list: items that do not fit are dropped."""
+Json: TypeAlias = dict[str, Any]
+
+
+class Inbound(BaseModel):
+    """Base: camelCase on the wire, unknown fields ignored, frozen."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=False, defer_build=True
+    )
+
+    meta: Lenient[Json] = Field(default_factory=dict, alias="_meta")
+
+
+# --- initialize -------------------------------------------------------------------------------------------------------
+
+
+class Implementation(Inbound):
+    """Who the client is."""
+
+    name: str
+    title: Lenient[str | None] = None
+    version: Lenient[str] = ""
+
+
+class FileSystemCapabilities(Inbound):
+    """Files through the client."""
+
+    read_text_file: Lenient[bool] = False
+    write_text_file: Lenient[bool] = False
+
+
+class ConfigOptionCapabilities(Inbound):
+    """Option types beyond select; an object means supported."""
+
+    boolean: Lenient[Json | None] = None
+
+
+class ClientSessionCapabilities(Inbound):
+    """Updates the client understands."""
+
+    compaction: Lenient[Json | None] = None
+    notices: Lenient[Json | None] = None
+    config_options: Lenient[ConfigOptionCapabilities] = Field(default_factory=ConfigOptionCapabilities)
+
+
+class AuthCapabilities(Inbound):
+    """Ways to sign in."""
+
+    terminal: Lenient[bool] = False
+
+
+class ElicitationCapabilities(Inbound):
+    """Ways to ask the user."""
+
+    form: Lenient[Json | None] = None
+    url: Lenient[Json | None] = None
+
+
+class ClientCapabilities(Inbound):
+    """What the client can do; absent is unsupported."""
+
+    fs: Lenient[FileSystemCapabilities] = Field(default_factory=FileSystemCapabilities)
+    terminal: Lenient[bool] = False
+    session: Lenient[ClientSessionCapabilities] = Field(default_factory=ClientSessionCapabilities)
+    auth: Lenient[AuthCapabilities] = Field(default_factory=AuthCapabilities)
+    elicitation: Lenient[ElicitationCapabilities] = Field(default_factory=ElicitationCapabilities)
+
+    @property
+    def display_terminals(self) -> bool:
+        """The client shows terminals that the agent feeds (`_meta.terminal_*`)."""
+        return self.meta.get("terminal_output") is True
+
+    @property
+    def shows_hunks(self) -> bool:
+        """The client says that it shows edits for review (D20)."""
+        ours = self.meta.get("sould")
+        return isinstance(ours, dict) and bool(ours.get("review"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
+
+
+class InitializeParams(Inbound):
+    """`initialize`."""
+
+    protocol_version: int
+    client_capabilities: Lenient[ClientCapabilities] = Field(default_factory=ClientCapabilities)
+    client_info: Lenient[Implementation | None] = None
+
+
+class AuthenticateParams(Inbound):
+    """`authenticate`."""
+
+    method_id: str
+
+
+class NoParams(Inbound):
+    """`logout`, `auth/status`."""
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+class Pair(Inbound):
+    """An environment variable or an HTTP header."""
+
+    name: str
+    value: str
+
+
+class McpServerParams(Inbound):
+    """An MCP server: stdio has no `type`, the others name theirs."""
+
+    type: Literal["stdio", "http", "sse"] = "stdio"
+    name: str
+    command: str = ""
+    args: Items[str] = Field(default_factory=list)
+    env: Items[Pair] = Field(default_factory=list)
+    url: str = ""
+    headers: Items[Pair] = Field(default_factory=list)
+
+
+class OpeningParams(Inbound):
+    """`session/new`, and what the other ways to open a session share."""
+
+    cwd: str
+    additional_directories: Items[str] = Field(default_factory=list)
+    mcp_servers: Items[McpServerParams] = Field(default_factory=list)
+
+
+class SessionParams(Inbound):
+    """A request about one session: close, delete, cancel."""
+
+    session_id: str
+
+
+class StoredOpeningParams(OpeningParams):
+    """`session/load`, `session/resume`, `session/fork`."""
+
+    session_id: str
+
+
+class ListParams(Inbound):
+    """`session/list`."""
+
+    cwd: Lenient[str | None] = None
+    cursor: str | None = None
+
+
+class TitleParams(SessionParams):
+    """`session/set_title`."""
+
+    title: str
+
+
+class ModeParams(SessionParams):
+    """`session/set_mode`."""
+
+    mode_id: str
+
+
+class OptionParams(SessionParams):
+    """`session/set_config_option`."""
+
+    config_id: str
+    value: str | bool
+
+
+# --- prompts ----------------------------------------------------------------------------------------------------------
+
+
+class TextBlock(Inbound):
+    """Text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImageBlock(Inbound):
+    """An image, base64."""
+
+    type: Literal["image"]
+    data: str
+    mime_type: str
+
+
+class AudioBlock(Inbound):
+    """Audio, base64."""
+
+    type: Literal["audio"]
+    data: str
+    mime_type: str
+
+
+class ResourceLink(Inbound):
+    """Something the agent may look up itself."""
+
+    type: Literal["resource_link"]
+    uri: str
+    name: Lenient[str] = ""
+
+
+class ResourceContents(Inbound):
+    """The contents of a resource: text, or a base64 blob."""
+
+    uri: str
+    mime_type: Lenient[str | None] = None
+    text: str | None = None
+    blob: str | None = None
+
+
+class ResourceBlock(Inbound):
+    """A resource with its contents."""
+
+    type: Literal["resource"]
+    resource: ResourceContents
+
+
+ContentBlock: TypeAlias = Annotated[
+    TextBlock | ImageBlock | AudioBlock | ResourceLink | ResourceBlock, Field(discriminator="type")
+]
+
+
+class PromptParams(SessionParams):
+    """`session/prompt`, `_session/steering`."""
+
+    prompt: list[ContentBlock]
+
+
+# --- answers to what we ask -------------------------------------------------------------------------------------------
+
+
+class PermissionOutcome(Inbound):
+    """What the user chose."""
+
+    outcome: Literal["selected", "cancelled"]
+    option_id: str = ""
+
+
+class PermissionAnswer(Inbound):
+    """`session/request_permission`."""
+
+    outcome: PermissionOutcome
+
+
+class FileAnswer(Inbound):
+    """`fs/read_text_file`."""
+
+    content: str
+
+
+class ElicitationAnswer(Inbound):
+    """`elicitation/create`."""
+
+    action: str
+    content: Lenient[Json | None] = None

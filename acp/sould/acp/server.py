@@ -1,0 +1,73 @@
+"""One ACP connection from its first byte to its last, also over a restart of the daemon."""
+
+import logging
+
+from sould.acp.dispatch import Dispatcher, parsed
+from sould.acp.peer import Peer
+from sould.acp.schema import InitializeParams, OpeningParams
+from sould.acp.services import Accounts, AcpResume, AcpServices, AttachedSession, Unanswered
+from sould.agents.errors import SouldError
+from sould.agents.rpc.connection import Connection
+from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.rpc.stream import ByteStream
+
+__all__ = ["Accounts", "AcpResume", "AcpServices", "AttachedSession", "Unanswered", "serve_acp"]
+
+logger = logging.getLogger(__name__)
+
+
+async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
+    """Serve one client until it is gone; its turns go on in the host (D12). With `resume`, go on where it was (D11)."""
+    peer = Peer(services)
+    resume = services.resume
+    connection = Connection(
+        stream,
+        Dispatcher(peer),
+        first_id=max(resume.asked, default=0) + 1 if resume else 1,
+        changed=peer.remember,
+    )
+    peer.connect(connection)
+    before = (lambda: _go_on(peer, resume)) if resume else None
+    try:
+        await connection.serve(before)
+    finally:
+        await peer.leave()
+
+
+async def _go_on(peer: Peer, resume: AcpResume) -> None:
+    """Take up a connection whose daemon died: end its cut line, answer what died with it, show what was missed."""
+    connection = peer.connection
+    connection.write(b"\n")
+    for request_id in resume.asked:
+        connection.notify("$/cancel_request", {"requestId": request_id})
+    if resume.initialize:
+        peer.initialize_params = resume.initialize
+        peer.client = parsed(InitializeParams, resume.initialize)
+    for request in resume.unanswered:
+        if request.method != "session/prompt":
+            connection.answer_error(request.id, _died(request))
+    for session_id, attached in resume.sessions.items():
+        try:
+            await _reattach(peer, session_id, attached)
+        except (SouldError, RpcError) as error:
+            logger.warning("session %s could not be shown again: %s", session_id, error)
+    for request in resume.unanswered:
+        if request.method == "session/prompt":
+            connection.answer_error(request.id, _died(request))
+    peer.remember()
+
+
+async def _reattach(peer: Peer, session_id: str, attached: AttachedSession) -> None:
+    from sould.agents.wire.stream import Cursor  # noqa: PLC0415 -- initialize is answered without Wire's models
+
+    params = OpeningParams.model_validate({"cwd": attached.cwd, "additionalDirectories": list(attached.additional)})
+    session = await (await peer.host()).open(session_id, peer.opening(params))
+    attachment = peer.attach(session)
+    await attachment.catch_up(Cursor(attached.seq, attached.offset))
+    attachment.begin(introduce=False)
+
+
+def _died(request: Unanswered) -> RpcError:
+    sentence = "sould was stopped before this was answered; nothing that was acknowledged is lost. Try again."
+    logger.info("answering %s, which died with the last daemon", request.method)
+    return RpcError(INTERNAL_ERROR, sentence, {"kind": "interrupted", "details": sentence})

@@ -1,0 +1,302 @@
+"""Tool calls as ACP shows them: what is known of each call, and the fields that say so. Pure.
+
+A call is announced when the model opens it, described when its arguments are whole, and ended by its result. Sizes are
+bounded here, because many clients read lines of at most a mebibyte.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, assert_never, cast
+
+import orjson
+
+from sould.acp.content import block, text_block
+from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
+from sould.agents.wire.content import ContentPart
+from sould.agents.wire.display import (
+    BackgroundTaskBlock,
+    BriefBlock,
+    DiffBlock,
+    DisplayBlock,
+    ShellBlock,
+    TodoBlock,
+    UnknownBlock,
+)
+from sould.agents.wire.messages import ApprovalRequest, ToolCall, ToolCallDetail, ToolKind, ToolReturn
+
+MAX_TEXT = 20_000
+"""Characters of one text in a tool call's fields."""
+MAX_DIFF = 900_000
+"""Characters of both sides of a diff; a larger one is described instead."""
+TAIL = 4096
+"""Characters of running output shown by clients without display terminals."""
+
+KINDS: dict[str, ToolKind] = {
+    "ReadFile": "read",
+    "Glob": "search",
+    "Grep": "search",
+    "WriteFile": "edit",
+    "StrReplaceFile": "edit",
+    "Shell": "execute",
+    "SetTodoList": "think",
+}
+"""Kinds of the built-in tools, for the moment between a call's opening and its description."""
+
+_FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
+
+
+@dataclass(slots=True)
+class Call:
+    """What is known of a call. `terminal`: its output goes to a display terminal of the client."""
+
+    id: str
+    name: str
+    cwd: str
+    terminal: bool = False
+    title: str = ""
+    kind: ToolKind = "other"
+    status: ToolStatus = "pending"
+    fragments: list[str] = field(default_factory=list[str])
+    arguments: Json | None = None
+    locations: list[Location] = field(default_factory=list[Location])
+    content: list[Json] = field(default_factory=list[Json])
+    tail: str = ""
+    """The end of what it has printed so far."""
+    parent: str | None = None
+
+    @classmethod
+    def opened(cls, call: ToolCall, cwd: str, *, terminals: bool, parent: str | None) -> "Call":
+        """The call as the model opened it."""
+        kind = KINDS.get(call.function.name, "other")
+        return cls(
+            id=call.id,
+            name=call.function.name,
+            cwd=cwd,
+            terminal=terminals and kind == "execute",
+            title=call.function.name,
+            kind=kind,
+            fragments=[call.function.arguments] if call.function.arguments else [],
+            parent=parent,
+        )
+
+    def announcement(self) -> ToolFields:
+        """Everything known, as `tool_call`."""
+        fields = self.described()
+        fields["sessionUpdate"] = "tool_call"
+        meta: Json = {}
+        if self.terminal:
+            meta["terminal_info"] = {"terminal_id": self.id, "cwd": self.cwd}
+        if self.parent:
+            meta["sould"] = {"parentToolCallId": self.parent}
+        if meta:
+            fields["_meta"] = meta
+        return fields
+
+    def described(self) -> ToolFields:
+        """Everything known; complete enough to stand alone in a permission request."""
+        fields = ToolFields(toolCallId=self.id, title=self.title, name=self.name, kind=self.kind, status=self.status)
+        if self.terminal:
+            fields["content"] = [self._terminal()]
+        elif self.content:
+            fields["content"] = self.content
+        if self.locations:
+            fields["locations"] = self.locations
+        raw = self.raw_input()
+        if raw is not None:
+            fields["rawInput"] = raw
+        return fields
+
+    def describe(self, detail: ToolCallDetail) -> ToolFields:
+        """Take in what the call will do; the update that says it."""
+        self.title = detail.title or self.name
+        self.kind = detail.kind
+        self.cwd = detail.cwd or self.cwd
+        self.arguments = detail.arguments
+        self.status = "in_progress"
+        self.locations = [_location(place.path, place.line) for place in detail.locations]
+        self.content = contents(detail.display, self.cwd)
+        self.terminal = self.terminal and self.kind == "execute"
+        fields = self.described()
+        fields["sessionUpdate"] = "tool_call_update"
+        return fields
+
+    def now(self, status: ToolStatus) -> ToolFields:
+        """The call's state changes, nothing else."""
+        self.status = status
+        return ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, status=status)
+
+    def raw_input(self) -> Json | None:
+        """The arguments, long texts cut."""
+        if self.arguments is None and self.fragments:
+            self.arguments = _parsed("".join(self.fragments))
+        return cast("Json", shortened(self.arguments)) if self.arguments is not None else None
+
+    def printed(self, text: str) -> ToolFields:
+        """More output: appended to the terminal, or the end of it all as content."""
+        fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id)
+        seen = self.tail + text
+        self.tail = seen[-TAIL:]
+        if self.terminal:
+            fields["_meta"] = {"terminal_output": {"terminal_id": self.id, "data": text}}
+        else:
+            shown = self.tail if len(seen) <= TAIL else f"…{self.tail}"
+            fields["content"] = [*self.content, _text_content(fenced(shown))]
+        return fields
+
+    def ended(self, result: ToolReturn) -> list[ToolFields]:
+        """The result, as one update or two."""
+        self.status = "failed" if result.is_error else "completed"
+        fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, status=self.status)
+        content = result_content(result, self.kind, self.cwd)
+        fields["rawOutput"] = raw_output(result)
+        if not self.terminal:
+            if content or self.tail:
+                fields["content"] = content or [*self.content, _text_content(fenced(self.tail))]
+            return [fields]
+        updates: list[ToolFields] = []
+        if not self.tail and (text := plain(result.output) or result.message):
+            updates.append(self.printed(cut(text)))
+        fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
+        return [*updates, fields]
+
+    def _terminal(self) -> Json:
+        return {"type": "terminal", "terminalId": self.id}
+
+
+def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
+    """The `toolCall` of a permission request: everything the user needs to decide, even if nothing was announced before."""
+    fields = call.described()
+    fields["status"] = "pending"
+    content = contents(request.display, call.cwd) or call.content
+    if request.description and request.description != call.title:
+        content = [_text_content(request.description), *content]
+    if content:
+        fields["content"] = content
+    return fields
+
+
+def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:
+    """Display blocks as tool content; those that are shown elsewhere give none."""
+    found = [_content(item, cwd) for item in display]
+    return [item for item in found if item is not None]
+
+
+def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
+    """What a person sees of a result: its diffs, else its output, else one line."""
+    if result.is_error:
+        brief = [item.text for item in result.display if isinstance(item, BriefBlock)]
+        said = plain(result.output) or "\n".join(brief) or result.message
+        return [_text_content(cut(said))] if said else []
+    shown = contents((item for item in result.display if not isinstance(item, BriefBlock)), cwd)
+    if shown:
+        return shown
+    parts = (result.output,) if isinstance(result.output, str) else result.output
+    output = [_output(part, fence=kind in _FENCED) for part in parts if part != ""]
+    return output or contents(result.display, cwd)
+
+
+def raw_output(result: ToolReturn) -> Json:
+    """The result for programs."""
+    raw: Json = {"output": cut(plain(result.output))}
+    if result.message:
+        raw["message"] = cut(result.message)
+    for key, value in (result.extras or {}).items():
+        raw.setdefault(key, shortened(value))
+    return raw
+
+
+def exit_status(result: ToolReturn) -> Json:
+    """How a command ended, where the tool says it."""
+    extras = result.extras or {}
+    code, signal = extras.get("exit_code"), extras.get("signal")
+    if code is None and signal is None:
+        code = 1 if result.is_error else 0
+    return {
+        "exit_code": code if isinstance(code, int) else None,
+        "signal": str(signal) if signal is not None else None,
+    }
+
+
+def plain(output: str | tuple[ContentPart, ...]) -> str:
+    """The text of an output, media named."""
+    if isinstance(output, str):
+        return output
+    blocks = (block(part) for part in output)
+    return "\n".join(cast("str", each["text"]) if each["type"] == "text" else f"[{each['type']}]" for each in blocks)
+
+
+def cut(text: str) -> str:
+    """The beginning and end of a long text."""
+    if len(text) <= MAX_TEXT:
+        return text
+    half = MAX_TEXT // 2
+    return f"{text[:half]}\n… {len(text) - MAX_TEXT} characters left out …\n{text[-half:]}"
+
+
+def shortened(value: Any) -> Any:
+    """JSON with every long text cut."""
+    if isinstance(value, str):
+        return cut(value)
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in cast("Json", value).items()}
+    if isinstance(value, list | tuple):
+        return [shortened(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def fenced(text: str) -> str:
+    """Text that a Markdown renderer shows as it is."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _content(item: DisplayBlock, cwd: str) -> Json | None:
+    match item:
+        case DiffBlock():
+            return _diff(item, cwd)
+        case BriefBlock():
+            return _text_content(item.text)
+        case BackgroundTaskBlock():
+            return _text_content(f"{item.description} ({item.kind} {item.task_id}: {item.status})")
+        case ShellBlock():
+            return _text_content(fenced(item.command))
+        case TodoBlock() | UnknownBlock():
+            return None
+    assert_never(item)
+
+
+def _diff(diff: DiffBlock, cwd: str) -> Json:
+    path = os.path.join(cwd, diff.path)
+    if diff.is_summary:
+        return _text_content(f"{path}: {diff.new_text or 'changed'}")
+    if len(diff.old_text) + len(diff.new_text) > MAX_DIFF:
+        lines = diff.new_text.count("\n") - diff.old_text.count("\n")
+        return _text_content(f"{path}: changed ({lines:+} lines; too large to show)")
+    return {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
+
+
+def _output(part: str | ContentPart, *, fence: bool) -> Json:
+    shown = text_block(part) if isinstance(part, str) else block(part)
+    if shown["type"] == "text":
+        text = cut(cast("str", shown["text"]))
+        shown = text_block(fenced(text) if fence else text)
+    return {"type": "content", "content": shown}
+
+
+def _text_content(text: str) -> Json:
+    return {"type": "content", "content": text_block(text)}
+
+
+def _location(path: str, line: int | None) -> Location:
+    return Location(path=path, line=line) if line is not None else Location(path=path)
+
+
+def _parsed(arguments: str) -> Json | None:
+    try:
+        value = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("Json", value) if isinstance(value, dict) else None
