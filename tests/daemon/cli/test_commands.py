@@ -25,8 +25,10 @@ COMMANDS = [
     "trust",
     "daemon",
 ]
-GROUPS = [("sessions", name) for name in ("list", "show", "export", "delete", "rename")]
-GROUPS += [("config", name) for name in ("check", "path", "edit")]
+GROUPS = [
+    *(("sessions", name) for name in ("list", "show", "export", "delete", "rename")),
+    *(("config", name) for name in ("check", "path", "edit")),
+]
 
 
 def test_help_lists_every_command(user: User) -> None:

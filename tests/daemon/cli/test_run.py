@@ -1,0 +1,274 @@
+"""`sould run`: one prompt without an editor, against the real daemon and a scripted model."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from soultest.cliuser import User
+from soultest.daemon import until
+from soultest.terminal import terminal
+from soultest.world import SOULD
+
+
+def call(name: str, **arguments: object) -> str:
+    """A script's line for a tool call."""
+    return "tool_call: " + json.dumps({"id": f"call-{name}", "name": name, "arguments": json.dumps(arguments)})
+
+
+def writes(path: Path) -> str:
+    return call("WriteFile", path=str(path), content="new\n")
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_all_that_goes_to_standard_output(user: User) -> None:
+    user.scripted("think: hm\ntext: Hello, world.")
+    done = user.sould("run", "hi")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Hello, world.\n"
+    assert "sould run --session" in done.stderr
+
+
+def test_json_is_one_object_with_the_last_message(user: User) -> None:
+    user.scripted("text: Looking.\n" + call("Glob", pattern="*.py"), "text: Done.")
+    result = user.result("hi")
+    assert result["text"] == "Done."
+    assert result["stop_reason"] == "end_turn"
+    assert result["error"] is None
+    assert result["session_id"]
+
+
+def test_stream_json_begins_with_the_session_and_ends_with_the_result(user: User) -> None:
+    user.scripted("text: Hello.")
+    done = user.sould("run", "-o", "stream-json", "hi")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[0]["type"] == "session"
+    assert events[-1]["type"] == "result"
+    updates = [event["update"] for event in events if event["type"] == "update"]
+    assert "Hello." in "".join(u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk")
+
+
+def test_tools_and_diffs_go_to_standard_error(user: User) -> None:
+    target = user.project / "a.txt"
+    target.write_text("old\n")
+    user.scripted(writes(target), "text: Done.")
+    done = user.sould("run", "--yes", "change it")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Done.\n"
+    assert "-old" in done.stderr
+    assert "+new" in done.stderr
+    assert target.read_text() == "new\n"
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback(user: User) -> None:
+    user.scripted("\n".join(f"text: line {number}\\n" for number in range(500)))
+    done = user.sould("run", "talk", prefix=("sh", "-c", '"$@" | head -c 10', "sh"))
+    assert "Traceback" not in done.stderr
+
+
+# --- input ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_dash_reads_the_prompt_from_standard_input(user: User) -> None:
+    user.scripted("text: ok")
+    done = user.sould("run", "-", stdin="what is this?")
+    assert done.returncode == 0, done.stderr
+    shown = user.sould("sessions", "list", "--json").stdout
+    assert "what is this?" in shown
+
+
+@pytest.mark.parametrize("prompt", ["", "-", "   "])
+def test_an_empty_prompt_is_a_usage_error(user: User, prompt: str) -> None:
+    done = user.sould("run", prompt)
+    assert done.returncode == 2
+    assert "empty" in done.stderr
+
+
+def test_options_that_contradict_each_other_are_usage_errors(user: User) -> None:
+    assert user.sould("run", "--session", "x", "--continue", "hi").returncode == 2
+    assert user.sould("run", "--yes", "--mode", "plan", "hi").returncode == 2
+
+
+# --- how it ends --------------------------------------------------------------------------------------------------------
+
+
+def test_what_nobody_can_approve_ends_the_run_and_changes_nothing(user: User) -> None:
+    target = user.project / "a.txt"
+    user.scripted(writes(target), "text: Done.")
+    result = user.result("write it")
+    assert result["exit_code"] == 3
+    assert result["error"]["kind"] == "approval_required"
+    assert "--mode review" in result["error"]["message"]
+    assert not target.exists()
+
+
+def test_review_mode_edits_without_asking(user: User) -> None:
+    target = user.project / "a.txt"
+    user.scripted(writes(target), "text: Done.")
+    assert user.result("--mode", "review", "write it")["exit_code"] == 0
+    assert target.read_text() == "new\n"
+
+
+def test_without_a_model_it_ends_with_4_and_says_what_to_do(user: User) -> None:
+    result = user.result("hi")
+    assert result["exit_code"] == 4
+    assert "sould login" in result["error"]["message"]
+
+
+def test_an_overloaded_model_is_temporary(user: User) -> None:
+    user.scripted(*["error: 429 slow down"] * 3)
+    result = user.result("hi")
+    assert result["exit_code"] == 75
+    assert result["error"]["kind"] == "rate_limited"
+
+
+def test_a_refused_key_ends_with_4(user: User) -> None:
+    user.scripted("error: 401 bad key")
+    assert user.result("hi")["exit_code"] == 4
+
+
+def test_an_unknown_model_fails_and_lists_the_known_ones(user: User) -> None:
+    user.scripted("text: hi")
+    result = user.result("--model", "scriptde", "hi")
+    assert result["exit_code"] == 1
+    assert "scripted" in result["error"]["message"]
+
+
+def test_a_timeout_cancels_the_turn_and_its_command(user: User) -> None:
+    marker = user.project / "began"
+    user.scripted(call("Shell", command=f"touch {marker}; sleep 300"), "text: never")
+    result = user.result("--yes", "--timeout", "3", "sleep")
+    assert result["exit_code"] == 75
+    assert result["error"]["kind"] == "timeout"
+    assert marker.exists()
+
+
+def test_ctrl_c_cancels_the_turn_and_ends_with_130(user: User) -> None:
+    marker = user.project / "began"
+    user.scripted(call("Shell", command=f"touch {marker}; sleep 300"), "text: never")
+    with running(user, "run", "--yes", "-o", "json", "sleep") as process:
+        until(marker.exists, what="the command")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == 130, errors
+    result = json.loads(output)
+    assert result["stop_reason"] == "cancelled"
+    exported = json.loads(user.sould("sessions", "export", result["session_id"], "--format", "json").stdout)
+    assert exported["turns"][-1]["stop_reason"] == "cancelled"
+
+
+def test_the_daemon_s_death_in_mid_turn_is_no_hang(user: User) -> None:
+    marker = user.project / "began"
+    user.scripted(call("Shell", command=f"touch {marker}; sleep 300"), "text: recovered")
+    with running(user, "run", "--yes", "-o", "json", "sleep") as process:
+        until(marker.exists, what="the command")
+        user.daemon.kill9()
+        output, errors = process.communicate(timeout=30)
+    result = json.loads(output)
+    assert result["exit_code"] == process.returncode, errors
+    assert (result["text"] == "recovered") == (process.returncode == 0)
+
+
+def running(user: User, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [str(SOULD), *arguments],
+        env=user.environment,
+        cwd=user.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# --- at a terminal --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("answer", "content"), [("y", "new\n"), ("n", "old\n")])
+def test_at_a_terminal_an_edit_is_shown_and_asked_about(user: User, answer: str, content: str) -> None:
+    target = user.project / "a.txt"
+    target.write_text("old\n")
+    user.scripted(writes(target), "text: Finished.")
+    with terminal(user, "run", "write it") as screen:
+        screen.read_until("May it?")
+        assert "-old" in screen.seen
+        assert "[y]" in screen.seen
+        screen.type("what?")
+        screen.read_until("Type one of")
+        assert target.read_text() == "old\n"
+        screen.type(answer)
+        screen.read_until("go on:")
+        assert screen.wait() == 0
+    assert target.read_text() == content
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------------
+
+
+def test_continue_and_session_go_on_in_the_same_conversation(user: User) -> None:
+    user.scripted("text: one", "text: two", "text: three")
+    first = user.result("first")
+    second = user.result("--continue", "second")
+    assert second["session_id"] == first["session_id"]
+    third = user.result("--session", first["session_id"][:-3], "third", cwd=user.home)
+    assert third["session_id"] == first["session_id"]
+    text = user.sould("sessions", "show", first["session_id"]).stdout
+    assert [word in text for word in ("first", "one", "second", "two", "third", "three")] == [True] * 6
+
+
+def test_there_may_be_nothing_to_continue(user: User) -> None:
+    done = user.sould("run", "--continue", "hi")
+    assert done.returncode == 1
+    assert "no session" in done.stderr
+
+
+def test_an_unknown_session_is_named(user: User) -> None:
+    done = user.sould("run", "--session", "nope", "hi")
+    assert done.returncode == 1
+    assert "sould sessions list" in done.stderr
+
+
+def test_sessions_are_listed_of_this_directory_or_of_all(user: User) -> None:
+    user.scripted("text: one", "text: two")
+    other = user.home / "other"
+    other.mkdir()
+    here, there = user.result("here"), user.result("there", cwd=other)
+    listed = [json.loads(line)["id"] for line in user.sould("sessions", "list", "--json").stdout.splitlines()]
+    assert listed == [here["session_id"]]
+    everywhere = user.sould("sessions", "list", "--all").stdout
+    assert here["session_id"] in everywhere
+    assert there["session_id"] in everywhere
+
+
+def test_a_session_is_renamed_exported_and_deleted(user: User, tmp_path: Path) -> None:
+    target = user.project / "a.txt"
+    user.scripted("text: I write it.\n" + writes(target), "text: Done.")
+    session = user.result("--yes", "please write")["session_id"]
+    assert user.sould("sessions", "rename", session, "A better name").returncode == 0
+    assert "A better name" in user.sould("sessions", "list").stdout
+    markdown = tmp_path / "talk.md"
+    assert user.sould("sessions", "export", session, "-o", str(markdown)).returncode == 0
+    text = markdown.read_text()
+    for part in ("please write", "I write it.", "```diff", "+new", "Done."):
+        assert part in text
+    assert markdown.stat().st_mode & 0o777 == 0o600
+    wire = user.sould("sessions", "export", session, "--format", "wire").stdout
+    assert all(json.loads(line) for line in wire.splitlines())
+    assert user.sould("sessions", "delete", session).returncode == 2, "nobody can be asked here"
+    assert user.sould("sessions", "delete", "--yes", session).returncode == 0
+    assert session not in user.sould("sessions", "list", "--all").stdout
+    assert target.exists()
+
+
+def test_no_key_of_the_environment_is_written_anywhere(user: User) -> None:
+    user.scripted("text: ok")
+    user.result("hi", env={"OPENAI_API_KEY": "sk-canary-5551212"})
+    for path in user.home.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert b"sk-canary-5551212" not in path.read_bytes(), path
+    assert os.environ.get("OPENAI_API_KEY") != "sk-canary-5551212"
