@@ -7,10 +7,12 @@ since, and is refused. All functions block; call them in a thread.
 import contextlib
 import ctypes
 import errno
+import fcntl
 import functools
 import hashlib
 import os
 import secrets
+import signal
 import stat
 import sys
 from collections.abc import Callable, Generator
@@ -49,8 +51,8 @@ def read_file(path: Path, limit: int) -> tuple[bytes, int]:
 def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
     """Put `data` in place of the content with digest `expected` (None: of nothing; parent directories are made).
 
-    Mode, owner and extended attributes stay. What another program writes at the same moment is never lost: it is
-    either noticed, or it comes after.
+    Mode, owner and extended attributes stay. What another program writes at the same moment is either noticed or comes
+    after. (Where the system cannot swap two files, as on some network file systems, the last look is just before.)
 
     Raises:
         FileChangedError: the content is not `expected`; the file is as the other program left it.
@@ -70,7 +72,6 @@ def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
                 os.close(old)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temp, dir_fd=folder)
-        _sync_directory(folder)
 
 
 # --- opening ---------------------------------------------------------------------------------------------------------
@@ -161,6 +162,8 @@ def _check_target(folder: int, path: Path, expected: str | None) -> int | None:
     try:
         if expected is None:
             raise FileChangedError(f"{path} exists already; nothing was written")
+        if not _no_writer(fd):
+            raise FileChangedError(f"another program is writing {path} just now; nothing was written")
         if _content_digest(fd) != expected:
             raise _changed(path)
         if not os.access(path.name, os.W_OK, dir_fd=folder):
@@ -218,6 +221,7 @@ def _publish_new(folder: int, temp: str, path: Path) -> None:
             os.link(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         raise FileChangedError(f"{path} was made by another program meanwhile; nothing was written") from None
+    _sync_directory(folder)
 
 
 def _publish_over(folder: int, temp: str, path: Path, expected: str, ours: str) -> None:
@@ -233,25 +237,54 @@ def _publish_over(folder: int, temp: str, path: Path, expected: str, ours: str) 
         if _digest_at(folder, path.name) != expected:
             raise _changed(path)
         os.replace(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        _sync_directory(folder)
         return
-    if _digest_at(folder, temp) == expected:
+    if _still_holds(folder, temp, expected):
         return
     _rename(folder, temp, path.name, _SWAP)
-    if _digest_at(folder, temp) != ours:  # they wrote once more, over our text: theirs is the newest
+    if not _still_holds(folder, temp, ours):  # they wrote once more, over our text: theirs is the newest
         _rename(folder, temp, path.name, _SWAP)
     raise _changed(path)
 
 
+def _still_holds(folder: int, temp: str, digest: str) -> bool:
+    """Whether the file we took away is as it should be, before and after the directory is synced.
+
+    The second look is for a program that was in the middle of opening the file by its name when it was swapped. One
+    that stays in that system call for longer than the sync takes is the one case nothing here can see.
+    """
+    if _digest_at(folder, temp) != digest:
+        return False
+    _sync_directory(folder)
+    return _digest_at(folder, temp) == digest
+
+
 def _digest_at(folder: int, name: str) -> str:
-    """The digest of what `name` is now; empty for anything but a regular file."""
+    """The digest of what `name` is now; empty for anything but a regular file that nobody is writing to."""
     try:
         fd = _open_regular(folder, Path(name))
     except (WorkspaceError, OSError):
         return ""
     try:
-        return _content_digest(fd)
+        return _content_digest(fd) if _no_writer(fd) else ""
     finally:
         os.close(fd)
+
+
+def _no_writer(fd: int) -> bool:
+    """False when a program has the file open for writing; new ones wait until `fd` is closed. True where nobody can tell.
+
+    A program that empties a file and then fills it would otherwise fill the one we just took away. Only Linux answers,
+    by granting a read lease; its signal is set to one that is ignored, because the usual one ends the process.
+    """
+    if sys.platform != "linux":
+        return True
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return error.errno != errno.EAGAIN
+    return True
 
 
 def _sync_directory(folder: int) -> None:

@@ -124,8 +124,28 @@ class Tool(ABC, Generic[ParamsT]):
 
 
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of `params`, without titles (they cost tokens and say nothing)."""
-    return _without_titles(params.model_json_schema())
+    """The JSON Schema of `params`: no titles (they cost tokens and say nothing), definitions in place.
+
+    In place, because some servers do not follow `$ref`.
+    """
+    schema = _without_titles(params.model_json_schema())
+    schema.pop("description", None)
+    return _inlined(schema, schema.pop("$defs", {}), ())
+
+
+def _inlined(node: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(item, definitions, inside) for item in node]  # pyright: ignore[reportUnknownVariableType] -- JSON
+    if not isinstance(node, dict):
+        return node
+    items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType] -- JSON
+    name = str(items.get("$ref", "")).removeprefix("#/$defs/")
+    if name in inside:
+        return {}  # a recursive type: anything goes below its first level
+    if name in definitions:
+        rest = {key: value for key, value in items.items() if key != "$ref"}
+        return _inlined({**definitions[name], **rest}, definitions, (*inside, name))
+    return {key: _inlined(value, definitions, inside) for key, value in items.items()}
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:

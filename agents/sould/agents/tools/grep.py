@@ -18,7 +18,7 @@ from sould.agents.environment import Environment
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.tools.globmatch import VCS
+from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
 from sould.agents.tools.paths import failure, is_secret, named, refuse_secret, resolved, shown
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.searching import (
@@ -113,6 +113,8 @@ class Grep(Tool[Params]):
             return refused
         try:
             searched = await self._search(params, path)
+        except PatternError as error:
+            return tool_error(f"Bad `glob`: {error}.", brief="Bad glob")
         except (WorkspaceError, OSError) as error:
             return failure(WorkspaceError(f"{path.path} cannot be searched: {error}"))
         if isinstance(searched, ToolReturn):
@@ -252,7 +254,7 @@ def _request(params: Params, file: str | None) -> bytes:
         {
             "pattern": params.pattern,
             "file": file,
-            "globs": params.globs(),
+            "globs": [one for glob in params.globs() for one in expand_braces(glob)],
             "type": params.type,
             "before": before,
             "after": after,

@@ -1,0 +1,262 @@
+"""Reading and editing as the model does it: what comes back, what is asked, what is written."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sould.agents.diskfile import digest_of
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.permissions import policy
+from sould.agents.tools import ToolCallContext, ToolReturn, tool_rejected
+from sould.agents.wire.display import DiffBlock, DisplayBlock
+from sould.agents.workspace import ResolvedPath, TextFile
+from soultest.toolbench import RecordedApproval, ToolBench, no_commands, output
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> ToolBench:
+    return ToolBench(tmp_path)
+
+
+# --- ReadFile ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_read_has_numbered_lines_and_says_where_it_is(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one\ntwo\nthree\n")
+    result = await bench.call("ReadFile", path="a")
+    assert output(result) == "     1\tone\n     2\ttwo\n     3\tthree\n"
+    assert result.message == "Lines 1-3 of 3 in a."
+
+
+async def test_a_window_and_a_tail_can_be_read(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("".join(f"{n}\n" for n in range(1, 3001)))
+    assert output(await bench.call("ReadFile", path="a", line_offset=5, n_lines=2)) == "     5\t5\n     6\t6\n"
+    assert output(await bench.call("ReadFile", path="a", line_offset=-2)) == "  2999\t2999\n  3000\t3000\n"
+    result = await bench.call("ReadFile", path="a")
+    assert result.message == "Lines 1-1000 of 3000 in a."
+    past = await bench.call("ReadFile", path="a", line_offset=9999)
+    assert past.is_error
+    assert "only 3000 lines" in past.message
+
+
+async def test_long_lines_and_large_windows_are_cut_and_said(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "wide").write_text("x" * 5000 + "\nshort\n")
+    result = await bench.call("ReadFile", path="wide")
+    assert [len(line) for line in output(result).split("\n")] == [2007, 12, 0]
+    assert "1 lines were longer than 2000 characters" in result.message
+    (tmp_path / "big").write_text(("y" * 1000 + "\n") * 500)
+    result = await bench.call("ReadFile", path="big")
+    assert len(output(result)) <= 100 * 1024
+    assert "go on with line_offset=102" in result.message
+
+
+async def test_byte_order_mark_and_crlf_are_not_shown_but_said(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("\ufeffone\r\ntwo\r\n".encode())
+    result = await bench.call("ReadFile", path="a")
+    assert output(result) == "     1\tone\n     2\ttwo\n"
+    assert "CRLF" in result.message
+
+
+async def test_an_empty_file_is_said_to_be_empty(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    assert (await bench.call("ReadFile", path="a")).message == "a is empty."
+
+
+@pytest.mark.parametrize(
+    "name", [".env", ".env.local", ".ENV", "id_rsa", "sub/.aws/credentials", "sub/.gcp/credentials.json", ".envrc"]
+)
+async def test_files_of_secrets_are_refused_with_a_reason(bench: ToolBench, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("KEY=hunter2")
+    (tmp_path / "innocent").symlink_to(path)
+    calls = [
+        await bench.call("ReadFile", path=name),
+        await bench.call("ReadFile", path="innocent"),
+        await bench.call("StrReplaceFile", path=name, edit={"old": "K", "new": "k"}),
+        await bench.call("Grep", pattern="hunter", path=name),
+    ]
+    for result in calls:
+        assert result.is_error
+        assert "hold secrets" in result.message
+        assert "hunter2" not in f"{result.output}{result.message}{result.display}"
+    listed = await bench.call("Grep", pattern="KEY", output_mode="content", include_ignored=True)
+    assert "hunter2" not in output(listed)
+
+
+@pytest.mark.parametrize("name", [".env.example", ".env.template", "id_rsa.pub", "environment"])
+async def test_templates_and_public_keys_are_read(bench: ToolBench, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    assert output(await bench.call("ReadFile", path=name)) == "     1\tx\n"
+
+
+async def test_missing_binary_and_special_files_are_errors_for_the_model(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\x89PNG\0")
+    for path, said in [
+        ("none", "does not exist"),
+        ("binary", "not a text file"),
+        (".", "is a directory"),
+        ("a\0", "NUL"),
+    ]:
+        result = await bench.call("ReadFile", path=path)
+        assert result.is_error
+        assert said in result.message
+
+
+async def test_reading_outside_asks_with_the_real_path(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    await bench.call("ReadFile", path="link")
+    assert isinstance(bench.approval, RecordedApproval)
+    action = bench.approval.asked[0][0]
+    assert action == policy.ReadFile(ResolvedPath(Path("/etc/hostname"), inside=False))
+
+
+class EditorBuffer(LocalWorkspace):
+    """An editor that has unsaved text in every file, and formats on save."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, (), no_commands)
+        self.saved = ""
+
+    async def read_text(self, path: Path) -> TextFile:
+        text = self.saved or "unsaved\n"
+        return TextFile(path, text, digest_of(text.encode()), unsaved=not self.saved)
+
+    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+        self.saved = text.replace("'", '"')
+
+
+async def test_unsaved_text_is_read_and_said_and_what_saving_changed_is_told(tmp_path: Path) -> None:
+    bench = ToolBench(tmp_path, workspace=EditorBuffer(tmp_path))
+    result = await bench.call("ReadFile", path="a")
+    assert output(result) == "     1\tunsaved\n"
+    assert "unsaved changes" in result.message
+    edited = await bench.call("StrReplaceFile", path="a", edit={"old": "unsaved", "new": "x = 'y'"})
+    assert "unsaved changes in this file; they are kept" in edited.message
+    assert "-x = 'y'\n+x = \"y\"" in edited.message
+
+
+# --- WriteFile and StrReplaceFile ------------------------------------------------------------------------------------------
+
+
+async def test_a_new_file_is_asked_for_with_its_text_and_then_written(bench: ToolBench, tmp_path: Path) -> None:
+    result = await bench.call("WriteFile", path="src/new.py", content="one\ntwo\n")
+    path = tmp_path / "src" / "new.py"
+    assert path.read_text() == "one\ntwo\n"
+    assert result.message == "Created src/new.py (2 lines)."
+    diff = DiffBlock(path=str(path), old_text="", new_text="one\ntwo\n", is_new=True)
+    assert result.display == (diff,)
+    assert result.extras == {"path": str(path), "operation": "create"}
+    assert isinstance(bench.approval, RecordedApproval)
+    assert bench.approval.asked == [
+        (policy.EditFile(ResolvedPath(path, inside=True), "create"), "WriteFile", f"Create file `{path}`", (diff,))
+    ]
+
+
+async def test_overwriting_keeps_line_ends_and_byte_order_mark(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("\ufeffone\r\n".encode())
+    result = await bench.call("WriteFile", path="a", content="two\nthree")
+    assert (tmp_path / "a").read_bytes() == "\ufefftwo\r\nthree".encode()
+    assert result.message == "Wrote a (2 lines)."
+    await bench.call("WriteFile", path="a", content="\nfour", mode="append")
+    assert (tmp_path / "a").read_bytes() == "\ufefftwo\r\nthree\r\nfour".encode()
+
+
+async def test_writing_what_is_there_already_asks_nobody(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("same")
+    assert "nothing was written" in (await bench.call("WriteFile", path="a", content="same")).message
+    assert isinstance(bench.approval, RecordedApproval)
+    assert bench.approval.asked == []
+
+
+async def test_a_replacement_shows_the_whole_old_and_new_text(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one\ntwo\n")
+    result = await bench.call("StrReplaceFile", path="a", edit={"old": "two", "new": "zwei"})
+    assert (tmp_path / "a").read_text() == "one\nzwei\n"
+    assert result.message == "Edited a (1 replacement)."
+    assert result.display == (DiffBlock(path=str(tmp_path / "a"), old_text="one\ntwo\n", new_text="one\nzwei\n"),)
+
+
+async def test_several_edits_are_all_made_or_none(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a b c")
+    good = {"old": "a", "new": "x"}
+    failed = await bench.call("StrReplaceFile", path="a", edit=[good, {"old": "zzz", "new": "y"}])
+    assert "Edit 2 of 2" in failed.message
+    assert (tmp_path / "a").read_text() == "a b c"
+    await bench.call("StrReplaceFile", path="a", edit=[good, {"old": "x b", "new": "y"}])
+    assert (tmp_path / "a").read_text() == "y c"
+
+
+async def test_an_ambiguous_edit_changes_nothing_and_shows_the_places(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x = 1\ny = 2\nx = 1\n")
+    result = await bench.call("StrReplaceFile", path="a", edit={"old": "x = 1", "new": "x = 3"})
+    assert result.is_error
+    assert "     1\tx = 1\n     3\tx = 1" in result.message
+    assert (tmp_path / "a").read_text() == "x = 1\ny = 2\nx = 1\n"
+    done = await bench.call("StrReplaceFile", path="a", edit={"old": "x = 1", "new": "x = 3", "replace_all": True})
+    assert done.message == "Edited a (2 replacements)."
+
+
+async def test_a_rejected_edit_writes_nothing(tmp_path: Path) -> None:
+    bench = ToolBench(tmp_path, approval=RecordedApproval(tool_rejected("not that file")))
+    result = await bench.call("WriteFile", path="a", content="x")
+    assert "not that file" in result.message
+    assert not (tmp_path / "a").exists()
+
+
+class ChangingApproval(RecordedApproval):
+    """Somebody changes the file while the question is open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    async def request(
+        self,
+        call: ToolCallContext,
+        action: policy.Action,
+        *,
+        sender: str,
+        description: str,
+        display: tuple[DisplayBlock, ...] = (),
+    ) -> ToolReturn | None:
+        self.path.write_text("typed by the user")
+        return None
+
+
+async def test_a_file_changed_while_the_question_was_open_is_not_written_over(tmp_path: Path) -> None:
+    """F25."""
+    path = tmp_path / "a"
+    bench = ToolBench(tmp_path, approval=ChangingApproval(path))
+    for arguments in ({"content": "x"}, {"content": "x", "mode": "append"}):
+        path.unlink(missing_ok=True)
+        result = await bench.call("WriteFile", path="a", **arguments)
+        assert result.is_error
+        assert path.read_text() == "typed by the user"
+    path.write_text("old")
+    result = await bench.call("StrReplaceFile", path="a", edit={"old": "old", "new": "new"})
+    assert "changed since it was read" in result.message
+    assert path.read_text() == "typed by the user"
+
+
+async def test_parallel_edits_of_one_file_are_all_made_in_order(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("".join(f"line {n};\n" for n in range(10)))
+    edits = [{"old": f"line {n};", "new": f"LINE {n};"} for n in range(10)]
+    results = await asyncio.gather(*(bench.call("StrReplaceFile", path="a", edit=edit) for edit in edits))
+    assert [result.message for result in results] == ["Edited a (1 replacement)."] * 10
+    assert (tmp_path / "a").read_text() == "".join(f"LINE {n};\n" for n in range(10))
+
+
+# --- SetTodoList -----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_todo_list_is_set_read_and_cleared(bench: ToolBench) -> None:
+    items = [{"title": "Find it", "status": "done"}, {"title": "Mend it", "status": "in_progress"}]
+    result = await bench.call("SetTodoList", todos=items)
+    assert [block.model_dump() for block in result.display] == [{"type": "todo", "items": tuple(items)}]
+    assert output(await bench.call("SetTodoList")) == "- [done] Find it\n- [in_progress] Mend it"
+    await bench.call("SetTodoList", todos=[])
+    assert (await bench.call("SetTodoList")).message == "The todo list is empty."
+    bad = await bench.call("SetTodoList", todos=[{"title": "x", "status": "soon"}])
+    assert "`todos.0.status`" in bad.message

@@ -1,0 +1,250 @@
+"""Searching in files: the same answers from ripgrep and from our own program, and no pattern that wedges anything."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from soultest.toolbench import BufferedWorkspace, ToolBench, output
+
+RIPGREP = shutil.which("rg")
+NO_PROGRAMS = "/nonexistent"
+
+
+@pytest.fixture(params=["own", "ripgrep"])
+def path(request: pytest.FixtureRequest) -> str:
+    """The session's PATH: with ripgrep, or without."""
+    if request.param == "own":
+        return NO_PROGRAMS
+    if RIPGREP is None:
+        pytest.skip("ripgrep is not installed")
+    return os.path.dirname(RIPGREP)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files = {
+        "src/main.py": "import os\n\ndef main():\n    return os.name\n",
+        "src/deep/util.py": "def helper():\n    pass\n\n\ndef main_helper():\n    main()\n",
+        "web/app.ts": "export const main = () => 1\r\nconst other = 2\r\n",
+        ".github/workflow.yml": "main: true\n",
+        ".git/config": "main\n",
+        "build/out.py": "main = 'ignored'\n",
+        "src/notes.log": "main in a log\n",
+        "src/keep.log": "main kept\n",
+        "binary": "main\0",
+        ".env": "main=secret\n",
+        ".gitignore": "build/\n*.log\n",
+        "src/.gitignore": "!keep.log\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "link").symlink_to("/etc")
+    return tmp_path
+
+
+async def test_files_with_matches_respect_ignore_files(project: Path, path: str) -> None:
+    bench = ToolBench(project, path=path)
+    for number, name in enumerate(
+        ["web/app.ts", "src/keep.log", ".github/workflow.yml", "src/main.py", "src/deep/util.py"]
+    ):
+        os.utime(project / name, (1000 + number, 1000 + number))
+    result = await bench.call("Grep", pattern="main")
+    newest_first = ["src/deep/util.py", "src/main.py", ".github/workflow.yml", "src/keep.log", "web/app.ts"]
+    assert output(result).split("\n") == newest_first
+    assert result.message == "5 files with matches."
+
+
+async def test_ignored_files_are_searched_when_asked_but_never_secrets_or_version_control(
+    project: Path, path: str
+) -> None:
+    bench = ToolBench(project, path=path)
+    found = output(await bench.call("Grep", pattern="main", include_ignored=True)).split("\n")
+    assert {"build/out.py", "src/notes.log"} < set(found)
+    assert not {".env", ".git/config", "binary"} & set(found)
+
+
+async def test_content_has_path_line_and_text(project: Path, path: str) -> None:
+    bench = ToolBench(project, path=path)
+    result = await bench.call("Grep", pattern=r"def \w+\(", path="src", output_mode="content")
+    assert output(result).split("\n") == [
+        "src/deep/util.py:1:def helper():",
+        "src/deep/util.py:5:def main_helper():",
+        "src/main.py:3:def main():",
+    ]
+    assert result.message == "3 matches in 2 files."
+    plain = await bench.call("Grep", pattern="other", output_mode="content", **{"-n": False})
+    assert output(plain) == "web/app.ts:const other = 2"
+
+
+async def test_context_lines_are_marked_and_groups_parted(project: Path, path: str) -> None:
+    bench = ToolBench(project, path=path)
+    result = await bench.call(
+        "Grep", pattern="def", path="src/deep/util.py", output_mode="content", **{"-A": 1, "-B": 1}
+    )
+    assert output(result).split("\n") == [
+        "src/deep/util.py:1:def helper():",
+        "src/deep/util.py-2-    pass",
+        "--",
+        "src/deep/util.py-4-",
+        "src/deep/util.py:5:def main_helper():",
+        "src/deep/util.py-6-    main()",
+    ]
+
+
+async def test_matches_are_counted_per_file(project: Path, path: str) -> None:
+    (project / "src/main.py").write_text("main main\nmain\n")
+    bench = ToolBench(project, path=path)
+    result = await bench.call("Grep", pattern="main", path="src", glob="*.py", output_mode="count_matches")
+    assert output(result).split("\n") == ["src/deep/util.py:2", "src/main.py:3"]
+    assert result.message == "5 matches in 2 files."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"glob": "*.ts"}, "web/app.ts"),
+        ({"type": "ts"}, "web/app.ts"),
+        ({"glob": "src/**/*.py"}, "src/deep/util.py src/main.py"),
+        ({"glob": "*.{ts,yml}"}, ".github/workflow.yml web/app.ts"),
+        ({"path": "src", "glob": "deep/*.py"}, "src/deep/util.py"),
+        ({"path": "src/main.py"}, "src/main.py"),
+        ({"path": "build/out.py"}, "build/out.py"),
+        ({"pattern": "MAIN", "-i": True, "type": "ts"}, "web/app.ts"),
+        ({"pattern": r"\(\) => 1$"}, "web/app.ts"),
+        ({"pattern": r"pass.*main_helper", "multiline": True}, "src/deep/util.py"),
+        ({"pattern": "pass.*main_helper"}, ""),
+        ({"pattern": "root:"}, ""),
+    ],
+)
+async def test_searches_can_be_narrowed(project: Path, path: str, arguments: dict[str, object], found: str) -> None:
+    bench = ToolBench(project, path=path)
+    result = await bench.call("Grep", **{"pattern": "main", **arguments})
+    assert sorted(output(result).split()) == found.split()
+
+
+async def test_a_match_over_several_lines_shows_them_all(project: Path, path: str) -> None:
+    bench = ToolBench(project, path=path)
+    result = await bench.call(
+        "Grep", pattern=r"main\(\):\n    return", path="src/main.py", multiline=True, output_mode="content"
+    )
+    assert output(result).split("\n") == ["src/main.py:3:def main():", "src/main.py:4:    return os.name"]
+    assert result.message == "1 match in 1 file."
+
+
+async def test_long_results_come_in_pages(project: Path, path: str) -> None:
+    (project / "many").write_text("".join(f"hit {n}\n" for n in range(600)))
+    bench = ToolBench(project, path=path)
+    first = await bench.call("Grep", pattern="hit", output_mode="content")
+    assert len(output(first).split("\n")) == 250
+    assert "350 more lines: go on with offset=250." in first.message
+    last = await bench.call("Grep", pattern="hit", output_mode="content", offset=599, head_limit=0)
+    assert output(last) == "many:600:hit 599"
+
+
+async def test_unsaved_text_is_searched_as_it_is_on_screen(project: Path, path: str) -> None:
+    buffers = {
+        project / "src" / "main.py": "nothing here any more\n",
+        project / "src" / "new.py": "def main_unsaved(): ...\n",
+        project / "web" / "app.ts": "main\n",
+        project / ".env": "main\n",
+        project.parent / "elsewhere.py": "main\n",
+    }
+    bench = ToolBench(project, workspace=BufferedWorkspace(project, buffers), path=path)
+    result = await bench.call("Grep", pattern="main", path="src", glob="*.py")
+    assert sorted(output(result).split()) == ["src/deep/util.py", "src/new.py"]
+    assert "Unsaved text" in result.message
+    alone = await bench.call("Grep", pattern="here any", path="src/main.py", output_mode="content")
+    assert output(alone) == "src/main.py:1:nothing here any more"
+    assert list(Path(os.environ.get("TMPDIR", "/tmp")).glob("sould-buffers-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"pattern": "(unclosed"}, "regex parse error"),
+        ({"pattern": "x", "type": "klingon"}, "unrecognized file type: klingon"),
+        ({"pattern": "x", "path": "no/where"}, "does not exist"),
+        ({"pattern": "x", "-A": -1}, "`-A`"),
+    ],
+)
+async def test_a_search_that_cannot_be_made_is_explained(
+    project: Path, path: str, arguments: dict[str, object], said: str
+) -> None:
+    result = await ToolBench(project, path=path).call("Grep", **arguments)
+    assert result.is_error
+    assert said in result.message
+
+
+async def test_no_match_is_a_success(project: Path, path: str) -> None:
+    result = await ToolBench(project, path=path).call("Grep", pattern="no such text anywhere")
+    assert (output(result), result.message) == ("", "No matches.")
+
+
+async def test_ignore_files_above_the_searched_directory_count(project: Path, path: str) -> None:
+    (project / "src" / "deep" / "trace.log").write_text("main\n")
+    (project / ".gitignore").write_text("*.log\n/src/deep/util.py\n")
+    result = await ToolBench(project, path=path).call("Grep", pattern="main", path="src/deep")
+    assert output(result) == ""
+
+
+async def test_special_files_and_link_loops_are_passed_over(project: Path, path: str) -> None:
+    """F84."""
+    os.mkfifo(project / "pipe")
+    (project / "zero").symlink_to("/dev/zero")
+    (project / "src" / "again").symlink_to(project)
+    result = await ToolBench(project, path=path).call("Grep", pattern="def main")
+    assert sorted(output(result).split()) == ["src/deep/util.py", "src/main.py"]
+
+
+async def test_a_pattern_that_never_ends_is_killed_and_the_loop_goes_on(tmp_path: Path) -> None:
+    """F84: our own program backtracks for ever on this; the event loop must not notice."""
+    (tmp_path / "bomb").write_text("a" * 1_000_000 + "!\n")
+    bench = ToolBench(tmp_path, path=NO_PROGRAMS, seconds=1.0)
+    search = asyncio.create_task(bench.call("Grep", pattern="(a+)+$"))
+    turns = 0
+    while not search.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    result = await search
+    assert result.is_error
+    assert "Nothing was found within 1 s" in result.message
+    assert turns > 20
+    assert children() == []
+
+
+async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "bomb").write_text("a" * 1_000_000 + "!\n")
+    search = asyncio.create_task(ToolBench(tmp_path, path=NO_PROGRAMS).call("Grep", pattern="(a+)+$"))
+    while not children():  # noqa: ASYNC110 -- a process that appears sets no event
+        await asyncio.sleep(0.01)
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert children() == []
+
+
+async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, path: str) -> None:
+    (tmp_path / "flood").write_text(("match " * 20 + "\n") * 200_000)
+    result = await ToolBench(tmp_path, path=path).call("Grep", pattern="match", output_mode="content", head_limit=0)
+    assert len(output(result)) <= 50_000
+    assert "Ended at 20 MB of matches" in result.message
+
+
+def children() -> list[str]:
+    """Command lines of living child processes that run the search program."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            line = (entry / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if parent == str(os.getpid()) and "grepmain" in line:
+            found.append(line)
+    return found

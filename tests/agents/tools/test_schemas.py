@@ -1,0 +1,26 @@
+"""What the model is told about each tool is pinned: a change is seen in review, and costs every prompt cache once.
+
+After a change that is meant: `python tests/agents/tools/test_schemas.py` writes the file anew.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from soultest.toolbench import ToolBench
+
+GOLDEN = Path(__file__).with_name("schemas.json")
+
+
+def current() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as root:
+        return {spec.name: spec.parameters for spec in ToolBench(Path(root)).tools.specs}
+
+
+def test_the_schema_of_every_tool_is_the_pinned_one() -> None:
+    assert current() == json.loads(GOLDEN.read_text())
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(current(), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,160 @@
+"""Loading and calling tools: what is wrong is said with names, and a bad call never ends a turn."""
+
+import asyncio
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from pydantic import Field
+
+from sould.agents.tools import (
+    CheckedCall,
+    InvalidToolError,
+    Tool,
+    ToolCallContext,
+    ToolParams,
+    ToolReturn,
+    Toolset,
+    tool_ok,
+)
+from sould.agents.tools.todo import TodoList
+from soultest.toolbench import FILE_TOOLS, ToolBench
+
+HERE = "soultest.sampletools"
+
+
+def context() -> ToolCallContext:
+    return ToolCallContext("call_1", 1, lambda _text: None)
+
+
+class Params(ToolParams):
+    count: int = Field(ge=1, le=5)
+    name: str = "x"
+
+
+def load(*names: str, **services: object) -> Toolset:
+    return Toolset.load([f"{HERE}:{name}" for name in names], {TodoList: TodoList(), **services})  # pyright: ignore[reportArgumentType] -- none in these tests
+
+
+def test_an_unknown_service_names_tool_parameter_and_list() -> None:
+    with pytest.raises(InvalidToolError, match=r"NeedsMore: parameter `clock` asks for Path.*FileLocks, TodoList"):
+        load("NeedsMore")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("no.such.module:Tool", "No module named"),
+        (f"{HERE}:Missing", "no tool class Missing"),
+        (f"{HERE}:NotATool", "no tool class NotATool"),
+        (HERE, "module:Class"),
+        ("kimi_cli.tools.file:Nonsense", "no such tool"),
+        (f"{HERE}:Unresolvable", "cannot be resolved"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said(path: str, said: str) -> None:
+    with pytest.raises(InvalidToolError, match=said):
+        Toolset.load([path], {TodoList: TodoList()})
+
+
+def test_two_tools_with_one_name_are_refused() -> None:
+    with pytest.raises(InvalidToolError, match="two tools are called Counting"):
+        load("Counting", "CountingToo")
+
+
+def test_the_paths_of_the_reference_mean_our_tools() -> None:
+    """D15: both forms; what this version lacks is named and left out."""
+    paths = ["kimi_cli.tools.todo:SetTodoList", "kimi_cli.tools.todo.list:SetTodoList"]
+    for path in paths:
+        assert [spec.name for spec in Toolset.load([path], {TodoList: TodoList()}).specs] == ["SetTodoList"]
+    tools = Toolset.load([paths[0], "kimi_cli.tools.web:SearchWeb"], {TodoList: TodoList()})
+    assert tools.skipped == ("kimi_cli.tools.web:SearchWeb",)
+
+
+async def test_bad_arguments_name_parameter_problem_and_example() -> None:
+    tools = load("Counting")
+    result = await tools.call("Counting", {"count": 9, "nmae": "y"}, context())
+    assert result.is_error
+    assert "`count`: input should be less than or equal to 5" in result.message
+    assert "`nmae`: is not a parameter of this tool" in result.message
+    assert "The parameters are `count`, `name`" in result.message
+    assert 'Example: {"count": 1}' in result.message
+    missing = tools.check("Counting", {})
+    assert isinstance(missing, ToolReturn)
+    assert "`count`: is required" in missing.message
+
+
+async def test_an_unknown_tool_is_an_error_that_lists_the_tools() -> None:
+    result = await load("Counting").call("Nope", {}, context())
+    assert result.message == "Tool `Nope` not found. The tools are: Counting."
+
+
+async def test_an_exception_of_a_tool_is_a_result(caplog: pytest.LogCaptureFixture) -> None:
+    result = await load("Failing").call("Failing", {}, context())
+    assert result.is_error
+    assert "ZeroDivisionError" in result.message
+    assert "Failing" in caplog.text
+
+
+async def test_cancelling_a_call_is_not_an_error_of_the_tool() -> None:
+    running = asyncio.create_task(load("Waiting").call("Waiting", {}, context()))
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_a_tool_is_built_anew_for_each_call_when_a_service_wants_to_know_the_call() -> None:
+    from soultest.sampletools import Announcer
+
+    tools = Toolset.load([f"{HERE}:Announced"], {Announcer: Announcer("nobody")})
+    assert (await tools.call("Announced", {}, context())).output == "call_1"
+    found = tools.find("Announced")
+    assert found is not None
+    assert (await found.run(ToolParams(), context())).output == "nobody"
+
+
+def test_a_call_is_described_before_it_runs(tmp_path: Path) -> None:
+    bench = ToolBench(tmp_path)
+    cases = {
+        "Read src/a.py": ("ReadFile", {"path": "src/a.py"}),
+        "Read /etc/hosts": ("ReadFile", {"path": "/etc/hosts"}),
+        "Write a.py": ("WriteFile", {"path": str(tmp_path / "a.py"), "content": ""}),
+        "Append to a.py": ("WriteFile", {"path": "a.py", "content": "", "mode": "append"}),
+        "Edit a.py": ("StrReplaceFile", {"path": "a.py", "edit": {"old": "a", "new": "b"}}),
+        "Find *.py in src": ("Glob", {"pattern": "*.py", "directory": "src"}),
+        'Search for "x" in src': ("Grep", {"pattern": "x", "path": "src"}),
+        'Search for "x"': ("Grep", {"pattern": "x"}),
+        "Update the todo list": ("SetTodoList", {"todos": [{"title": "x", "status": "done"}]}),
+    }
+    for title, (name, arguments) in cases.items():
+        checked = bench.tools.check(name, arguments)
+        assert isinstance(checked, CheckedCall)
+        assert checked.view.title == title
+    edit = bench.tools.check("StrReplaceFile", cases["Edit a.py"][1])
+    assert isinstance(edit, CheckedCall)
+    assert (edit.kind, edit.view.locations[0].path) == ("edit", str(tmp_path / "a.py"))
+    odd = bench.tools.check("ReadFile", {"path": "a\0b"})
+    assert isinstance(odd, CheckedCall)
+    assert odd.view.locations == ()
+
+
+def test_every_tool_has_a_description_and_the_order_of_the_spec(tmp_path: Path) -> None:
+    specs = ToolBench(tmp_path).tools.specs
+    assert [spec.name for spec in specs] == [path.partition(":")[2] for path in FILE_TOOLS]
+    assert all(len(spec.description) > 100 for spec in specs)
+
+
+class Local(Tool[Params]):
+    """Here to show that a tool needs nothing but a name, parameters and `run`."""
+
+    name = "Local"
+    example: ClassVar = {"count": 2}
+    params = Params
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        return tool_ok(params.name * params.count)
+
+
+async def test_parameters_are_typed_when_run_sees_them() -> None:
+    assert (await Local().run(Params(count=2), context())).output == "xx"
