@@ -162,18 +162,20 @@ class Peer:
 
     def remember(self) -> None:
         """Hand the daemon what the next one would need."""
+        self.services.remember(self.snapshot())
+
+    def snapshot(self) -> AcpResume:
+        """What the next daemon would need if this one died now and everything written had left."""
         unanswered = (
             Unanswered(request.id, request.method[:60], _session_of(request.params))
             for request in self.connection.unanswered.values()
         )
-        self.services.remember(
-            AcpResume(
-                client_id=self.id,
-                initialize=self.initialize_params,
-                sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
-                unanswered=tuple(unanswered),
-                asked=tuple(self.connection.asked),
-            )
+        return AcpResume(
+            client_id=self.id,
+            initialize=self.initialize_params,
+            sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
+            unanswered=tuple(unanswered),
+            asked=tuple(self.connection.asked),
         )
 
 

@@ -27,6 +27,7 @@ async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
         changed=peer.remember,
     )
     peer.connect(connection)
+    services.watch(peer.snapshot)
     before = (lambda: _go_on(peer, resume)) if resume else None
     try:
         await connection.serve(before)
@@ -37,7 +38,8 @@ async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
 async def _go_on(peer: Peer, resume: AcpResume) -> None:
     """Take up a connection whose daemon died: end its cut line, answer what died with it, show what was missed."""
     connection = peer.connection
-    connection.write(b"\n")
+    if resume.cut:
+        connection.write(b"\n")
     for request_id in resume.asked:
         connection.notify("$/cancel_request", {"requestId": request_id})
     if resume.initialize:

@@ -54,6 +54,8 @@ class AcpResume:
     unanswered: tuple[Unanswered, ...] = ()
     asked: tuple[int, ...] = ()
     """Our requests without an answer."""
+    cut: bool = True
+    """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
     def dump(self) -> bytes:
         """As JSON."""
@@ -90,5 +92,7 @@ class AcpServices:
     version: str
     resume: AcpResume | None = None
     remember: Callable[[AcpResume], None] = lambda resume: None
+    watch: Callable[[Callable[[], AcpResume]], None] = lambda snapshot: None
+    """Given, once, the way to ask for the same at any time: what was given to the stream by then."""
     moved: Callable[[str, int, int], None] | None = None
     accounts: Accounts | None = None

@@ -169,6 +169,7 @@ class Daemon:
         """Give everything to a new process (D11); False when it did not start, and all goes on here."""
         self.server.pause()
         await self._at_most(self.lifecycle.stop_limit, self.sessions.stop_turns("daemon restarting"))
+        await self._at_most(1.0, self._settled())
         await self._flush()
         connections = [each for each in self._connections if each.hello.face != "control"]
         heirs: list[Heir] = []
@@ -189,6 +190,10 @@ class Daemon:
         for heir in heirs:
             self._adopt(heir)
         return False
+
+    async def _settled(self) -> None:
+        while not all(connection.settled() for connection in self._connections):
+            await asyncio.sleep(0.01)  # noqa: ASYNC110 -- the adapters have no event for it, and this is once in a life
 
     async def _ended(self, connections: list[Connection]) -> None:
         tasks = [connection.task for connection in connections if connection.task is not None]

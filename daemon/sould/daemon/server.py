@@ -46,6 +46,8 @@ class Connection:
     waits_for_newer: bool = False
     """Not served here: the bridge is left waiting for the daemon to go."""
     sessions: Callable[[], tuple[str, ...]] = tuple
+    settled: Callable[[], bool] = lambda: True
+    """Nobody waits for an answer on this connection."""
     inherited: Released | None = None
     """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
     released: bool = False

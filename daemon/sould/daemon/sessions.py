@@ -56,6 +56,17 @@ class Sessions:
         """The session host."""
         return (await self.composition()).host
 
+    def preload(self) -> None:
+        """Begin to make the host in the background; the first session then need not wait for it."""
+        if self._composition is None and self._group is not None and not self._lock.locked():
+            self._group.create_task(self._load(), name="preload")
+
+    async def _load(self) -> None:
+        try:
+            await self.composition()
+        except Exception:  # noqa: BLE001 -- what is wrong is said to the client whose session fails by it
+            _log.exception("the session host cannot be made")
+
     @property
     def running_turns(self) -> int:
         """Turns that run or wait in a queue."""

@@ -59,8 +59,7 @@ class Bridge:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.process.stdout or ():
             self._lines.put(line)
         self._lines.put(None)
 
@@ -158,6 +157,7 @@ class Sould:
         prefix: Sequence[str] = (),
         stdin: int = subprocess.PIPE,
         stdout: int = subprocess.PIPE,
+        pass_fds: Sequence[int] = (),
     ) -> Bridge:
         """A client's view of `sould <face>`. `prefix` runs it through another program (`setpriv …`)."""
         process = subprocess.Popen(
@@ -167,6 +167,7 @@ class Sould:
             stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
+            pass_fds=pass_fds,
         )
         bridge = Bridge(process)
         self._bridges.append(bridge)
