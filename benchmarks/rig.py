@@ -5,11 +5,9 @@ project's `build/` folder and a temporary directory is written, and every proces
 """
 
 import hashlib
-import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acpclient import AcpClient
+from sould.daemon.client import ControlClient, NotRunningError
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench"
@@ -68,22 +67,14 @@ class Rig:
 
     def daemon(self) -> int:
         """The daemon's process id, by its own word."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.home / "run" / "sould" / "sock"))
-            connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n')
-            answer = b""
-            while not answer.endswith(b"\n"):
-                piece = connection.recv(65536)
-                if not piece:
-                    raise RuntimeError("the daemon hung up on a ping")
-                answer += piece
-        return json.loads(answer)["result"]["pid"]
+        with ControlClient.connect(environment=self.environment) as daemon:
+            return daemon.ping().pid
 
     def stop_daemon(self) -> None:
         """End the daemon and wait until it is gone."""
         try:
             pid = self.daemon()
-        except OSError:
+        except NotRunningError:
             return
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from sould.daemon.client import ControlClient, ControlError
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "tests" / "clients" / "py_client.py"
@@ -78,8 +79,6 @@ max_context_size = 100000
 
 [providers.script]
 type = "_scripted_echo"
-base_url = ""
-api_key = ""
 env = {{ KIMI_SCRIPTED_ECHO_SCRIPTS = {scripts} }}
 """
 
@@ -87,16 +86,15 @@ env = {{ KIMI_SCRIPTED_ECHO_SCRIPTS = {scripts} }}
 def main() -> int:
     """Run the demo; the exit status."""
     world = Path(tempfile.mkdtemp(prefix="sould-demo-"))
-    pid = 0
+    environment, project = prepare(world)
     try:
-        environment, project = prepare(world)
         target = project / "hello.py"
         before = digest(target)
-        running_before = daemon(world)
+        running_before = daemon(environment)
         stage = Stage(project)
         stage.title(project)
         status = play(world, environment, project, stage)
-        pid = daemon(world)
+        pid = daemon(environment)
         checks = [
             (f"hello.py changed on disk ({before[:8]} -> {digest(target)[:8]})", digest(target) != before),
             (
@@ -109,7 +107,7 @@ def main() -> int:
         stage.verdicts(checks)
         return 0 if all(held for _, held in checks) else 1
     finally:
-        end(pid or daemon(world))
+        end(daemon(environment))
         shutil.rmtree(world, ignore_errors=True)
 
 
@@ -153,7 +151,7 @@ def play(world: Path, environment: dict[str, str], project: Path, stage: "Stage"
         stage.began(client.pid)
         assert client.stdout is not None
         for line in client.stdout:
-            stage.show(json.loads(line), world)
+            stage.show(json.loads(line), environment)
     return client.returncode
 
 
@@ -172,15 +170,13 @@ def asked_and_answered(wire: Path) -> bool:
     return bool(asked) and asked <= answered
 
 
-def daemon(world: Path) -> int:
+def daemon(environment: dict[str, str]) -> int:
     """The process id of this world's daemon by its own word; 0 when none answers."""
-    with socket.socket(socket.AF_UNIX) as connection, suppress(OSError, ValueError, KeyError):
-        connection.settimeout(10)
-        connection.connect(str(world / "run" / "sould" / "sock"))
-        connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n')
-        with connection.makefile() as answers:
-            return int(json.loads(answers.readline())["result"]["pid"])
-    return 0
+    try:
+        with ControlClient.connect(environment=environment) as found:
+            return found.ping().pid
+    except ControlError:
+        return 0
 
 
 def end(pid: int) -> None:
@@ -241,13 +237,15 @@ class Stage:
         self.start = time.monotonic()
         self.line("client", f"the official Python ACP SDK, process {client}, starts `sould acp`", "2")
 
-    def show(self, event: dict[str, Any], world: Path) -> None:
+    def show(self, event: dict[str, Any], environment: dict[str, str]) -> None:
         """One event of the client."""
         match event["event"], event.get("name"):
             case "result", "initialize":
                 info: dict[str, Any] = event["result"].get("agentInfo") or {}
                 self.line(
-                    "daemon", f"{info.get('name')} {info.get('version')} started itself, process {daemon(world)}", "2"
+                    "daemon",
+                    f"{info.get('name')} {info.get('version')} started itself, process {daemon(environment)}",
+                    "2",
                 )
             case "result", "new":
                 print()

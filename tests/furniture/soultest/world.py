@@ -7,13 +7,14 @@ first client started, by its process id, and waits until it is gone.
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sould.daemon.client import ControlClient, ControlError
 
 SOULD = Path(sys.executable).parent / "sould"
 """The installed command, as an editor would start it."""
@@ -72,13 +73,11 @@ class World:
 
     def daemon(self) -> int:
         """The daemon's process id, by its own word; 0 when none answers."""
-        with socket.socket(socket.AF_UNIX) as connection, suppress(OSError, ValueError, KeyError):
-            connection.settimeout(10)
-            connection.connect(str(self.root / "run" / "sould" / "sock"))
-            connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n')
-            with connection.makefile() as answers:
-                return int(json.loads(answers.readline())["result"]["pid"])
-        return 0
+        try:
+            with ControlClient.connect(environment=self.environment) as daemon:
+                return daemon.ping().pid
+        except ControlError:
+            return 0
 
     def close(self) -> None:
         """End the daemon."""
