@@ -207,7 +207,7 @@ class Stage:
     project: Path
     colours: bool = field(default_factory=lambda: sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     speech: list[str] = field(default_factory=list[str])
-    titles: dict[str, str] = field(default_factory=dict[str, str])
+    calls: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     start: float = field(default_factory=time.monotonic)
     width: int = field(default_factory=lambda: min(100, shutil.get_terminal_size((88, 24)).columns))
 
@@ -250,7 +250,6 @@ class Stage:
             case "result", "new":
                 print()
                 self.line("you", PROMPT, "1")
-                print()
             case "result", _:
                 self.spoken()
             case "update", _:
@@ -272,39 +271,48 @@ class Stage:
                 self.speech.append(update["content"]["text"])
             case "tool_call":
                 self.spoken()
-                self.titles[update["toolCallId"]] = update["title"]
-            case "tool_call_update" if update.get("status") in ("completed", "failed"):
-                self.finished(update)
+                self.remember(update)
+            case "tool_call_update":
+                self.remember(update)
+                if update.get("status") in ("completed", "failed"):
+                    self.finished(update)
             case _:
                 pass
 
+    def remember(self, update: dict[str, Any]) -> None:
+        """What a call is called becomes known bit by bit."""
+        for key in ("title", "kind"):
+            if update.get(key):
+                self.calls.setdefault(update["toolCallId"], {})[key] = update[key]
+
     def finished(self, update: dict[str, Any]) -> None:
-        """A call has ended."""
-        title = update.get("title") or self.titles.get(update["toolCallId"], "")
+        """A call has ended; of a command also what it printed."""
+        call = self.calls.get(update["toolCallId"], {})
         done = update["status"] == "completed"
-        self.line("done" if done else "failed", title.replace(f"{self.project}/", ""), "32" if done else "31")
-        texts = [each["content"].get("text", "") for each in update.get("content") or () if each["type"] == "content"]
-        if "run" in self.titles.get(update["toolCallId"], "").lower() or update.get("kind") == "execute":
-            for text in "\n".join(texts).splitlines()[:8]:
-                self.line("", f"| {text}", "2")
+        self.line("done" if done else "failed", self.short(call.get("title", "")), "32" if done else "31")
+        if call.get("kind") == "execute":
+            raw: dict[str, Any] = update.get("rawOutput") or {}
+            for text in str(raw.get("output", "")).splitlines()[:8]:
+                self.line("", f"| {text}", "36")
 
     def permission(self, event: dict[str, Any]) -> None:
         """What was asked, and what the person at the editor answered."""
         call = event["toolCall"]
-        self.line("asks", f"May I? {(call.get('title') or '').replace(f'{self.project}/', '')}", "33")
+        self.line("asks", f"May I? {self.short(call.get('title') or '')}", "33")
         for content in call.get("content") or ():
             if content["type"] == "diff":
                 self.diff(content)
         chosen = event["outcome"].get("optionId")
-        names = [f"[{each['name']}]" if each["optionId"] == chosen else each["name"] for each in event["options"]]
-        self.line("you", "  ".join(names), "1")
+        self.line(
+            "you", next((each["name"] for each in event["options"] if each["optionId"] == chosen), "no answer"), "1"
+        )
 
     def diff(self, content: dict[str, Any]) -> None:
         """An edit as the editor would show it."""
         old, new = (content.get("oldText") or "").splitlines(), content["newText"].splitlines()
-        name = self.short(content["path"])
-        for line in list(difflib.unified_diff(old, new, name, name, "before", "after", n=2, lineterm=""))[2:]:
-            self.line("", line, {"+": "32", "-": "31", "@": "36"}.get(line[:1], "2"))
+        for line in list(difflib.unified_diff(old, new, n=1, lineterm=""))[3:]:
+            if line.strip():
+                self.line("", line, {"+": "32", "-": "31"}.get(line[:1], "2"))
 
     def spoken(self) -> None:
         """What the agent said up to here, in one piece."""
@@ -321,9 +329,9 @@ class Stage:
         self.line("", f"{time.monotonic() - self.start:.1f} s in all. README.md says how to connect your editor.", "2")
         print()
 
-    def short(self, path: str) -> str:
-        """A path as people say it."""
-        return os.path.relpath(path, self.project)
+    def short(self, text: str) -> str:
+        """A text with the project's paths as people say them."""
+        return text.replace(f"{self.project}/", "")
 
 
 if __name__ == "__main__":
