@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from soultest.bench import Bench, make_bench
 
 

@@ -1,15 +1,11 @@
 """A turn from prompt to end, with a scripted model and real tools."""
 
-import asyncio
-
-from soultest.bench import Bench, Watcher, call, finish
-
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
+    SteerInput,
     StepBegin,
     StepInterrupted,
-    SteerInput,
     ToolCallDetail,
     ToolOutput,
     ToolResult,
@@ -17,6 +13,7 @@ from sould.agents.wire.messages import (
     TurnEnd,
     type_name,
 )
+from soultest.bench import Bench, Watcher, call, finish
 
 
 async def test_a_turn_reads_and_edits_a_real_file_after_approval(bench: Bench) -> None:
@@ -156,13 +153,11 @@ async def test_a_provider_error_reaches_the_user_and_keeps_what_was_shown(bench:
 
 
 async def test_cancelling_a_running_tool_kills_it_and_leaves_a_well_formed_history(bench: Bench) -> None:
-    bench.script(call("Shell", command="touch started; sleep 1000"), "text: next answer")
+    bench.script(call("Shell", command="echo started; sleep 1000"), "text: next answer")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         prompt = watcher.session.prompt("go", "c")
-        await watcher.wait_for(ToolCallDetail)
-        while not (bench.project / "started").exists():
-            await asyncio.sleep(0.005)
+        await watcher.wait_for(ToolOutput)
         watcher.session.cancel("c")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         (result,) = watcher.of(ToolResult)

@@ -28,6 +28,8 @@ AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
 )
 
+STOPPED = "The daemon stopped in the middle of a turn."
+
 
 async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
@@ -40,8 +42,9 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
         turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
     else:
         _close(log, found)
-    if found.notice:
-        _notify(log, found.notice)
+    told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "")))
+    if told:
+        _notify(log, told)
     await log.commit()
 
 

@@ -1,0 +1,81 @@
+"""Sessions whose daemon was killed in the middle of something (F61, D16)."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from sould.agents.wire.messages import ApprovalRequest, Notification, RequestClosed, ToolResult, TurnEnd
+from soultest import crash
+from soultest.bench import Bench, Watcher, call, finish
+
+
+def kill_when(bench: Bench, mode: str, message: str) -> str:
+    """Run a turn in another process, kill -9 it once `message` was published; the session's id."""
+    command = [sys.executable, "-m", "soultest.crash", str(bench.root), mode, message]
+    furniture = str(Path(crash.__file__).parent.parent)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": furniture}) as process:
+        assert process.stdout is not None
+        session_id = process.stdout.readline().strip()
+        assert process.stdout.readline().strip() == "reached"
+        process.send_signal(signal.SIGKILL)
+    return session_id
+
+
+async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:
+    bench.script(call("Shell", command="echo ran >> ran; echo started; sleep 1000"), "text: next")
+    session_id = kill_when(bench, "full", "ToolOutput")
+    async with bench.running():
+        session = await bench.open(session_id)
+        replayed = [record.message for record in session.log.replay()]
+        results = [message for message in replayed if isinstance(message, ToolResult)]
+        ends = [message for message in replayed if isinstance(message, TurnEnd)]
+        assert "may or may not have run" in results[0].return_value.message
+        assert ends[0].stop_reason == "interrupted"
+        assert any(isinstance(message, Notification) for message in replayed)
+        assert not session.running
+        assert (bench.project / "ran").read_text() == "ran\n"
+        bench.script("text: next")
+        assert (await finish(session, "go on")).stop_reason == "finished"
+
+
+async def test_a_pending_approval_is_offered_again_and_its_turn_goes_on(bench: Bench) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: unused")
+    session_id = kill_when(bench, "ask", "ApprovalRequest")
+    bench.script("text: and so it ends")
+    async with bench.running():
+        session = await bench.open(session_id)
+        watcher = Watcher(session)
+        end = await watcher.wait_for(TurnEnd)
+        (asked,) = {record.message.id for record in session.log.replay() if isinstance(record.message, ApprovalRequest)}
+    assert end.stop_reason == "finished"
+    assert (bench.project / "b.txt").read_text() == "x"
+    assert asked
+
+
+async def test_an_approval_whose_file_changed_meanwhile_expires_and_is_no_denial(bench: Bench) -> None:
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "hello", "new": "bye"}), "text: unused")
+    session_id = kill_when(bench, "ask", "ApprovalRequest")
+    (bench.project / "a.txt").write_text("hello, changed meanwhile\n")
+    bench.script("text: I shall look again")
+    async with bench.running():
+        watcher = Watcher(await bench.open(session_id))
+        end = await watcher.wait_for(TurnEnd)
+        results = watcher.of(ToolResult)
+    assert [closed.reason for closed in watcher.of(RequestClosed)] == ["expired"]
+    assert "anew" in results[0].return_value.message
+    assert end.stop_reason == "finished"
+    assert (bench.project / "a.txt").read_text() == "hello, changed meanwhile\n"
+
+
+async def test_the_same_model_request_after_a_restart_without_the_context_file(bench: Bench) -> None:
+    bench.script(call("ReadFile", path="a.txt"), "text: read it")
+    async with bench.running():
+        session = await bench.new()
+        await finish(session, "go")
+        before = tuple(session.log.context.messages), session.log.context.system_prompt
+        directory = bench.state / "sessions" / session.id
+    (directory / "context.jsonl").unlink()
+    async with bench.running():
+        again = await bench.open(session.id)
+        assert (tuple(again.log.context.messages), again.log.context.system_prompt) == before

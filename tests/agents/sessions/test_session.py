@@ -1,0 +1,138 @@
+"""Options, commands, clients and the life of a session."""
+
+import os
+
+import pytest
+
+from sould.agents.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
+from sould.agents.sessions.opening import Opening
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import CompactionEnd, SessionChanged
+from soultest.bench import Bench, Watcher, call, finish
+
+
+async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench) -> None:
+    async with bench.running():
+        session = await bench.new()
+        assert session.mode == "ask"
+        await session.set_option("mode", "plan", "c")
+        assert (await bench.new()).mode == "plan"
+        await session.set_option("mode", "full", "c")
+        assert (await bench.new()).mode == "plan"
+
+
+async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:
+    async with bench.running():
+        session = await bench.new()
+        with pytest.raises(OptionError, match="this session has mode, model"):
+            await session.set_option("colour", "red", "c")
+        with pytest.raises(OptionError, match="plan, ask, review, full"):
+            await session.set_option("mode", "auto", "c")
+
+
+async def test_changed_options_are_published(bench: Bench) -> None:
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("mode", "review", "c")
+    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted"}
+
+
+async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "first")
+        await finish(watcher.session, "/clear")
+        assert list(watcher.session.log.context.messages) == []
+        await finish(watcher.session, "second")
+        texts = [
+            part.text
+            for message in watcher.session.log.context.messages
+            for part in message.content
+            if isinstance(part, TextPart)
+        ]
+    assert texts == ["second", "two"]
+    assert any("cleared" in part.text for part in watcher.of(TextPart))
+
+
+async def test_compact_replaces_what_it_condensed(bench: Bench) -> None:
+    bench.script("text: one", "text: two", "text: <current_focus>summary</current_focus>", "text: three")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        for prompt in ("first", "second", "/compact keep names"):
+            await finish(watcher.session, prompt)
+        messages = watcher.session.log.context.messages
+        (end,) = watcher.of(CompactionEnd)
+        assert not end.failed
+        assert "summary" in str(messages[0].content)
+        assert [message.role for message in messages[1:]] == ["user", "assistant"]
+        await finish(watcher.session, "third")
+
+
+async def test_a_full_window_is_compacted_before_the_next_step_and_only_once(bench: Bench) -> None:
+    bench.settings["model"] = {"max_context_size": 8000}
+    bench.script(
+        "text: one\nusage: input_other=7500 output=10",
+        "text: <current_focus>short</current_focus>",
+        "text: two\nusage: input_other=7500 output=10",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "first " + "x" * 100)
+        await finish(watcher.session, "second")
+    assert len(watcher.of(CompactionEnd)) == 1
+
+
+async def test_a_fork_remembers_what_its_source_said(bench: Bench) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        source = await bench.new()
+        await finish(source, "remember me")
+        fork = await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
+        assert fork.log.context.messages == source.log.context.messages
+        assert fork.id != source.id
+
+
+async def test_sessions_are_listed_found_and_deleted(bench: Bench) -> None:
+    bench.script("text: one")
+    async with bench.running():
+        session = await bench.new()
+        await finish(session, "a title of its own")
+        page = await bench.host.list(bench.project, None)
+        assert [info.title for info in page.items] == ["a title of its own"]
+        await bench.host.delete(session.id)
+        await bench.host.delete(session.id)
+        assert (await bench.host.list(bench.project, None)).items == ()
+        with pytest.raises(SessionNotFoundError):
+            await bench.open(session.id)
+
+
+async def test_a_session_never_moves_to_another_directory(bench: Bench) -> None:
+    async with bench.running():
+        session = await bench.new()
+        await bench.host.close(session.id, "c")
+        other = bench.root / "other"
+        other.mkdir()
+        with pytest.raises(WorkspaceGoneError, match="belongs to"):
+            await bench.host.open(session.id, Opening(other))
+
+
+async def test_a_session_without_any_model_says_what_to_do(bench: Bench) -> None:
+    bench.settings = {"models": {}, "providers": {}, "default_model": ""}
+    async with bench.running():
+        with pytest.raises(NoModelError):
+            await bench.host.new(Opening(bench.project, environment={}))
+        assert (await bench.host.list(None, None)).items == ()
+
+
+async def test_the_todo_list_survives_a_restart(bench: Bench) -> None:
+    bench.script(call("SetTodoList", todos=[{"title": "one", "status": "pending"}]), "text: ok")
+    async with bench.running():
+        session = await bench.new()
+        await finish(session, "plan")
+    bench.script(call("SetTodoList"), "text: ok")
+    async with bench.running():
+        again = await bench.open(session.id)
+        await finish(again, "what was the plan?")
+        tool = [message for message in again.log.context.messages if message.role == "tool"][-1]
+    assert "one" in str(tool.content)
