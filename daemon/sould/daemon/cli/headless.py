@@ -60,7 +60,7 @@ class Headless:
         self._connection: Connection | None = None
         self._link_error = ""
         self._stopped_by = ""
-        """Why we cancelled the turn: signal, timeout, approval."""
+        """Why we cancelled the turn: signal, timeout, approval, reader."""
         self._approval = ""
         self._asking = asyncio.Lock()
         self._message_id: JsonValue = None
@@ -87,7 +87,8 @@ class Headless:
         except asyncio.CancelledError:
             self._end(CANCELLED, "Cancelled.", "cancelled")
         self._result.duration_s = time.monotonic() - began
-        self._renderer.finish(self._result)
+        if self._stopped_by != "reader":
+            self._renderer.finish(self._result)
         return self._result.exit_code
 
     # --- what the daemon asks of us ---------------------------------------------------------------------------------
@@ -126,7 +127,16 @@ class Headless:
                 self._result.usage = {key: update[key] for key in ("used", "size", "cost") if key in update}
             case _:
                 pass
-        self._renderer.update(update)
+        self._show(update)
+
+    def _show(self, update: Update) -> None:
+        """A reader that left (`| head`) wants no more of the turn, either."""
+        if self._stopped_by == "reader":
+            return
+        try:
+            self._renderer.update(update)
+        except BrokenPipeError:
+            self._stop("reader")
 
     # --- the conversation -------------------------------------------------------------------------------------------
 

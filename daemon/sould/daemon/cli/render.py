@@ -104,6 +104,7 @@ class TextRenderer:
         self._shown: set[str] = set()
         self._at_line_start = True
         self._between = False
+        self._said = False
         self._both = sys.stdout.isatty() and sys.stderr.isatty()
 
     def session(self, session_id: str) -> None:
@@ -141,9 +142,9 @@ class TextRenderer:
     def _say(self, text: str) -> None:
         if not text:
             return
-        if self._between:
+        if self._between and self._said:
             _write("\n" if self._at_line_start else "\n\n")
-            self._between = False
+        self._between, self._said = False, True
         _write(visible(text) if sys.stdout.isatty() else text)
         self._at_line_start = text.endswith("\n")
 
