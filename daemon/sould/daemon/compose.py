@@ -19,7 +19,6 @@ from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.journal import JournalWriter
 from sould.daemon.configuration import LiveConfig
 from sould.daemon.credentials import Credentials
-from sould.daemon.launch import environment
 from sould.daemon.paths import Paths
 
 _log = logging.getLogger(__name__)
@@ -39,7 +38,7 @@ class Configuration:
     def __call__(self) -> Config:
         """The configuration. Raises ConfigError while the file that was never read well holds a mistake."""
         if self._live is None:
-            self._live = LiveConfig(self._paths, environment())
+            self._live = LiveConfig(self._paths, self._paths.environment)
             for notice in self._live.loaded.notices:
                 _log.warning("%s", notice)
         notice = self._live.refresh()

@@ -192,8 +192,8 @@ class Daemon:
         return False
 
     async def _settled(self) -> None:
-        while not all(connection.settled() for connection in self._connections):
-            await asyncio.sleep(0.01)  # noqa: ASYNC110 -- the adapters have no event for it, and this is once in a life
+        while not all(connection.settled() for connection in self._connections):  # noqa: ASYNC110 -- no event says so
+            await asyncio.sleep(0.01)
 
     async def _ended(self, connections: list[Connection]) -> None:
         tasks = [connection.task for connection in connections if connection.task is not None]

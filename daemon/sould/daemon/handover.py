@@ -74,7 +74,7 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir]) -> boo
                 *command("--handover", str(theirs.fileno())),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                env=environment(),
+                env=environment(os.environ),
                 cwd="/",
                 start_new_session=True,
             )

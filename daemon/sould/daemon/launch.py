@@ -15,6 +15,10 @@ import time
 from sould.daemon.bridge import BridgeError, socket, try_connect
 from sould.daemon.paths import Paths, ensure_private
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 DEADLINE = 10.0
 DEATHS, WINDOW, PAUSE = 5, 180.0, 60.0
 """After DEATHS starts without a clean end within WINDOW seconds, none for PAUSE seconds."""
@@ -107,11 +111,11 @@ def publish(paths: Paths) -> int:
 
 
 def _may_start(paths: Paths) -> None:
-    if "SOULD_NO_SPAWN" in os.environ:
+    if "SOULD_NO_SPAWN" in paths.environment:
         raise BridgeError("the daemon is not running, and SOULD_NO_SPAWN forbids to start it; run: sould daemon")
     now = time.time()
     recent = [t for t in read_starts(paths) if 0 <= now - t < WINDOW]
-    limit = int(os.environ.get("SOULD_START_LIMIT", DEATHS))
+    limit = int(paths.environment.get("SOULD_START_LIMIT", DEATHS))
     if len(recent) >= limit and now - recent[-1] < PAUSE:
         raise BridgeError(
             f"the daemon ended unexpectedly {len(recent)} times in {WINDOW:.0f} s; waiting {PAUSE:.0f} s before the "
@@ -155,7 +159,7 @@ def spawn(paths: Paths, listener: int, lock: int) -> None:
             os.dup2(descriptor, target, inheritable=True)
         os.closerange(5, os.sysconf("SC_OPEN_MAX") if sys.platform == "darwin" else 4096)
         arguments = ["--listen", "3", "--lock", "4"]
-        os.execve(sys.executable, command(*arguments), environment())
+        os.execve(sys.executable, command(*arguments), environment(paths.environment))
     finally:
         os._exit(70)
 
@@ -165,11 +169,9 @@ def command(*arguments: str) -> "list[str]":
     return [sys.executable, "-P", "-X", "utf8", "-c", RUN, "sould-daemon", *arguments]
 
 
-def environment() -> "dict[str, str]":
-    """What the daemon inherits of our environment."""
-    return {
-        name: value for name, value in os.environ.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))
-    }
+def environment(given: "Mapping[str, str]") -> "dict[str, str]":
+    """What the daemon inherits of an environment."""
+    return {name: value for name, value in given.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))}
 
 
 def _make_log_directory(paths: Paths) -> None:

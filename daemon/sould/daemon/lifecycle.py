@@ -71,7 +71,7 @@ class Lifecycle:
         self._woken = asyncio.Event()
         self._idle_since: float | None = time.monotonic()
         self._inode = inode_of(paths.socket)
-        self._package = package_stamp()
+        self._package = self._last_stamp = package_stamp()
         self._terms = 0
         self.exit: Exit | None = None
         self.force = False
@@ -198,16 +198,22 @@ class Lifecycle:
         if inode_of(self._paths.socket) != self._inode:
             _log.warning("%s was removed or taken over; publishing it again", self._paths.socket)
             self.publish_again(server)
-        stamp = package_stamp()
-        if stamp not in (self._package, *self.failed_restarts):
-            if stamp == 0.0:
-                if not self.package_changed:
-                    _log.warning("our own files are gone; running on what is loaded")
-            elif self.exit is None:
-                _log.info("our own files changed; restarting when no turn runs")
-                self.failed_restarts.add(stamp)
-                self.exit = Exit.RESTART
-            self.package_changed = True
+        self._check_package()
+
+    def _check_package(self) -> None:
+        """Begin a restart once our files have changed and then stayed as they are for a whole interval."""
+        stamp, before = package_stamp(), self._last_stamp
+        self._last_stamp = stamp
+        if stamp == self._package or stamp in self.failed_restarts:
+            return
+        self.package_changed = True
+        if stamp == 0.0:
+            if before != 0.0:
+                _log.warning("our own files are gone; running on what is loaded")
+        elif stamp == before and self.exit is None:
+            _log.info("our own files changed; restarting when no turn runs")
+            self.failed_restarts.add(stamp)
+            self.exit = Exit.RESTART
 
     def _holds_lock(self) -> bool:
         """Whether our lock is still the one others look at; a file that was removed is locked anew."""

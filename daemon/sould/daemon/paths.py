@@ -23,6 +23,7 @@ class Paths:
     """The places for one environment. Pure: looks at the disk only to see whether `XDG_RUNTIME_DIR` can be used."""
 
     def __init__(self, environment: "Mapping[str, str]") -> None:
+        self.environment = environment
         home = environment.get("HOME") or os.path.expanduser("~")
         self.state = _base(environment, "XDG_STATE_HOME", home + "/.local/state") + "/sould"
         self.config = _base(environment, "XDG_CONFIG_HOME", home + "/.config") + "/sould"

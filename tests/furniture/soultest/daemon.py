@@ -135,14 +135,14 @@ class Sould:
     mark: str = field(init=False)
     environment: dict[str, str] = field(init=False)
     workspace: Path = field(init=False)
-    _bridges: list[Bridge] = field(default_factory=list[Bridge])
+    bridges: list[Bridge] = field(default_factory=list[Bridge])
     _sockets: list[socket.socket] = field(default_factory=list[socket.socket])
     _seen: set[Identity] = field(default_factory=set[Identity])
 
     def __post_init__(self) -> None:
         self.mark = self.world.root.name
         # deaths are counted by the product; tests kill daemons for a living
-        self.environment = self.world.environment | {MARK: self.mark, "SOULD_START_LIMIT": "1000"}
+        self.environment = self.world.environment | {MARK: self.mark, "SOULD_START_LIMIT": "60"}
         self.paths = Paths(self.environment)
         self.workspace = self.world.project
         subprocess.run(["git", "init", "-q", str(self.workspace)], check=True, env=self.environment)
@@ -170,7 +170,7 @@ class Sould:
             pass_fds=pass_fds,
         )
         bridge = Bridge(process)
-        self._bridges.append(bridge)
+        self.bridges.append(bridge)
         return bridge
 
     def acp(self, env: Mapping[str, str] | None = None) -> Bridge:
@@ -300,7 +300,7 @@ class Sould:
             assert daemon.ping().pid == pid
             report = daemon.fsck()
         assert [problem for problem in report.problems if problem.severity == "error"] == []
-        bridges = {bridge.process.pid for bridge in self._bridges}
+        bridges = {bridge.process.pid for bridge in self.bridges}
         assert set(until_gone(self.mark, 3.0)) <= bridges
         assert self.canary() == canary
 
@@ -308,7 +308,7 @@ class Sould:
         """End everything that was started here, by its pid."""
         for sock in self._sockets:
             sock.close()
-        for bridge in self._bridges:
+        for bridge in self.bridges:
             bridge.kill()
         owner = self.owner
         if owner is not None:

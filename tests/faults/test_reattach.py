@@ -1,0 +1,180 @@
+"""D11: a conversation goes on over a killed daemon and over a planned restart; F27, F50 in their short form."""
+
+import json
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from soultest.daemon import Bridge, Sould, count, until
+from soultest.processes import marked
+from soultest.world import call
+
+
+def new_session(sould: Sould, bridge: Bridge, identifier: str = "new") -> str:
+    answer = bridge.request(identifier, "session/new", cwd=str(sould.workspace), mcpServers=[])
+    assert "result" in answer, answer
+    return answer["result"]["sessionId"]
+
+
+def prompt(bridge: Bridge, session: str, text: str, identifier: str) -> None:
+    bridge.send(
+        {
+            "jsonrpc": "2.0",
+            "id": identifier,
+            "method": "session/prompt",
+            "params": {"sessionId": session, "prompt": [{"type": "text", "text": text}]},
+        }
+    )
+
+
+def collect(bridge: Bridge, identifier: str, seconds: float = 20.0) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """All messages up to the answer, and lines that are none."""
+    messages: list[dict[str, Any]] = []
+    odd: list[bytes] = []
+    while True:
+        line = bridge.line(seconds)
+        assert line, "the stream ended"
+        try:
+            messages.append(json.loads(line))
+        except ValueError:
+            odd.append(line)
+            continue
+        if messages[-1].get("id") == identifier and "method" not in messages[-1]:
+            return messages, odd
+
+
+def said(messages: list[dict[str, Any]]) -> str:
+    """The agent's text in these messages."""
+    updates = [message["params"]["update"] for message in messages if message.get("method") == "session/update"]
+    return "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
+
+
+def test_after_a_kill_the_same_editor_goes_on_in_the_same_session(sould: Sould) -> None:
+    sould.world.script(["text: one", "text: two", "text: three"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    prompt(bridge, session, "first", "p1")
+    messages, _ = collect(bridge, "p1")
+    assert said(messages) == "one"
+    pid = bridge.process.pid
+    for round_number, word in enumerate(["one", "two"][: count(2, 1)]):
+        sould.kill9()
+        prompt(bridge, session, "again", f"again-{round_number}")
+        messages, odd = collect(bridge, f"again-{round_number}")
+        assert messages[-1]["result"]["stopReason"] == "end_turn"
+        assert said(messages), word
+        assert len(odd) <= 1, "at most one cut line"
+    assert bridge.process.pid == pid
+    assert bridge.process.poll() is None
+
+
+def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> None:
+    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    prompt(bridge, session, "run it", "p1")
+    until(lambda: _commands(sould), what="the command")
+    canary = sould.canary()
+    sould.kill9()
+    answer = bridge.answer("p1")
+    assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
+    again = bridge.request("list", "session/list")
+    assert [each["sessionId"] for each in again["result"]["sessions"]] == [session]
+    sould.afters(sould.pid, canary)
+
+
+def _commands(sould: Sould) -> list[int]:
+    """The commands of this daemon's sessions; the bridges are marked, too."""
+    bridges = {bridge.process.pid for bridge in sould.bridges}
+    return [pid for pid in marked(sould.mark) if pid not in bridges]
+
+
+def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
+    sould.world.script(["text: one", "text: two"])
+    bridges = [sould.acp() for _ in range(count(20, 3))]
+    session = new_session(sould, bridges[0])
+    prompt(bridges[0], session, "first", "p1")
+    collect(bridges[0], "p1")
+    old = sould.owner
+    assert old is not None
+    # the beginning of a message is in the old daemon, the rest comes to the new one
+    bridges[1].send(b'{"jsonrpc":"2.0","id":"half","method":"ses')
+    done = sould.cli("restart")
+    assert done.returncode == 0, done.stderr
+    until(lambda: not old.alive())
+    assert sould.pid != old.pid
+    bridges[1].send(b'sion/list","params":{}}\n')
+    assert "result" in bridges[1].answer("half")
+    prompt(bridges[0], session, "second", "p2")
+    messages, odd = collect(bridges[0], "p2")
+    assert odd == []
+    assert said(messages)
+    assert messages[-1]["result"]["stopReason"] == "end_turn"
+    for bridge in bridges:
+        assert bridge.process.poll() is None
+    log = sould.log()
+    assert log.count("took over") == 1
+    assert "Traceback" not in log
+
+
+def test_a_restart_waits_for_the_running_turn_unless_forced(sould: Sould) -> None:
+    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    prompt(bridge, session, "run it", "p1")
+    until(lambda: _commands(sould), what="the command")
+    pid = sould.pid
+    with sould.control() as daemon:
+        assert daemon.restart().running_turns == 1
+        assert daemon.status().draining
+        assert daemon.ping().pid == pid
+        daemon.restart(force=True)
+    answer = bridge.answer("p1")
+    assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
+    until(lambda: sould.owner is not None and sould.pid != pid)
+    assert "result" in bridge.request("list", "session/list")
+    until(lambda: not _commands(sould))
+
+
+def test_term_ends_the_running_turn_and_its_commands(sould: Sould) -> None:
+    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    prompt(bridge, session, "run it", "p1")
+    until(lambda: _commands(sould), what="the command")
+    owner = sould.owner
+    assert owner is not None
+    os.kill(owner.pid, signal.SIGTERM)
+    answer = bridge.answer("p1")
+    assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
+    until(lambda: not owner.alive(), 5)
+    assert bridge.wait() == 0
+    until(lambda: not _commands(sould), 3)
+    with sould.control(start=True) as daemon:
+        report = daemon.fsck()
+    assert report.problems == ()
+    assert report.sessions == 1
+
+
+@pytest.mark.parametrize("times", [count(10, 3)])
+def test_text_that_streams_while_the_daemon_is_killed_is_neither_lost_nor_repeated(sould: Sould, times: int) -> None:
+    """What the client had seen of a finished turn is not shown again, whenever the daemon dies afterwards."""
+    sould.world.script([f"text: {'word ' * 50}{number}" for number in range(times)])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    prompt(bridge, session, "first", "p0")
+    first, _ = collect(bridge, "p0")
+    assert said(first) == "word " * 50 + "0"
+    sould.kill9()
+    messages, _ = collect_after(bridge, "probe")
+    assert said(messages) == ""
+
+
+def collect_after(bridge: Bridge, identifier: str) -> tuple[list[dict[str, Any]], list[bytes]]:
+    bridge.send({"jsonrpc": "2.0", "id": identifier, "method": "session/list", "params": {}})
+    return collect(bridge, identifier)
