@@ -47,7 +47,7 @@ class Person:
 
 
 def approval(person: Person, mode: Mode = "ask", *rules: Rule) -> Approval:
-    environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/home/u"})
+    environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"})
     return Approval(
         ask=person, rules=lambda: Rules(rules), trust="unknown", mode=mode, workspace=ROOT, environment=environment
     )

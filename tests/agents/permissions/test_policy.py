@@ -22,7 +22,7 @@ from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath
 
 ROOT = Path("/w/project")
-HOME = Path("/home/u")
+HOME = Path("/people/u")
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
 
@@ -83,8 +83,8 @@ PATHS = """.git/hooks/pre-commit .git .GIT/config .gitmodules .gitattributes sub
     .github/workflows/ci.yml .GitHub/Workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .husky/pre-push
     .pre-commit-config.yaml lefthook.yml .envrc .tool-versions mise.toml .npmrc .yarnrc.yml .pnp.cjs pip.conf
     tests/conftest.py sitecustomize.py a.pth .devcontainer/devcontainer.json tools/ls .git./config .g\u200cit/config
-    /home/u/.bashrc /home/u/.config/x /home/u/.local/bin/x /home/u/.ssh/authorized_keys /home/u/.gitconfig /home/u/.netrc
-    /home/u/.aws/config /home/u/.docker/config.json /home/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
+    /people/u/.bashrc /people/u/.config/x /people/u/.local/bin/x /people/u/.ssh/authorized_keys /people/u/.gitconfig /people/u/.netrc
+    /people/u/.aws/config /people/u/.docker/config.json /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
     """
 PROTECTED = PATHS.split()
 
@@ -119,7 +119,7 @@ def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
         "x.kdbx",
         "/proc/1/environ",
         "/proc/self/mem",
-        "/home/u/.ssh/id_ed25519",
+        "/people/u/.ssh/id_ed25519",
     ],
 )
 def test_secrets_are_read_after_a_question_only(path: str, where: Surroundings) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import resource
 import secrets
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import CommandStartError, ProcessGuard
 from sould.agents.workspace import Command
 from soultest.processes import MARK, descriptors, marked
+
+REACH = ("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override")
+"""Another user may not reach this interpreter; with this it does, and limits hold all the same."""
 
 
 @pytest.fixture
@@ -83,6 +88,43 @@ async def test_closing_kills_what_runs_and_refuses_more(tmp_path: Path) -> None:
     assert (await process.wait()).signal is not None
     with pytest.raises(CommandStartError, match="stopping"):
         await guard.start(["/bin/true"], tmp_path, {})
+
+
+async def test_f55_no_free_descriptor_is_a_clear_error_and_passes(guard: ProcessGuard, tmp_path: Path) -> None:
+    await (await guard.start(["/bin/true"], tmp_path, {})).wait()
+    highest = os.open("/", os.O_RDONLY)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.dup(highest) for _ in range(8)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(taken) + 1, hard))
+        while True:
+            try:
+                taken.append(os.dup(highest))
+            except OSError:
+                break
+        with pytest.raises(CommandStartError, match="Too many open files"):
+            await guard.start(["/bin/true"], tmp_path, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in (highest, *taken):
+            os.close(descriptor)
+    assert (await (await guard.start(["/bin/true"], tmp_path, {})).wait()).code == 0
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_f55_no_room_for_a_process_is_a_clear_error_and_passes(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("crowded.py")
+    ran = await asyncio.create_subprocess_exec(
+        *("setpriv", "--reuid", "65533", "--clear-groups", *REACH, sys.executable, "-c", script.read_text()),
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"], "HOME": "/"},
+        cwd="/",
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await ran.communicate()
+    said, code = output.decode().splitlines()
+    assert "the system has no room for another process (Resource temporarily unavailable)" in said
+    assert code == "0"
 
 
 async def test_a_guard_that_was_never_used_costs_no_process() -> None:

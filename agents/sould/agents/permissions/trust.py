@@ -18,7 +18,7 @@ from sould.agents.errors import SouldError
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
 
-_WIDE = frozenset({"/", "/tmp", "/var/tmp", "/home", "/root", "/Users"})  # noqa: S108 -- named to be refused
+_WIDE = frozenset({"/", "/tmp", "/var/tmp"})  # noqa: S108 -- named to be refused
 
 
 class TrustError(SouldError):
@@ -109,4 +109,5 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _never(path: Path) -> bool:
-    return str(path) in {*_WIDE, os.path.realpath(Path.home())}
+    home = Path(os.path.realpath(Path.home()))
+    return str(path) in _WIDE or path in (home, *home.parents)

@@ -246,7 +246,8 @@ class ProcessGuard:
             try:
                 await _pass(orders, given)
                 theirs.close()
-                await loop.sock_sendall(control, len(order).to_bytes(4, "big") + order)
+                with contextlib.suppress(BrokenPipeError):  # it refused without reading; why is still to be received
+                    await loop.sock_sendall(control, len(order).to_bytes(4, "big") + order)
                 reply = await _receive(control)
             except (BrokenPipeError, ConnectionResetError):
                 reply = None
