@@ -174,11 +174,11 @@ class Acpx:
         ]
 
     def command(self, *arguments: str) -> list[str]:
-        """The command line; what an owner process may idle is kept short."""
+        """The command line; its owner process stays until the session is closed."""
         rejecting = ["--approve-reads", "--non-interactive-permissions", "deny"]
         approval = ["--approve-all"] if self.scenario.permission == "allow_once" else rejecting
         program = [str(NODE), str(FOLDER / "node_modules" / "acpx" / "dist" / "cli.js")]
-        options = ["--cwd", str(self.scenario.cwd), "--format", "json", "--json-strict", *approval, "--ttl", "1"]
+        options = ["--cwd", str(self.scenario.cwd), "--format", "json", "--json-strict", *approval, "--ttl", "30"]
         return [*program, "--agent", " ".join(self.scenario.command), *options, *arguments]
 
     def environment(self) -> dict[str, str]:
