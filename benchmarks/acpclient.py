@@ -27,7 +27,12 @@ class Stream:
     first: int = 0
     last: int = 0
     lines: int = 0
+    cut: str = ""
+    """The beginning of a chunk that the agent split between two lines."""
+    left: list[int] = field(default_factory=list[int])
+    """When each chunk left the model server."""
     latencies: list[int] = field(default_factory=list[int])
+    """How long each was on its way."""
 
     @property
     def chunks(self) -> int:
@@ -120,7 +125,10 @@ class AcpClient:
         stream.first = stream.first or now
         stream.last = now
         stream.lines += 1
-        stream.latencies += [now - int(sent) for sent in params["update"]["content"]["text"].split()]
+        *whole, stream.cut = (stream.cut + params["update"]["content"]["text"]).split(" ")
+        left = [int(sent) for sent in whole]
+        stream.left += left
+        stream.latencies += [now - sent for sent in left]
 
     def initialize(self) -> Json:
         """The handshake."""

@@ -13,7 +13,7 @@ PACED_US = 2000
 BURST_CHUNKS = 20_000
 BURSTS = 5
 SESSIONS = 200
-SESSION_CHUNKS = 100
+SESSION_CHUNKS = 160
 SESSION_US = 50_000
 
 
@@ -113,17 +113,25 @@ def many_sessions(world: Rig, report: Report, client: AcpClient) -> None:
     taken = time.monotonic() - begin
     streams = [client.streams[session] for session in sessions]
     missing = SESSIONS * SESSION_CHUNKS - sum(stream.chunks for stream in streams)
-    latencies = [latency for stream in streams for latency in stream.latencies]
+    # Steady: from when all of them stream until the first has ended. Starting 200 turns at once is a row of its own.
+    steady, end = max(stream.first for stream in streams), min(stream.last for stream in streams)
+    latencies = [
+        latency
+        for stream in streams
+        for left, latency in zip(stream.left, stream.latencies, strict=True)
+        if steady < left < end
+    ]
     p99 = quantile(latencies, 0.99) / 1e6
-    spans = [(stream.last - stream.sent) / 1e9 for stream in streams]
-    starved = max(spans) > 2 * statistics.median(spans) or missing
+    worst = max(quantile(stream.latencies, 0.5) for stream in streams) / 1e6
     report.add(
         Row(
             f"{SESSIONS} sessions streaming at once, p99",
             f"{p99:.1f} ms, {(cpu(daemon) - before) / taken * 100:.0f} % CPU"
             + (f", {missing} lost" if missing else ""),
             "<= 50 ms, none starves",
-            f"slowest {max(spans):.1f} s, fastest {min(spans):.1f} s",
-            p99 <= 50 and not starved,
+            f"slowest session's p50 {worst:.1f} ms",
+            p99 <= 50 and not missing and worst <= 50,
         )
     )
+    slowest = (steady - min(stream.sent for stream in streams)) / 1e6
+    report.add(Row(f"{SESSIONS} prompts at once, until the last first token", f"{slowest:.0f} ms"))
