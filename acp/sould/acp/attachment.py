@@ -5,7 +5,7 @@ the client reads too slowly the channel holds back; a client that fell behind th
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sould.acp.content import user_input
 from sould.acp.dialogs import Dialogs
@@ -45,9 +45,7 @@ class Attachment:
         connection: Connection,
         client_id: str,
         capabilities: ClientCapabilities,
-        moved: "Callable[[Attachment], None]" = lambda attachment: None,
     ) -> None:
-        """`moved` is called, at most once per loop tick, when everything up to `cursor` has left."""
         self.session = session
         self._connection = connection
         self._client_id = client_id
@@ -62,8 +60,6 @@ class Attachment:
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, forms=forms, cancel=self._cancelled_by_dialog
         )
-        self._moved = moved
-        self._moving = False
         self._prompts: set[Prompt] = set()
         self._subscription: Subscription | None = None
         self._cursor = session.log.channel.position
@@ -150,9 +146,6 @@ class Attachment:
         lines = self.updates.feed(record)
         if lines:
             self._connection.write(lines)
-        if not self._moving:
-            self._moving = True
-            self._connection.on_drain(self._note_moved)
         message = record.message
         if type(message) is TextPart or type(message) is ThinkPart:
             return self._go_on_or_hold()
@@ -170,10 +163,6 @@ class Attachment:
         self._flowing.clear()
         self._connection.on_drain(self._resume)
         return False
-
-    def _note_moved(self) -> None:
-        self._moving = False
-        self._moved(self)
 
     def _resume(self) -> None:
         if self._subscription is not None:

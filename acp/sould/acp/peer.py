@@ -86,7 +86,7 @@ class Peer:
 
         self.detach(session.id)
         session.attach(self)
-        attachment = Attachment(session, self.connection, self.id, self.capabilities, self._moved)
+        attachment = Attachment(session, self.connection, self.id, self.capabilities)
         self.attachments[session.id] = attachment
         return attachment
 
@@ -152,13 +152,6 @@ class Peer:
         return self.capabilities.shows_hunks or (info is not None and info.name.lower() == "zed")
 
     # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
-
-    def _moved(self, attachment: "Attachment") -> None:
-        if self.services.moved is None:
-            self.remember()
-        else:
-            cursor = attachment.cursor
-            self.services.moved(attachment.session.id, cursor.seq, cursor.offset)
 
     def remember(self) -> None:
         """Hand the daemon what the next one would need."""

@@ -81,9 +81,8 @@ class AcpResume:
 class AcpServices:
     """`host` is called at the first `session/*`, so that `initialize` need not wait for heavy imports (D9).
 
-    `environment` and `cwd` are the editor's. `remember` is called before every request is acted on and when an answer has
-    left. `moved(session id, seq, offset)` is called, at most once per loop tick, when updates have left: the client has
-    all before that cursor; without it `remember` is. `accounts` None: signing in and out are not offered.
+    `environment` and `cwd` are the editor's. `remember` is called before every request of either side is acted on and when
+    everything written after an answer has left. `accounts` None: signing in and out are not offered.
     """
 
     host: "Callable[[], Awaitable[SessionHost]]"
@@ -94,5 +93,4 @@ class AcpServices:
     remember: Callable[[AcpResume], None] = lambda resume: None
     watch: Callable[[Callable[[], AcpResume]], None] = lambda snapshot: None
     """Given, once, the way to ask for the same at any time: what was given to the stream by then."""
-    moved: Callable[[str, int, int], None] | None = None
     accounts: Accounts | None = None

@@ -215,7 +215,8 @@ class AcpClient:
         while data := await self.stream.read():
             *lines, held = (held + data).split(b"\n") if b"\n" in data else [held + data]
             for line in lines:
-                self._heard(line)
+                if line:
+                    self._heard(line)
         self.ended.set()
         for answer in self._waiting.values():
             if not answer.done():

@@ -77,8 +77,8 @@ async def close(peer: Peer, params: SessionParams) -> Json:
     """Stop showing a session; its work is cancelled only when nobody else shows it (D12)."""
     peer.attached(params.session_id)
     host = await peer.host()
-    await host.close(params.session_id, peer.id)
     peer.detach(params.session_id)
+    await host.close(params.session_id, peer.id)
     return {}
 
 

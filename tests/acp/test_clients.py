@@ -1,0 +1,223 @@
+"""Several clients on one session (D12), clients that vanish, and connections that outlive their daemon (D11)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from sould.acp.server import AcpResume
+from soultest.acpbench import Connect
+from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
+from soultest.bench import Bench, call
+from soultest.memory import MemoryStream
+
+Json = dict[str, Any]
+
+
+async def joined(client: AcpClient, bench: Bench, session: str, method: str = "session/load") -> None:
+    """A client that looks at a session another one began."""
+    await client.initialize()
+    await client.request(method, sessionId=session, cwd=str(bench.project), mcpServers=[])
+
+
+async def test_both_clients_see_one_conversation_and_each_its_own_prompt_answered(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running(), connect() as one, connect() as two:
+        await one.initialize()
+        session = await one.new_session(bench.project)
+        await joined(two, bench, session)
+        assert (await one.prompt(session, "from one"))["stopReason"] == "end_turn"
+        assert (await two.prompt(session, "from two"))["stopReason"] == "end_turn"
+        await two.wait_update("user_message_chunk", lambda update: update["content"]["text"] == "from one")
+        await one.wait_update("user_message_chunk", lambda update: update["content"]["text"] == "from two")
+        assert [update["content"]["text"] for update in two.updates("user_message_chunk")] == ["from one"]
+        assert one.text() == two.text() == "onetwo"
+
+
+async def test_a_prompt_during_a_turn_is_queued_told_so_and_answered_with_its_own_turn(
+    bench: Bench, connect: Connect
+) -> None:
+    """F35."""
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: first", "text: second")
+    async with bench.running(), connect(permissions=ignore) as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        first = client.prompt(session, "a")
+        request = await client.wait_request("session/request_permission")
+        second = client.prompt(session, "b")
+        notice = await client.wait_update("notice")
+        assert "waits" in notice["title"]
+        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        assert (await first)["stopReason"] == (await second)["stopReason"] == "end_turn"
+        assert client.text() == "firstsecond"
+
+
+async def test_cancel_ends_the_running_turn_and_the_own_queued_prompts_only(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: second")
+    async with bench.running(), connect(permissions=ignore) as one, connect(permissions=ignore) as two:
+        await one.initialize()
+        session = await one.new_session(bench.project)
+        await joined(two, bench, session)
+        running = one.prompt(session, "a")
+        await one.wait_request("session/request_permission")
+        queued, foreign = one.prompt(session, "b"), two.prompt(session, "c")
+        await two.wait_update("agent_thought_chunk", lambda update: "waits" in update["content"]["text"])
+        one.notify("session/cancel", sessionId=session)
+        assert await running == {"stopReason": "cancelled"}
+        assert await queued == {"stopReason": "cancelled"}
+        assert await foreign == {"stopReason": "end_turn"}
+
+
+async def test_the_first_answer_wins_and_closes_the_other_client_s_dialog(bench: Bench, connect: Connect) -> None:
+    """F29."""
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
+    async with bench.running(), connect(permissions=ignore) as one, connect(permissions=ignore) as two:
+        await one.initialize()
+        session = await one.new_session(bench.project)
+        await joined(two, bench, session)
+        turn = one.prompt(session, "edit")
+        mine = await one.wait_request("session/request_permission")
+        theirs = await two.wait_request("session/request_permission")
+        two.answer(theirs, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        withdrawn = await one.wait_for(lambda message: message.get("method") == "$/cancel_request")
+        assert withdrawn["params"]["requestId"] == mine["id"]
+        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "reject"}})
+        assert (await turn)["stopReason"] == "end_turn"
+        assert (bench.project / "b.txt").read_text() == "x"
+
+
+async def test_an_onlooker_that_cancels_its_dialog_cancels_nobody_s_turn(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
+    cancels = {"outcome": "cancelled"}
+    async with bench.running(), connect(permissions=ignore) as one, connect(permissions=lambda _: cancels) as two:
+        await one.initialize()
+        session = await one.new_session(bench.project)
+        await joined(two, bench, session)
+        turn = one.prompt(session, "edit")
+        mine = await one.wait_request("session/request_permission")
+        await two.wait_request("session/request_permission")
+        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        assert (await turn)["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_a_client_that_vanishes_leaves_its_turn_and_dialog_to_the_next_one(
+    bench: Bench, connect: Connect, method: str
+) -> None:
+    """F27, F28: pending, never allowed, offered to the newcomer after its call was announced."""
+    bench.script("text: begun\n" + call("WriteFile", path="b.txt", content="x"), "text: done")
+    async with bench.running():
+        async with connect(permissions=ignore) as one:
+            await one.initialize()
+            session = await one.new_session(bench.project)
+            one.prompt(session, "edit")
+            await one.wait_request("session/request_permission")
+        assert not (bench.project / "b.txt").exists()
+        async with connect(permissions=choose("allow_once")) as two:
+            await joined(two, bench, session, method)
+            await two.wait_update("agent_message_chunk", lambda update: "done" in update["content"]["text"])
+            assert (bench.project / "b.txt").read_text() == "x"
+
+
+async def test_closing_leaves_the_turn_to_the_other_client(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: done")
+    async with bench.running(), connect(permissions=ignore) as one, connect(permissions=ignore) as two:
+        await one.initialize()
+        session = await one.new_session(bench.project)
+        await joined(two, bench, session)
+        turn = one.prompt(session, "edit")
+        request = await two.wait_request("session/request_permission")
+        await one.request("session/close", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        two.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        await two.wait_update("agent_message_chunk", lambda update: "done" in update["content"]["text"])
+
+
+# --- a daemon that died (D11) -----------------------------------------------------------------------------------------
+
+
+class Memory:
+    """What the daemon remembers of a connection: the newest record, through its bytes."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+
+    def __call__(self, resume: AcpResume) -> None:
+        self.records.append(resume.dump())
+
+    @property
+    def last(self) -> AcpResume:
+        return AcpResume.load(self.records[-1])
+
+
+def texts(messages: Iterable[Json]) -> str:
+    """What was said aloud in some messages."""
+    updates = [message["params"]["update"] for message in messages if message.get("method") == "session/update"]
+    return "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
+
+
+async def test_a_connection_goes_on_in_the_next_daemon(bench: Bench, connect: Connect) -> None:
+    """Every request that died is answered with an error, the session goes on from the cursor, nothing is repeated."""
+    bench.script("text: one", call("Shell", command="sleep 100"), "text: two")
+    memory = Memory()
+    async with bench.running(), connect(remember=memory) as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "a")
+        client.prompt(session, "b")
+        await client.wait_update("tool_call")
+        resume = memory.last
+    assert [request.method for request in resume.unanswered] == ["session/prompt"]
+    assert set(resume.sessions) == {session}
+    async with bench.running(), connect(resume=resume, check=False) as again:
+        refusal = await again.wait_for(lambda message: "error" in message)
+        assert refusal["id"] == resume.unanswered[0].id
+        assert refusal["error"]["data"]["kind"] == "interrupted"
+        assert "one" not in texts(again.messages)
+        bench.script("text: two")
+        assert (await again.prompt(session, "c"))["stopReason"] == "end_turn"
+        assert "two" in texts(again.messages)
+
+
+async def test_requests_that_need_no_session_are_refused_at_once_and_ours_are_withdrawn(
+    bench: Bench, connect: Connect
+) -> None:
+    resume = AcpResume.load(
+        b'{"client_id":"c","initialize":{"protocolVersion":1},"sessions":{"gone":{"cwd":"/","additional":[],"seq":1,'
+        b'"offset":0}},"unanswered":[{"id":"x","method":"session/list","session_id":""}],"asked":[7],"cut":true}'
+    )
+    async with bench.running(), connect(resume=resume, check=False) as client:
+        withdrawn = await client.wait_for(lambda message: message.get("method") == "$/cancel_request")
+        assert withdrawn["params"]["requestId"] == 7
+        refusal = await client.wait_for(lambda message: "error" in message)
+        assert refusal["id"] == "x"
+        with pytest.raises(AgentError):
+            await client.initialize()
+        assert (await client.request("session/list"))["sessions"] == []
+
+
+def test_a_record_that_is_none_is_refused() -> None:
+    for data in (b"{}", b"[]", b"{", b"null", b'{"client_id":1}'):
+        with pytest.raises(ValueError, match=r".*"):
+            AcpResume.load(data)
+
+
+async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, connect: Connect) -> None:
+    bench.script("\n".join(["text: word"] * 2000), "text: after")
+    async with bench.running() as host:
+        async with connect(pipe=1024) as client:
+            await client.initialize()
+            session = await client.new_session(bench.project)
+            client.prompt(session, "talk")
+            await client.wait_update("agent_message_chunk")
+            assert isinstance(client.stream, MemoryStream)
+            client.stream.vanish()
+        live = host.live(session)
+        assert live is not None
+        assert not live.clients
+        async with connect() as other:
+            await joined(other, bench, session)
+            assert (await other.prompt(session, "again"))["stopReason"] == "end_turn"
+            assert other.text() == "word" * 2000 + "after"

@@ -1,0 +1,144 @@
+"""`initialize` and what surrounds it: versions, capabilities, sign-in, and what may not come before it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sould.acp.dispatch import ROUTES
+from soultest.acpbench import Connect, Keys
+from soultest.acpclient import FULL, AgentError
+from soultest.bench import Bench
+from soultest.schema import methods
+
+Json = dict[str, Any]
+
+
+def test_every_stable_method_of_the_official_schema_has_a_handler() -> None:
+    """D4."""
+    assert set(methods("agent")) <= set(ROUTES)
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2, 99])
+async def test_the_version_is_one_whatever_the_client_speaks(connect: Connect, asked: int) -> None:
+    """Never echoed: the client decides whether it can use it."""
+    async with connect() as client:
+        answer = await client.request("initialize", protocolVersion=asked)
+        assert answer["protocolVersion"] == 1
+
+
+async def test_initialize_says_everything_we_can_do(connect: Connect) -> None:
+    async with connect(accounts=Keys("openai")) as client:
+        answer = await client.initialize(FULL)
+        capabilities = answer["agentCapabilities"]
+        assert capabilities["loadSession"] is True
+        assert capabilities["promptCapabilities"] == {"image": True, "audio": False, "embeddedContext": True}
+        assert {"list", "delete", "additionalDirectories", "resume", "close", "fork", "title"} <= set(
+            capabilities["sessionCapabilities"]
+        )
+        assert capabilities["auth"] == {"logout": {}, "status": {}}
+        assert answer["_meta"]["steering"] == {"supported": True}
+        assert answer["agentInfo"]["name"] == "sould"
+
+
+async def test_the_terminal_method_is_offered_only_to_clients_that_have_terminals_for_it(connect: Connect) -> None:
+    async with connect() as client:
+        answer = await client.initialize()
+        assert [method.get("type") for method in answer["authMethods"]] == [None]
+    async with connect() as client:
+        answer = await client.initialize(FULL)
+        assert [method.get("type") for method in answer["authMethods"]] == [None, "terminal"]
+        assert answer["authMethods"][1]["args"] == ["login"]
+
+
+@pytest.mark.parametrize("method", sorted(set(ROUTES) - {"initialize"}))
+async def test_nothing_works_before_initialize(connect: Connect, method: str) -> None:
+    """F22, D17."""
+    async with connect() as client:
+        with pytest.raises(AgentError) as failure:
+            await client.request(method, sessionId="x", cwd="/", mcpServers=[])
+        assert failure.value.code == -32600
+
+
+async def test_initialize_comes_once(connect: Connect) -> None:
+    async with connect() as client:
+        await client.initialize()
+        with pytest.raises(AgentError) as failure:
+            await client.initialize()
+        assert failure.value.code == -32600
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"clientCapabilities": None, "clientInfo": None, "_meta": None},
+        {"clientCapabilities": {"fs": 5, "terminal": "yes", "session": [], "auth": {}, "elicitation": True}},
+        {"clientCapabilities": {"unknown": {}}, "clientInfo": {"title": 4}, "extra": [1]},
+    ],
+)
+async def test_broken_optional_fields_count_as_absent(connect: Connect, params: Json) -> None:
+    async with connect() as client:
+        assert (await client.request("initialize", {"protocolVersion": 1, **params}))["protocolVersion"] == 1
+
+
+@pytest.mark.parametrize("params", [{}, {"protocolVersion": "one"}, {"protocolVersion": None}])
+async def test_a_broken_required_field_is_named(connect: Connect, params: Json) -> None:
+    async with connect() as client:
+        with pytest.raises(AgentError) as failure:
+            await client.request("initialize", params)
+        assert failure.value.code == -32602
+        assert "protocolVersion" in failure.value.message
+
+
+async def test_meta_never_overrides_a_parameter(bench: Bench, connect: Connect) -> None:
+    async with bench.running() as host, connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project, _meta={"cwd": "/", "traceparent": "00-1"})
+        live = host.live(session)
+        assert live is not None
+        assert live.opening.cwd == bench.project
+
+
+async def test_an_unknown_request_is_refused_and_an_unknown_notification_ignored(connect: Connect) -> None:
+    async with connect() as client:
+        await client.initialize()
+        client.notify("_vendor/thing")
+        client.notify("session/prompt", sessionId="x", prompt=[])
+        for method in ("_vendor/thing", "session/set_model", "x" * 10_000):
+            with pytest.raises(AgentError) as failure:
+                await client.request(method)
+            assert failure.value.code == -32601
+
+
+async def test_signing_in_checks_for_a_key_and_signing_out_forgets_it(connect: Connect) -> None:
+    keys = Keys("moonshot")
+    async with connect(accounts=keys) as client:
+        await client.initialize(FULL)
+        assert await client.request("authenticate", methodId="provider-key") == {}
+        status = await client.request("auth/status")
+        assert status == {"state": "authenticated", "accounts": [{"label": "moonshot"}]}
+        assert await client.request("logout") == {}
+        assert await client.request("auth/status") == {"state": "unauthenticated"}
+        with pytest.raises(AgentError) as failure:
+            await client.request("authenticate", methodId="provider-key")
+        assert failure.value.code == -32000
+        with pytest.raises(AgentError) as wrong:
+            await client.request("authenticate", methodId="sould-login")
+        assert wrong.value.code == -32602
+
+
+async def test_without_a_model_a_session_needs_signing_in(bench: Bench, connect: Connect) -> None:
+    bench.settings.update({"models": {}, "providers": {}, "default_model": ""})
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        with pytest.raises(AgentError) as failure:
+            await client.new_session(bench.project)
+        assert failure.value.code == -32000
+        assert failure.value.data["kind"] == "no_model"
+
+
+async def test_the_answer_comes_also_when_the_client_has_closed_its_side(connect: Connect) -> None:
+    async with connect() as client:
+        answer = client.start("initialize", protocolVersion=1)
+        await asyncio.sleep(0)
+        assert (await answer)["protocolVersion"] == 1

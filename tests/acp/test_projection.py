@@ -1,0 +1,365 @@
+"""Wire records in, `session/update` lines out: golden lines, each judged by the official schema."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sould.acp.projection import PIECE, Facts, Features, UpdatesV1
+from sould.acp.toolcalls import MAX_DIFF, MAX_TEXT, fenced
+from sould.agents.sessions.commands import SlashCommand
+from sould.agents.sessions.options import MODES, SessionOption
+from sould.agents.wire import messages as wire
+from sould.agents.wire.channel import Record
+from sould.agents.wire.content import AudioPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
+from sould.agents.wire.display import BackgroundTaskBlock, BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem
+from soultest.schema import faults, schema
+
+Json = dict[str, Any]
+EVERYTHING = Features(notices=True, compaction=True, terminals=True)
+
+
+class Screen:
+    """A client's view: feed it messages, get updates, every one of them lawful."""
+
+    def __init__(self, features: Features = EVERYTHING) -> None:
+        mode = SessionOption("mode", "Mode", "mode", "What.", "ask", tuple(MODES.values()))
+        commands = (SlashCommand("init", "Begin", "what"), SlashCommand("help", "List"))
+        facts = Facts("s1", "/project", lambda: (mode,), lambda: commands)
+        self.updates = UpdatesV1(facts, features, "me")
+        self.seq = 0
+
+    def show(self, *messages: wire.WireMessage) -> list[Json]:
+        shown: list[Json] = []
+        for message in messages:
+            self.seq += 1
+            shown += lawful(self.updates.feed(Record(self.seq, 0, message, 1_700_000_000.5)))
+        return shown
+
+
+def lawful(lines: bytes) -> list[Json]:
+    """The updates in some lines."""
+    found: list[Json] = []
+    for line in lines.splitlines():
+        message = orjson.loads(line)
+        assert message["method"] == "session/update"
+        assert message["params"]["sessionId"] == "s1"
+        assert not faults("SessionNotification", message["params"])
+        found.append(message["params"]["update"])
+    return found
+
+
+def tool_call(name: str = "Shell", identifier: str = "c1", **arguments: Any) -> wire.ToolCall:
+    given = orjson.dumps(arguments).decode() if arguments else None
+    return wire.ToolCall(id=identifier, function=FunctionCall(name=name, arguments=given))
+
+
+def result(identifier: str = "c1", **fields: Any) -> wire.ToolResult:
+    fields.setdefault("is_error", False)
+    return wire.ToolResult(tool_call_id=identifier, return_value=wire.ToolReturn(**fields))
+
+
+DETAIL = wire.ToolCallDetail(
+    tool_call_id="c1",
+    name="StrReplaceFile",
+    title="Edit a.py",
+    kind="edit",
+    locations=(wire.Location(path="/project/a.py", line=3),),
+    arguments={"path": "a.py"},
+    display=(DiffBlock(path="a.py", old_text="a\n", new_text="b\n"),),
+)
+REQUEST = wire.ApprovalRequest(
+    id="r1",
+    tool_call_id="c1",
+    sender="StrReplaceFile",
+    action="edit file",
+    description="Edit a.py",
+    display=DETAIL.display,
+    scope="edits in this project",
+)
+DIFF = {"type": "diff", "path": "/project/a.py", "oldText": "a\n", "newText": "b\n"}
+
+
+def test_every_stable_update_of_the_official_schema_is_made_somewhere() -> None:
+    """D4."""
+    screen = Screen()
+    shown = screen.show(
+        wire.TurnBegin(user_input="hi", turn_id="t", client_id="other"),
+        ThinkPart(think="hm"),
+        TextPart(text="hi"),
+        tool_call(),
+        result(display=(TodoBlock(items=(TodoItem(title="a", status="done"),)),)),
+        wire.StatusUpdate(context_tokens=5, max_context_tokens=10, cost=0.5, currency="EUR"),
+        wire.CompactionBegin(compaction_id="k"),
+        wire.CompactionEnd(compaction_id="k", summary="so far"),
+        wire.Notification(id="n", title="Note"),
+        wire.SessionChanged(title="T", options={"mode": "ask"}, commands=True),
+    )
+    every = {each["properties"]["sessionUpdate"]["const"] for each in schema()["$defs"]["SessionUpdate"]["oneOf"]} - {
+        "compaction_summary_chunk"
+    }  # the summary comes whole
+    assert {update["sessionUpdate"] for update in shown} == every
+
+
+def test_text_is_streamed_as_it_comes_under_one_message_id_for_each_message() -> None:
+    screen = Screen()
+    feed = screen.updates.feed
+    shown = lawful(
+        feed(Record(4, 0, TextPart(text='a"\n'), 0.0))
+        + feed(Record(4, 3, TextPart(text="😀\u2028"), 0.0))
+        + feed(Record(5, 0, ThinkPart(think="hm"), 0.0))
+        + feed(Record(6, 0, TextPart(text="c"), 0.0))
+    )
+    assert [(update["sessionUpdate"][6:], update["messageId"], update["content"]["text"]) for update in shown] == [
+        ("message_chunk", "m4", 'a"\n'),
+        ("message_chunk", "m4", "😀\u2028"),
+        ("thought_chunk", "m5", "hm"),
+        ("message_chunk", "m6", "c"),
+    ]
+
+
+@given(st.text(min_size=1), st.integers(min_value=0, max_value=3))
+def test_merged_text_is_cut_into_pieces_that_say_the_same(text: str, times: int) -> None:
+    long = text * (1 + times * (PIECE // len(text) + 1))
+    shown = lawful(Screen().updates.feed(Record(1, 0, TextPart(text=long), 0.0)))
+    assert "".join(update["content"]["text"] for update in shown) == long
+    assert all(len(update["content"]["text"]) <= PIECE for update in shown)
+
+
+def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
+    screen = Screen()
+    announced, *rest = screen.show(tool_call("StrReplaceFile"), wire.ToolCallPart(arguments_part='{"path"'))
+    assert announced == {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "c1",
+        "title": "StrReplaceFile",
+        "name": "StrReplaceFile",
+        "kind": "edit",
+        "status": "pending",
+    }
+    assert rest == []
+    (described,) = screen.show(DETAIL)
+    assert described == {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "c1",
+        "title": "Edit a.py",
+        "name": "StrReplaceFile",
+        "kind": "edit",
+        "status": "in_progress",
+        "content": [DIFF],
+        "locations": [{"path": "/project/a.py", "line": 3}],
+        "rawInput": {"path": "a.py"},
+    }
+    assert [update["status"] for update in screen.show(REQUEST)] == ["pending"]
+    params = screen.updates.permission(REQUEST)
+    assert not faults("RequestPermissionRequest", params)
+    assert params["toolCall"] == {
+        **{key: value for key, value in described.items() if key != "sessionUpdate"},
+        "status": "pending",
+    }
+    assert params["options"] == [
+        {"optionId": "approve", "name": "Allow once", "kind": "allow_once"},
+        {"optionId": "approve_for_session", "name": "Always allow edits in this project", "kind": "allow_always"},
+        {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+    ]
+    approved = wire.ApprovalResponse(request_id="r1", response="approve")
+    assert [update["status"] for update in screen.show(approved)] == ["in_progress"]
+    (ended,) = screen.show(result(output="Replaced.", display=DETAIL.display))
+    assert (ended["status"], ended["content"]) == ("completed", [DIFF])
+    assert ended["rawOutput"] == {"output": "Replaced."}
+
+
+def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() -> None:
+    screen = Screen()
+    (announced,) = screen.show(REQUEST)
+    assert (announced["sessionUpdate"], announced["title"]) == ("tool_call", "Edit a.py")
+    call = screen.updates.permission(REQUEST)["toolCall"]
+    assert call["toolCallId"] == "c1"
+    assert call["content"] == [DIFF]
+
+
+def test_without_a_scope_nothing_is_remembered() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+    options = screen.updates.permission(REQUEST.model_copy(update={"scope": ""}))["options"]
+    assert [option["kind"] for option in options] == ["allow_once", "reject_once"]
+
+
+def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() -> None:
+    screen = Screen()
+    announced, *_ = screen.show(tool_call("Shell"))
+    assert announced["content"] == [{"type": "terminal", "terminalId": "c1"}]
+    assert announced["_meta"] == {"terminal_info": {"terminal_id": "c1", "cwd": "/project"}}
+    (printed,) = screen.show(wire.ToolOutput(tool_call_id="c1", text="one\n"))
+    assert printed["_meta"] == {"terminal_output": {"terminal_id": "c1", "data": "one\n"}}
+    (ended,) = screen.show(result(is_error=True, output="one\n", extras={"exit_code": 2, "signal": None}))
+    assert ended["_meta"] == {"terminal_exit": {"terminal_id": "c1", "exit_code": 2, "signal": None}}
+    assert "content" not in ended
+    assert ended["status"] == "failed"
+
+
+def test_a_replayed_command_shows_its_output_in_the_terminal() -> None:
+    screen = Screen()
+    screen.updates.replaying = True
+    shown = screen.show(tool_call("Shell"), result(output="one\n"))
+    assert shown[1]["_meta"]["terminal_output"]["data"] == "one\n"
+    assert "terminal_exit" in shown[2]["_meta"]
+
+
+def test_without_terminals_running_output_is_the_end_of_it_all_and_the_result_replaces_it() -> None:
+    screen = Screen(Features())
+    screen.show(tool_call("Shell"))
+    shown = screen.show(*[wire.ToolOutput(tool_call_id="c1", text="x" * 1000 + "\n")] * 30)
+    assert len(orjson.dumps(shown[-1])) < 6000
+    (ended,) = screen.show(result(output="all of it"))
+    assert ended["content"] == [{"type": "content", "content": {"type": "text", "text": "```\nall of it\n```"}}]
+
+
+def test_a_failure_says_why_and_keeps_no_diff() -> None:
+    screen = Screen()
+    screen.show(tool_call("StrReplaceFile"), DETAIL)
+    brief = BriefBlock(text="Rejected by user")
+    (ended,) = screen.show(result(is_error=True, message="The user rejected it.", display=(brief,)))
+    assert ended["content"] == [{"type": "content", "content": {"type": "text", "text": "Rejected by user"}}]
+    assert ended["status"] == "failed"
+
+
+def test_the_end_of_a_turn_closes_what_is_still_open() -> None:
+    screen = Screen(Features())
+    shown = screen.show(tool_call(), wire.TurnEnd(turn_id="t", stop_reason="cancelled"))
+    assert shown[-1]["status"] == "failed"
+    assert screen.show(wire.TurnEnd(turn_id="u")) == []
+
+
+@pytest.mark.parametrize(
+    ("block", "content"),
+    [
+        (DiffBlock(path="/x/a", old_text="", new_text="b", is_new=True), {"oldText": None, "newText": "b"}),
+        (DiffBlock(path="/x/a", old_text="", new_text="3 lines", is_summary=True), {"text": "/x/a: 3 lines"}),
+        (DiffBlock(path="/x/a", old_text="", new_text="b\n" * MAX_DIFF), {"text": "too large"}),
+        (ShellBlock(command="ls"), {"text": "```\nls\n```"}),
+        (BackgroundTaskBlock(task_id="t", kind="shell", status="running", description="d"), {"text": "running"}),
+    ],
+)
+def test_display_blocks_become_tool_content(block: Any, content: Json) -> None:
+    (ended,) = Screen(Features()).show(tool_call("X"), result(display=(block,)))[1:]
+    shown = ended["content"][0]
+    shown = shown.get("content", shown)
+    for key, value in content.items():
+        assert shown[key] == value or (isinstance(value, str) and value in shown[key])
+
+
+def test_long_texts_are_cut_so_that_every_line_stays_below_a_mebibyte() -> None:
+    screen = Screen()
+    big = "é" * 600_000
+    feed = screen.updates.feed
+    screen.show(tool_call("WriteFile", content=big))
+    lines = [
+        feed(Record(9, 0, DETAIL.model_copy(update={"arguments": {"content": big, "list": [big]}}), 0.0)),
+        feed(Record(10, 0, result(output=big, message=big, extras={"x": big}), 0.0)),
+    ]
+    assert all(0 < len(line) < 400_000 for line in lines)
+    assert MAX_TEXT < 400_000
+
+
+def test_a_subagent_s_calls_name_their_parent_and_its_words_are_not_the_agent_s() -> None:
+    screen = Screen()
+    screen.show(tool_call("Agent", "p"))
+    nested = [
+        wire.SubagentEvent(parent_tool_call_id="p", event=TextPart(text="hidden")),
+        wire.SubagentEvent(parent_tool_call_id="p", event=tool_call("ReadFile", "n")),
+        wire.SubagentEvent(
+            parent_tool_call_id="p", event=wire.SubagentEvent(parent_tool_call_id="n", event=result("n"))
+        ),
+    ]
+    shown = screen.show(*nested)
+    assert shown[0]["_meta"] == {"sould": {"parentToolCallId": "p"}}
+    assert [update["toolCallId"] for update in shown] == ["n", "n"]
+
+
+def test_media_become_blocks_of_their_kind_or_links() -> None:
+    data, link = MediaUrl(url="data:image/png;base64,aGk="), MediaUrl(url="https://x.example/a.mp4")
+    shown = Screen().show(
+        ImagePart(image_url=data), AudioPart(audio_url=link), VideoPart(video_url=link), VideoPart(video_url=data)
+    )
+    assert [update["content"]["type"] for update in shown] == ["image", "resource_link", "resource_link", "text"]
+
+
+def test_own_prompts_are_not_echoed_and_those_of_others_and_of_history_are() -> None:
+    screen = Screen()
+    own = wire.TurnBegin(user_input=(TextPart(text="a"), ImagePart(image_url=MediaUrl(url="https://x/y.png"))))
+    assert screen.show(own.model_copy(update={"client_id": "me"})) == []
+    assert [update["content"]["type"] for update in screen.show(own)] == ["text", "resource_link"]
+    screen.updates.replaying = True
+    assert len(screen.show(own.model_copy(update={"client_id": "me"}))) == 2
+
+
+def test_a_foreign_turn_s_error_is_shown_and_the_own_one_is_the_answer_s() -> None:
+    failed = wire.TurnEnd(stop_reason="error", error=wire.TurnError(kind="provider", message="It broke."))
+    screen = Screen()
+    assert screen.show(wire.TurnBegin(user_input="x", client_id="me"), failed) == []
+    shown = screen.show(wire.TurnBegin(user_input="x", client_id="you"), failed)
+    assert (shown[-1]["severity"], shown[-1]["title"]) == ("error", "It broke.")
+
+
+def test_notices_and_compaction_are_text_for_clients_that_do_not_know_them() -> None:
+    said = (
+        wire.StepRetry(n=1, next_attempt=2, max_attempts=3, wait_s=1.0, error_type="rate_limited", status_code=429),
+        wire.Notification(id="n", title="Careful", body="now", severity="warning"),
+        wire.HookResolved(event="e", target="Shell", action="block", reason="no"),
+        wire.PromptQueued(turn_id="t", client_id="me", position=1),
+        wire.CompactionBegin(compaction_id="k"),
+        wire.CompactionEnd(compaction_id="k", failed=True, error="no room"),
+    )
+    gated, plain = Screen().show(*said), Screen(Features()).show(*said)
+    assert [update["sessionUpdate"] for update in gated] == ["notice"] * 4 + ["compaction_update"] * 2
+    assert [update["status"] for update in gated[4:]] == ["in_progress", "failed"]
+    assert {update["sessionUpdate"] for update in plain} == {"agent_message_chunk", "agent_thought_chunk"}
+    assert "429" in plain[0]["content"]["text"]
+    assert "Careful: now" in plain[1]["content"]["text"]
+
+
+def test_a_change_of_options_is_told_in_both_ways_and_a_title_can_be_cleared() -> None:
+    shown = Screen().show(wire.SessionChanged(options={"mode": "ask"}), wire.SessionChanged(title=""))
+    assert [update["sessionUpdate"] for update in shown] == [
+        "config_option_update",
+        "current_mode_update",
+        "session_info_update",
+    ]
+    assert shown[2]["title"] is None
+    assert shown[2]["updatedAt"] == "2023-11-14T22:13:20.500Z"
+
+
+def test_the_introduction_has_commands_title_and_usage() -> None:
+    screen = Screen()
+    screen.updates.replaying = True
+    assert screen.show(wire.StatusUpdate(context_tokens=5, max_context_tokens=10)) == []
+    kinds = [update["sessionUpdate"] for update in lawful(screen.updates.introduction("T", 1.0))]
+    assert kinds == ["available_commands_update", "session_info_update", "usage_update"]
+
+
+def test_what_only_programs_need_is_not_shown() -> None:
+    silent = (
+        wire.StepBegin(n=1),
+        wire.StepInterrupted(),
+        wire.SystemPrompt(text="x"),
+        wire.ContextNote(text="x"),
+        wire.ContextCleared(),
+        wire.RequestClosed(request_id="r", reason="cancelled"),
+        wire.QuestionRequest(id="q", tool_call_id="c", questions=()),
+        wire.MCPLoadingBegin(),
+        ThinkPart(think="", encrypted="x"),
+        wire.ToolOutput(tool_call_id="unknown", text="x"),
+        result("unknown"),
+    )
+    assert Screen().show(*silent) == []
+
+
+@given(st.text(alphabet="`a\n ", max_size=30))
+def test_a_fence_is_never_closed_by_what_it_holds(text: str) -> None:
+    fence, *lines, last = fenced(text).split("\n")
+    assert set(fence) == {"`"}
+    assert last == fence
+    assert not any(line.strip().startswith(fence) for line in lines)

@@ -1,0 +1,90 @@
+"""Questions of the soul, put to the user as a form or, without forms, as buttons."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from soultest.acpbench import Connect
+from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose
+from soultest.bench import Bench
+
+Json = dict[str, Any]
+COLOUR = QuestionItem(
+    question="Which colour?",
+    header="Colour",
+    body="For the gate.",
+    options=(QuestionOption(label="red", description="warm"), QuestionOption(label="blue")),
+    other_label="Another",
+)
+TOOLS = QuestionItem(
+    question="Which tools?",
+    options=(QuestionOption(label="saw"), QuestionOption(label="axe")),
+    multi_select=True,
+)
+NAME = QuestionItem(question="What name?")
+REQUEST = QuestionRequest(id="q1", tool_call_id="c1", questions=(COLOUR, TOOLS, NAME))
+
+
+def cancel(_: Json) -> Json:
+    return {"action": "cancel"}
+
+
+async def answered(
+    bench: Bench,
+    connect: Connect,
+    capabilities: Json,
+    *,
+    form: Callable[[Json], Json] = cancel,
+    permissions: Policy = ALLOW_ONCE,
+) -> dict[str, str]:
+    """What the soul hears when it asks `REQUEST`."""
+    async with bench.running() as host, connect(check=False, form=form, permissions=permissions) as client:
+        await client.initialize(capabilities)
+        session = await client.new_session(bench.project)
+        live = host.live(session)
+        assert live is not None
+        await client.wait_update("available_commands_update")
+        async with asyncio.timeout(10):
+            response = await live.log.channel.request(REQUEST)
+        assert isinstance(response, QuestionResponse)
+        return response.answers
+
+
+async def test_questions_are_one_form(bench: Bench, connect: Connect) -> None:
+    asked: list[Json] = []
+
+    def fill(params: Json) -> Json:
+        asked.append(params)
+        return {"action": "accept", "content": {"q1": "red", "q2": ["saw", "axe"], "q3": "Gate"}}
+
+    answers = await answered(bench, connect, FULL, form=fill)
+    assert answers == {"Which colour?": "red", "Which tools?": "saw, axe", "What name?": "Gate"}
+    properties = asked[0]["requestedSchema"]["properties"]
+    assert properties["q1"]["oneOf"][0] == {"const": "red", "title": "red", "description": "warm"}
+    assert properties["q2"]["type"] == "array"
+    assert properties["q3"] == {"title": "What name?", "type": "string"}
+    assert asked[0]["mode"] == "form"
+
+
+async def test_words_of_the_user_s_own_win_over_a_choice(bench: Bench, connect: Connect) -> None:
+    content = {"q1": "red", "q1_other": "violet"}
+    answers = await answered(bench, connect, FULL, form=lambda _: {"action": "accept", "content": content})
+    assert answers == {"Which colour?": "violet"}
+
+
+async def test_a_declined_or_broken_form_is_dismissed(bench: Bench, connect: Connect) -> None:
+    replies: list[Json] = [{"action": "decline"}, {"action": "cancel"}, {"action": "accept", "content": 5}, {}]
+    for reply in replies:
+        assert await answered(bench, connect, FULL, form=partial(given, reply)) == {}
+
+
+def given(reply: Json, _: Json) -> Json:
+    return reply
+
+
+async def test_without_forms_each_choice_is_a_button(bench: Bench, connect: Connect) -> None:
+    answers = await answered(bench, connect, {}, permissions=choose("allow_once"))
+    assert answers == {"Which colour?": "red", "Which tools?": "saw"}
+    assert await answered(bench, connect, {}, permissions=choose("reject_once")) == {}

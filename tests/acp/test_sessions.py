@@ -1,0 +1,199 @@
+"""The life of sessions over ACP: opened, listed, loaded, resumed, forked, renamed, closed, deleted."""
+
+from typing import Any
+
+import pytest
+
+from soultest.acpbench import Connect
+from soultest.acpclient import AcpClient, AgentError
+from soultest.bench import Bench, call
+
+Json = dict[str, Any]
+
+
+async def ready(client: AcpClient, bench: Bench) -> str:
+    """An initialised client and its session."""
+    await client.initialize()
+    return await client.new_session(bench.project)
+
+
+@pytest.mark.parametrize("method", ["session/new", "session/load", "session/resume", "session/list", "session/fork"])
+async def test_a_relative_directory_is_refused_by_name(bench: Bench, connect: Connect, method: str) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        with pytest.raises(AgentError) as failure:
+            await client.request(method, sessionId="x", cwd="some/where", mcpServers=[])
+        assert failure.value.code == -32602
+        assert "some/where" in failure.value.message
+
+
+async def test_relative_additional_directories_are_refused_and_absolute_ones_kept(
+    bench: Bench, connect: Connect
+) -> None:
+    async with bench.running() as host, connect() as client:
+        await client.initialize()
+        with pytest.raises(AgentError) as failure:
+            await client.new_session(bench.project, additionalDirectories=["x"])
+        assert failure.value.code == -32602
+        session = await client.new_session(bench.project, additionalDirectories=[str(bench.root), 5])
+        live = host.live(session)
+        assert live is not None
+        assert live.opening.additional == (bench.root,)
+
+
+async def test_a_directory_that_is_missing_is_refused(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        with pytest.raises(AgentError) as failure:
+            await client.new_session(bench.root / "nowhere")
+        assert failure.value.code == -32602
+        assert "nowhere" in failure.value.message
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("session/prompt", {"prompt": [{"type": "text", "text": "x"}]}),
+        ("session/load", {}),
+        ("session/resume", {}),
+        ("session/fork", {}),
+        ("session/close", {}),
+        ("session/set_mode", {"modeId": "ask"}),
+        ("session/set_config_option", {"configId": "mode", "value": "ask"}),
+        ("session/set_title", {"title": "x"}),
+    ],
+)
+async def test_an_unknown_session_is_not_found(bench: Bench, connect: Connect, method: str, more: Json) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        for unknown in ("nothing", "../../etc", ""):
+            params: Json = {"sessionId": unknown, "cwd": str(bench.project), "mcpServers": [], **more}
+            with pytest.raises(AgentError) as failure:
+                await client.request(method, params)
+            assert failure.value.code == -32002
+
+
+@pytest.mark.parametrize("prompt", [None, "text", [], [{"type": "video"}], [{"type": "text"}], [5]])
+async def test_a_prompt_of_the_wrong_shape_is_refused(bench: Bench, connect: Connect, prompt: Any) -> None:
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        with pytest.raises(AgentError) as failure:
+            await client.request("session/prompt", sessionId=session, prompt=prompt)
+        assert failure.value.code == -32602
+
+
+async def test_load_replays_the_conversation_before_it_answers(bench: Bench, connect: Connect) -> None:
+    path = bench.project / "a.txt"
+    edit = {"old": "hello", "new": "goodbye"}
+    bench.script("think: hm\ntext: I shall.\n" + call("StrReplaceFile", path=str(path), edit=edit), "text: Done.")
+    async with bench.running():
+        async with connect() as client:
+            session = await ready(client, bench)
+            await client.prompt(session, "please edit")
+        async with connect() as client:
+            await client.initialize()
+            loaded = await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+            assert {option["id"] for option in loaded["configOptions"]} >= {"mode", "model"}
+            assert client.updates()[0]["sessionUpdate"] == "user_message_chunk"
+            assert client.updates("user_message_chunk")[0]["content"]["text"] == "please edit"
+            assert client.text() == "I shall.Done."
+            assert client.updates("tool_call_update")[-1]["status"] == "completed"
+            assert not client.asked("session/request_permission"), "history never asks again (F36)"
+            replayed = [message for message in client.messages if message.get("method") == "session/update"]
+            last = next(each for each in reversed(replayed) if "messageId" in each["params"]["update"])
+            answer = next(message for message in client.messages if message.get("id") == 2)
+            assert client.messages.index(last) < client.messages.index(answer)
+            await client.wait_update("available_commands_update")
+
+
+async def test_load_twice_replays_twice_and_shows_what_follows_once(bench: Bench, connect: Connect) -> None:
+    """F36."""
+    bench.script("text: one", "text: two")
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "a")
+        for _ in range(2):
+            await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        assert client.text() == "one" * 3
+        await client.prompt(session, "b")
+        assert client.text() == "one" * 3 + "two"
+
+
+async def test_resume_replays_nothing_and_goes_on(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        async with connect() as client:
+            session = await ready(client, bench)
+            await client.prompt(session, "a")
+        async with connect() as client:
+            await client.initialize()
+            resumed = await client.request("session/resume", sessionId=session, cwd=str(bench.project))
+            assert resumed["modes"]
+            await client.prompt(session, "b")
+            assert client.text() == "two"
+
+
+async def test_sessions_are_listed_by_directory_in_pages(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        begun = [await client.new_session(bench.project) for _ in range(3)]
+        listed = await client.request("session/list", cwd=str(bench.project))
+        assert {info["sessionId"] for info in listed["sessions"]} == set(begun)
+        assert all(info["cwd"] == str(bench.project) for info in listed["sessions"])
+        assert (await client.request("session/list", cwd=str(bench.root)))["sessions"] == []
+        assert len((await client.request("session/list"))["sessions"]) == 3
+        with pytest.raises(AgentError) as failure:
+            await client.request("session/list", cursor="not one of ours")
+        assert failure.value.code == -32602
+
+
+async def test_a_title_comes_from_the_first_prompt_or_the_client(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one")
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "mend the gate")
+        first = await client.wait_update("session_info_update")
+        assert "gate" in first["title"]
+        assert await client.request("session/set_title", sessionId=session, title=" My\n gate ") == {"title": "My gate"}
+        await client.wait_update("session_info_update", lambda update: update["title"] == "My gate")
+        listed = await client.request("session/list")
+        assert listed["sessions"][0]["title"] == "My gate"
+
+
+async def test_deleting_is_idempotent_and_the_session_is_gone(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        for _ in range(2):
+            assert await client.request("session/delete", sessionId=session) == {}
+        assert (await client.request("session/list"))["sessions"] == []
+        with pytest.raises(AgentError) as failure:
+            await client.prompt(session, "hi")
+        assert failure.value.code == -32002
+
+
+async def test_closing_cancels_the_turn_and_keeps_the_history(bench: Bench, connect: Connect) -> None:
+    bench.script("text: begun\n" + call("Shell", command="sleep 100"), "text: never")
+    async with bench.running() as host, connect() as client:
+        session = await ready(client, bench)
+        turn = client.prompt(session, "run")
+        await client.wait_update("tool_call_update", lambda update: update.get("status") == "in_progress")
+        assert await client.request("session/close", sessionId=session) == {}
+        assert (await turn)["stopReason"] == "cancelled"
+        assert host.live(session) is None
+        await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        assert client.text().count("begun") == 2
+
+
+async def test_a_fork_knows_what_was_said_and_goes_its_own_way(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one", "text: two", "text: three")
+    async with bench.running() as host, connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "a")
+        forked = await client.request("session/fork", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        fork = forked["sessionId"]
+        await client.prompt(fork, "b")
+        live, source = host.live(fork), host.live(session)
+        assert live is not None
+        assert source is not None
+        assert len(live.log.context.messages) == 4
+        assert len(source.log.context.messages) == 2

@@ -1,0 +1,297 @@
+"""Turns through a real connection: what the client is sent, in which order, and what it is asked."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from soultest.acpbench import Connect
+from soultest.acpclient import FULL, AgentError, choose, ignore
+from soultest.bench import Bench, call
+
+Json = dict[str, Any]
+
+
+async def test_a_prompt_streams_text_and_ends_the_turn(bench: Bench, connect: Connect) -> None:
+    bench.script("think: hmm\ntext: Hello,\ntext: world!")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert await client.prompt(session, "hi") == {"stopReason": "end_turn"}
+        assert client.text() == "Hello,world!"
+        assert client.updates("agent_thought_chunk")[0]["content"]["text"] == "hmm"
+        ids = {chunk["messageId"] for chunk in client.updates("agent_message_chunk")}
+        assert len(ids) == 1
+        assert not client.updates("user_message_chunk"), "the client shows its own words itself"
+
+
+async def test_updates_follow_the_answer_that_introduces_the_session(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        await client.new_session(bench.project)
+        await client.wait_update("available_commands_update")
+        first = next(index for index, message in enumerate(client.messages) if message.get("method"))
+        assert all("result" in message for message in client.messages[:first])
+        names = [command["name"] for command in client.updates("available_commands_update")[0]["availableCommands"]]
+        assert "compact" in names
+
+
+async def test_an_edit_is_asked_about_with_the_whole_diff_and_then_made(bench: Bench, connect: Connect) -> None:
+    path = bench.project / "a.txt"
+    bench.script(
+        "text: I shall.\n" + call("StrReplaceFile", path=str(path), edit={"old": "hello", "new": "goodbye"}),
+        "text: Done.",
+    )
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert (await client.prompt(session, "edit"))["stopReason"] == "end_turn"
+        request = client.asked("session/request_permission")[0]["params"]
+        shown = request["toolCall"]
+        announced = client.updates("tool_call")[0]
+        assert shown["toolCallId"] == announced["toolCallId"]
+        assert shown["kind"] == "edit"
+        assert shown["title"]
+        assert shown["rawInput"]["path"] == str(path)
+        assert shown["locations"][0]["path"] == str(path)
+        diff = next(item for item in shown["content"] if item["type"] == "diff")
+        assert diff == {"type": "diff", "path": str(path), "oldText": "hello\n", "newText": "goodbye\n"}
+        assert request["options"][0]["kind"] == "allow_once"
+        last = client.updates("tool_call_update")[-1]
+        assert last["status"] == "completed"
+        assert path.read_text() == "goodbye\n"
+
+
+async def test_a_rejected_edit_changes_nothing_and_ends_the_turn(bench: Bench, connect: Connect) -> None:
+    path = bench.project / "a.txt"
+    bench.script(call("WriteFile", path=str(path), content="x"), "text: never")
+    async with bench.running(), connect(permissions=choose("reject_once")) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert (await client.prompt(session, "edit"))["stopReason"] == "end_turn"
+        assert client.updates("tool_call_update")[-1]["status"] == "failed"
+        assert path.read_text() == "hello\n"
+
+
+async def test_a_command_feeds_a_display_terminal_where_the_client_has_them(bench: Bench, connect: Connect) -> None:
+    bench.script(call("Shell", command="echo one; exit 3"), "text: Done.")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "run")
+        announced = client.updates("tool_call")[0]
+        assert announced["content"] == [{"type": "terminal", "terminalId": announced["toolCallId"]}]
+        assert announced["_meta"]["terminal_info"]["terminal_id"] == announced["toolCallId"]
+        metas = [update.get("_meta", {}) for update in client.updates("tool_call_update")]
+        assert "one" in "".join(meta["terminal_output"]["data"] for meta in metas if "terminal_output" in meta)
+        ended = next(meta["terminal_exit"] for meta in metas if "terminal_exit" in meta)
+        assert ended["exit_code"] == 3
+
+
+async def test_a_command_s_output_is_text_for_other_clients(bench: Bench, connect: Connect) -> None:
+    bench.script(call("Shell", command="echo one"), "text: Done.")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "run")
+        last = client.updates("tool_call_update")[-1]
+        assert "one" in last["content"][0]["content"]["text"]
+        assert last["status"] == "completed"
+
+
+async def test_the_todo_list_is_a_plan(bench: Bench, connect: Connect) -> None:
+    todos = [{"title": "a", "status": "done"}, {"title": "b", "status": "in_progress"}]
+    bench.script(call("SetTodoList", todos=todos), "text: Done.")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "plan")
+        assert client.updates("plan")[-1]["entries"] == [
+            {"content": "a", "priority": "medium", "status": "completed"},
+            {"content": "b", "priority": "medium", "status": "in_progress"},
+        ]
+
+
+async def test_usage_is_shown(bench: Bench, connect: Connect) -> None:
+    bench.script('text: hi\nusage: {"input_other": 100, "output": 20}')
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "hi")
+        usage = client.updates("usage_update")[-1]
+        assert usage["used"] > 0
+        assert usage["size"] == 100_000
+
+
+async def test_a_provider_s_error_reaches_the_user_with_its_kind_and_status(bench: Bench, connect: Connect) -> None:
+    """D17."""
+    bench.script("error: 401 bad key")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        with pytest.raises(AgentError) as failure:
+            await client.prompt(session, "hi")
+        assert failure.value.code == -32603
+        assert failure.value.data["kind"]
+        assert failure.value.data["details"]
+
+
+async def test_a_turn_is_cancelled_in_the_middle_of_a_command(bench: Bench, connect: Connect) -> None:
+    """F33: the answer is `cancelled`, after the tool call was closed."""
+    bench.script(call("Shell", command="echo started; sleep 100"), "text: never")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "run")
+        await client.wait_update("tool_call_update", lambda update: "terminal_output" in update.get("_meta", {}))
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        assert client.updates("tool_call_update")[-1]["status"] == "failed"
+
+
+async def test_a_cancel_right_behind_the_prompt_finds_it(bench: Bench, connect: Connect) -> None:
+    """F33: at 0 ms; and an idle cancel is nothing."""
+    bench.script("text: one", "text: two")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        client.notify("session/cancel", sessionId=session)
+        client.notify("session/cancel", sessionId="unknown")
+        turn = client.prompt(session, "hi")
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        assert (await client.prompt(session, "again"))["stopReason"] == "end_turn"
+
+
+async def test_cancelling_withdraws_the_open_permission_request(bench: Bench, connect: Connect) -> None:
+    """F33: also when the client never answers it."""
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: never")
+    async with bench.running(), connect(permissions=ignore) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "edit")
+        request = await client.wait_request("session/request_permission")
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        withdrawn = await client.wait_for(lambda message: message.get("method") == "$/cancel_request")
+        assert withdrawn["params"]["requestId"] == request["id"]
+        assert client.updates("tool_call_update")[-1]["status"] == "failed"
+        assert not (bench.project / "b.txt").exists()
+
+
+async def test_the_outcome_cancelled_cancels_the_asker_s_turn(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: never")
+    async with bench.running(), connect(permissions=lambda params: {"outcome": "cancelled"}) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert await client.prompt(session, "edit") == {"stopReason": "cancelled"}
+        assert not (bench.project / "b.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [{"outcome": "selected", "optionId": "everything"}, {"outcome": "selected"}, {"outcome": "yes"}],
+)
+async def test_an_answer_that_was_not_offered_is_no_permission(bench: Bench, connect: Connect, outcome: Json) -> None:
+    """F30."""
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: I see.")
+    async with bench.running(), connect(permissions=lambda params: outcome) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "edit")
+        assert not (bench.project / "b.txt").exists()
+
+
+async def test_a_request_is_withdrawn_by_cancel_request(bench: Bench, connect: Connect) -> None:
+    bench.script(call("Shell", command="echo started; sleep 100"), "text: never")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "run")
+        await client.wait_update("tool_call_update", lambda update: "terminal_output" in update.get("_meta", {}))
+        identifier = next(key for key, (method, _) in client.transcript.of_client.items() if method == "session/prompt")
+        client.notify("$/cancel_request", requestId=int(identifier))
+        with pytest.raises(AgentError) as failure:
+            await turn
+        assert failure.value.code == -32800
+        await client.wait_update("tool_call_update", lambda update: update.get("status") == "failed")
+
+
+async def test_text_images_resources_and_links_reach_the_model_and_audio_is_refused(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script("text: seen")
+    blocks: list[Json] = [
+        {"type": "text", "text": "look"},
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "file:///x/a.py", "text": "print()"}},
+        {"type": "resource_link", "uri": "file:///x/b%20c.py", "name": "b c.py"},
+    ]
+    bench.settings["model"] = {"capabilities": ["image_in"]}
+    async with bench.running() as host, connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert (await client.prompt(session, *blocks))["stopReason"] == "end_turn"
+        live = host.live(session)
+        assert live is not None
+        said = next(message for message in live.log.context.messages if message.role == "user")
+        texts = [part.text for part in said.content if part.type == "text"]
+        assert any("print()" in text and "/x/a.py" in text for text in texts)
+        assert any('path="/x/b c.py"' in text for text in texts)
+        with pytest.raises(AgentError) as failure:
+            await client.prompt(session, {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"})
+        assert failure.value.code == -32602
+        assert "Audio" in failure.value.message
+
+
+async def test_steering_is_injected_into_a_running_turn_only(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
+    async with bench.running(), connect(permissions=ignore) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        words = [{"type": "text", "text": "and be quick"}]
+        idle = await client.request("_session/steering", sessionId=session, prompt=words)
+        assert idle == {"outcome": "promptRequired"}
+        turn = client.prompt(session, "edit")
+        request = await client.wait_request("session/request_permission")
+        steered = await client.request("_session/steering", sessionId=session, prompt=words)
+        assert steered == {"outcome": "injected"}
+        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        assert (await turn)["stopReason"] == "end_turn"
+        assert not client.updates("user_message_chunk"), "the client shows its own words itself"
+
+
+async def test_options_and_modes_stay_the_same_thing(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        opened = await client.request("session/new", cwd=str(bench.project), mcpServers=[])
+        session = opened["sessionId"]
+        assert opened["modes"]["currentModeId"] == "ask"
+        await client.request("session/set_mode", sessionId=session, modeId="plan")
+        await client.wait_update("current_mode_update", lambda update: update["currentModeId"] == "plan")
+        await client.wait_update("config_option_update")
+        result = await client.request("session/set_config_option", sessionId=session, configId="mode", value="review")
+        assert next(each for each in result["configOptions"] if each["id"] == "mode")["currentValue"] == "review"
+        await client.wait_update("current_mode_update", lambda update: update["currentModeId"] == "review")
+        wrong: list[tuple[str, Json]] = [
+            ("session/set_mode", {"modeId": "auto"}),
+            ("session/set_config_option", {"configId": "mode", "value": "x"}),
+            ("session/set_config_option", {"configId": "nothing", "value": "x"}),
+        ]
+        for method, params in wrong:
+            with pytest.raises(AgentError) as failure:
+                await client.request(method, {"sessionId": session, **params})
+            assert failure.value.code == -32602
+
+
+async def test_a_slow_client_gets_everything_and_its_answer_last(bench: Bench, connect: Connect) -> None:
+    """F37: the pipe takes little, the text is long; nothing is lost and nothing comes after the answer."""
+    bench.script("\n".join(f"text: {'x' * 1000}{number:04d}" for number in range(3000)))
+    async with bench.running(), connect(pipe=4096) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "talk")
+        assert (await turn)["stopReason"] == "end_turn"
+        assert client.text() == "".join(f"{'x' * 1000}{number:04d}" for number in range(3000))
+        await asyncio.sleep(0)
+        assert client.messages[-1].get("result") == {"stopReason": "end_turn"}
