@@ -194,14 +194,14 @@ class ModelServer:
         leaving = asyncio.create_task(reader.read(1))
         self._tasks |= {answering, leaving}
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        left = leaving.done() and not leaving.result()
-        if left:
-            self.disconnects += not answering.done()
-            answering.cancel()
-        elif not leaving.done():
-            leaving.cancel()
+        early = leaving.done() and not answering.done()
+        for task in (answering, leaving):
+            if not task.done() and (early or task is leaving):
+                task.cancel()
         answered, following = await asyncio.gather(answering, leaving, return_exceptions=True)
         self._tasks -= {answering, leaving}
+        left = early or following == b"" or isinstance(answered, ConnectionError)
+        self.disconnects += early or isinstance(answered, ConnectionError)
         self._changed.set()
         if isinstance(answered, Exception) and not isinstance(answered, ConnectionError):
             raise answered
