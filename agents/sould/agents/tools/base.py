@@ -8,7 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -123,10 +123,11 @@ class Tool(ABC, Generic[ParamsT]):
         return ToolSpec(self.name, self.description, parameters_schema(self.params))
 
 
+@cache
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of `params`: no titles (they cost tokens and say nothing), definitions in place.
 
-    In place, because some servers do not follow `$ref`.
+    In place, because some servers do not follow `$ref`. Made once and shared by all sessions: read it only.
     """
     schema = _without_titles(params.model_json_schema())
     schema.pop("description", None)
