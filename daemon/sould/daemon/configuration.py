@@ -161,7 +161,7 @@ def _parsed(document: _Document, path: Path | None, overrides: Mapping[str, obje
     config = _validated(document)
     _check_references(config, document)
     if overrides:
-        options = _Document(_with_overrides(document.values, overrides), {}, "the options")
+        options = _Document(_with_overrides(config.model_dump(), overrides), {}, "the options")
         config = _validated(options)
         _check_references(config, options)
     if path is not None:

@@ -130,6 +130,7 @@ class ModelServer:
         self.requests: list[Request] = []
         self.disconnects = 0
         """How often a client left before the answer was over."""
+        self.connections = 0
         self._changed = asyncio.Event()
         self._port = port
         self._attempts: Counter[str] = Counter()
@@ -160,6 +161,7 @@ class ModelServer:
             await self._changed.wait()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)

@@ -1,0 +1,218 @@
+"""From a model's key and a session's environment to a provider: keys, addresses, notices, and what is shared."""
+
+from collections.abc import Mapping
+
+import pytest
+from pydantic import SecretStr
+
+from sould.agents.config import Config
+from sould.agents.errors import NoModelError
+from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
+from sould.agents.llm.openai import OpenAIProvider
+from sould.agents.llm.pool import ProviderPool, key_variables
+from sould.agents.llm.provider import ChatProvider
+from soultest.llm import ModelServer
+from soultest.llmclient import ask
+
+NOWHERE = (("ollama", "http://127.0.0.1:9/v1"),)
+
+
+async def no_servers(_url: str, _key: SecretStr) -> tuple[ServedModel, ...]:
+    return ()
+
+
+def config(**provider: object) -> Config:
+    return Config.model_validate(
+        {
+            "models": {"m": {"provider": "p", "model": "test-model", "max_context_size": 8000}},
+            "providers": {"p": {"type": "openai", **provider}},
+        }
+    )
+
+
+def real(provider: ChatProvider) -> OpenAIProvider:
+    assert isinstance(provider, OpenAIProvider)
+    return provider
+
+
+async def key_used(written: Config, environment: Mapping[str, str], stored: str = "") -> str:
+    async def keys(_provider: str) -> SecretStr | None:
+        return SecretStr(stored) if stored else None
+
+    pool = ProviderPool(lambda: written, keys=keys, probe=no_servers)
+    try:
+        return real(await pool.get(None, environment)).client.settings.api_key.get_secret_value()
+    finally:
+        await pool.aclose()
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("provider", "environment", "stored", "key"),
+    [
+        ({"api_key": "file"}, {"OPENAI_API_KEY": "env"}, "ring", "file"),
+        ({}, {"OPENAI_API_KEY": "env"}, "ring", "env"),
+        ({"api_key_env": "MINE"}, {"MINE": "mine", "OPENAI_API_KEY": "env"}, "ring", "mine"),
+        ({}, {}, "ring", "ring"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, {"OPENAI_API_KEY": "env"}, "", ""),
+    ],
+    ids=["file first", "then environment", "a named variable", "then keyring", "a vendor's key stays with the vendor"],
+)
+async def test_the_key_comes_from_the_nearest_place(
+    provider: dict[str, object], environment: dict[str, str], stored: str, key: str
+) -> None:
+    assert await key_used(config(**provider), environment, stored) == key
+
+
+async def test_a_missing_key_says_what_to_do() -> None:
+    with pytest.raises(NoModelError, match="OPENAI_API_KEY, or run `sould login p`"):
+        await key_used(config(), {})
+
+
+def test_every_key_variable_is_known_unless_given_back() -> None:
+    written = Config.model_validate(
+        {
+            "providers": {"p": {"type": "openai", "api_key_env": "MINE"}},
+            "environment": {"pass_keys": ["OPENAI_API_KEY"]},
+        }
+    )
+    known = key_variables(written)
+    assert {"MINE", "MOONSHOT_API_KEY", "ANTHROPIC_API_KEY"} <= known
+    assert "OPENAI_API_KEY" not in known
+
+
+# --- what is shared and what is not -------------------------------------------------------------------------------------------
+
+
+async def test_equal_settings_share_a_client_and_others_do_not() -> None:
+    pool = ProviderPool(lambda: config(base_url="http://127.0.0.1:9/v1", api_key="k"), probe=no_servers)
+    first = real(await pool.get("m", {}))
+    same = real(await pool.get("m", {"UNRELATED": "1"}))
+    proxied = real(await pool.get("m", {"HTTP_PROXY": "http://127.0.0.1:8"}))
+    assert first.client is same.client
+    assert first.client is not proxied.client
+    await pool.aclose()
+
+
+async def test_the_daemons_own_environment_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "OPENAI_API_KEY": "sk-daemon",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "OPENAI_ORG_ID": "daemon-org",
+        "OPENAI_PROJECT_ID": "daemon-project",
+        "OPENAI_CUSTOM_HEADERS": "X-Daemon: yes",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }.items():
+        monkeypatch.setenv(name, value)
+    async with ModelServer() as server:
+        written = config(base_url=server.url, custom_headers={"X-Ours": "yes"})
+        pool = ProviderPool(lambda: written, probe=no_servers)
+        outcome = await ask(real(await pool.get("m", {})), "hello")
+        await pool.aclose()
+    assert outcome.error is None
+    headers = server.requests[0].headers
+    assert headers["x-ours"] == "yes"
+    assert not {"authorization", "openai-organization", "openai-project", "x-daemon"} & headers.keys()
+
+
+async def test_the_proxy_of_the_session_is_used() -> None:
+    async with ModelServer() as proxy:
+        pool = ProviderPool(lambda: config(base_url="http://model.invalid/v1", api_key="k"), probe=no_servers)
+        environment = {"HTTP_PROXY": proxy.url.removesuffix("/v1")}
+        outcome = await ask(real(await pool.get("m", environment)), "hello")
+        await pool.aclose()
+    assert outcome.error is None
+    assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+
+
+# --- models ---------------------------------------------------------------------------------------------------------------------
+
+
+async def test_the_default_comes_first() -> None:
+    written = config(api_key="k")
+    models = written.models | {"other": written.models["m"]}
+    written = written.model_copy(update={"models": models, "default_model": "other"})
+    pool = ProviderPool(lambda: written, probe=no_servers)
+    assert [info.key for info in await pool.models({})] == ["other", "m"]
+
+
+async def test_an_unknown_model_names_the_nearest() -> None:
+    pool = ProviderPool(
+        lambda: config(api_key="k").model_copy(update={"models": {"kimi": config().models["m"]}}), probe=no_servers
+    )
+    with pytest.raises(NoModelError, match="Did you mean 'kimi'"):
+        await pool.get("kini", {})
+
+
+async def test_nothing_at_all_says_how_to_begin() -> None:
+    pool = ProviderPool(Config, probe=no_servers)
+    assert await pool.models({}) == ()
+    with pytest.raises(NoModelError, match="sould login"):
+        await pool.get(None, {})
+
+
+async def test_a_type_that_cannot_work_is_named_and_the_others_stay() -> None:
+    written = Config.model_validate(
+        {
+            "models": {
+                "good": {"provider": "g", "model": "a", "max_context_size": 8000},
+                "bad": {"provider": "b", "model": "b", "max_context_size": 8000},
+            },
+            "providers": {"g": {"type": "anthropic", "api_key": "k"}, "b": {"type": "vertexai"}},
+        }
+    )
+    pool = ProviderPool(lambda: written, probe=no_servers)
+    assert [info.key for info in await pool.models({})] == ["good"]
+    assert [notice for notice in pool.notices() if "'bad'" in notice and "vertexai" in notice]
+    await pool.aclose()
+
+
+# --- discovery ------------------------------------------------------------------------------------------------------------------
+
+
+async def found(environment: Mapping[str, str]) -> tuple[Found, ...]:
+    return await discover(environment, no_servers, local=NOWHERE)
+
+
+async def test_services_are_found_by_their_keys_in_order() -> None:
+    names = [item.name for item in await found({"OPENROUTER_API_KEY": "a", "OPENAI_API_KEY": "b", "KIMI_API_KEY": "c"})]
+    assert names == ["kimi", "openai", "openrouter"]
+
+
+async def test_a_base_url_without_a_key_is_not_used() -> None:
+    assert await found({"OPENAI_BASE_URL": "http://evil.example/v1"}) == ()
+
+
+async def test_a_base_url_goes_with_the_key_beside_it() -> None:
+    (item,) = await found(
+        {
+            "KIMI_API_KEY": "k",
+            "KIMI_BASE_URL": "https://x.example/v1",
+            "KIMI_MODEL_NAME": "big",
+            "KIMI_MODEL_MAX_CONTEXT_SIZE": "9000",
+        }
+    )
+    assert item.provider.base_url == "https://x.example/v1"
+    assert [(model.model, model.max_context_size) for model in item.models.values()] == [("big", 9000)]
+
+
+async def test_a_local_server_is_found_and_its_models_listed() -> None:
+    async with ModelServer() as server:
+        (item,) = await discover({}, probe_server, local=(("ollama", server.url),))
+    assert list(item.models) == ["ollama/test-model"]
+    assert item.models["ollama/test-model"].max_context_size == 32_768
+
+
+async def test_a_foreign_address_is_not_probed() -> None:
+    assert await probe_server("https://api.example.com/v1", SecretStr("k")) == ()
+    assert await probe_server("http://127.0.0.1:9/v1", SecretStr("")) == ()
+
+
+async def test_a_stored_key_is_enough_and_ignores_the_environments_url() -> None:
+    async def keys(provider: str) -> SecretStr | None:
+        return SecretStr("stored") if provider == "kimi" else None
+
+    (item,) = await discover({"KIMI_BASE_URL": "http://evil.example"}, no_servers, keys, NOWHERE)
+    assert item.provider.base_url == "https://api.moonshot.ai/v1"
