@@ -25,6 +25,7 @@ from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.channel import Record
 from sould.agents.wire.journal import JournalWriter
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, TurnEnd, WireMessage
+from sould.agents.workspace import Workspace
 
 MessageT = TypeVar("MessageT")
 
@@ -44,6 +45,12 @@ class Watcher:
         self._feedback = feedback
         self._changed = asyncio.Event()
         self._subscription = session.log.channel.subscribe(self._take, on_cut=lambda _: None)
+        session.attach(self)
+
+    id = name = "watcher"
+
+    def workspace(self, inner: Workspace, session_id: str) -> None:  # noqa: ARG002 -- a client without buffers
+        """See `Client`."""
 
     @property
     def messages(self) -> list[WireMessage]:

@@ -59,19 +59,35 @@ class HostServices:
     """The daemon's own directories, which no session may touch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all agents of one session share, the root agent and its subagents."""
+
+    services: HostServices
+    opening: Opening
+    session_id: str
+    directory: Path
+    environment: Environment
+    workspace: Workspace
+    approval: Approval
+    models: SessionModels
+
+    def limits(self) -> LoopControl:
+        """Read anew each time, so that a reloaded configuration holds."""
+        return self.services.config().loop_control
+
+
 @dataclass(slots=True)
 class Parts:
     """What a session is made of."""
 
     log: SessionLog
     soul: Soul
-    approval: Approval
+    shared: Shared
     asker: Asker
     ledger: Ledger
-    workspace: AttachedWorkspace
-    models: SessionModels
+    clients: AttachedWorkspace
     state: SessionState
-    state_path: Path
     projects: ProjectMemory
     todos: TodoList
 
@@ -83,16 +99,15 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         NoModelError, ConfigError, InvalidToolError
     """
     config = services.config()
-    state_path = stored.directory / "state.json"
-    state = load_state(state_path)
+    state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
     environment = Environment(opening.environment, pass_keys=config.environment.pass_keys)
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
-    workspace = AttachedWorkspace(LocalWorkspace(opening.cwd, opening.additional, runner.run))
+    clients = AttachedWorkspace(LocalWorkspace(opening.cwd, opening.additional, runner.run))
     blobs = BlobStore(services.state_dir / "blobs")
-    ledger = await Ledger.open(stored.directory / "ledger.jsonl", workspace, blobs, stored.info.id)
+    ledger = await Ledger.open(stored.directory / "ledger.jsonl", clients, blobs, stored.info.id)
     asker = Asker(log)
     approval = Approval(
         ask=asker,
@@ -105,42 +120,35 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         own=services.own,
         readable=(stored.directory / "output",),
     )
+    shared = Shared(services, opening, stored.info.id, stored.directory, environment, ledger, approval, models)
     todos = TodoList(state.todos)
-    spec = builtin_spec("default")
+    soul = build_soul(shared, builtin_spec("default"), log, todos)
+    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos)
+
+
+def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList) -> Soul:
+    """One agent with its own log, over what its session shares. A new log gets its system prompt.
+
+    Raises:
+        ConfigError, InvalidToolError
+    """
     injectable: dict[Any, object] = {
-        Workspace: ledger,
-        Config: config,
-        Approval: approval,
-        Environment: environment,
+        Workspace: shared.workspace,
+        Config: shared.services.config(),
+        Approval: shared.approval,
+        Environment: shared.environment,
         TodoList: todos,
     }
     toolset = Toolset.load(spec.tools, injectable)
     if not log.context.system_prompt:
-        log.publish(SystemPrompt(text=system_prompt(spec, opening, environment)))
-    soul = build_soul(services, log, toolset, approval, models, opening, stored.info.id)
-    return Parts(log, soul, approval, asker, ledger, workspace, models, state, state_path, projects, todos)
-
-
-def build_soul(
-    services: HostServices,
-    log: SessionLog,
-    toolset: Toolset,
-    approval: Approval,
-    models: SessionModels,
-    opening: Opening,
-    session_id: str,
-) -> Soul:
-    """The agent over its services; limits are read anew each time, so that a reloaded configuration holds."""
-
-    def limits() -> LoopControl:
-        return services.config().loop_control
-
+        log.publish(SystemPrompt(text=system_prompt(spec, shared.opening, shared.environment)))
+    models = shared.models
     return Soul(
         log=log,
-        model=ModelCaller(log, models.model, lambda: toolset.specs, limits, Meter(log), session_id),
-        tools=ToolRunner(log, toolset, approval, limits, str(opening.cwd)),
-        compactor=Compactor(log, lambda: models.provider, limits, session_id),
-        limits=limits,
+        model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, Meter(log), shared.session_id),
+        tools=ToolRunner(log, toolset, shared.approval, shared.limits, str(shared.opening.cwd)),
+        compactor=Compactor(log, lambda: models.provider, shared.limits, shared.session_id),
+        limits=shared.limits,
     )
 
 

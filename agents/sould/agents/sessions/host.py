@@ -71,7 +71,7 @@ class SessionHost:
         except BaseException:
             store.delete(stored.info.id)
             raise
-        session = Session(stored.info, store, parts, opening)
+        session = Session(stored.info, store, parts, opening, self._unload_soon)
         self._start(session)
         return session
 
@@ -90,7 +90,7 @@ class SessionHost:
             log = await SessionLog.open(stored.directory, self._services.writer)
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
-                session = Session(stored.info, self._services.store, parts, opening)
+                session = Session(stored.info, self._services.store, parts, opening, self._unload_soon)
                 await session.recover()
             self._start(session)
             return session
@@ -140,6 +140,7 @@ class SessionHost:
         session.detach(client_id)
         if not session.clients and self._services.config().daemon.on_last_detach == "cancel":
             session.cancel(None)
+        self._unload_soon(session)
 
     async def close(self, session_id: str, client_id: str) -> None:
         """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
@@ -170,6 +171,15 @@ class SessionHost:
             logger.exception("session %s ended", session.id)
         finally:
             self._sessions.pop(session.id, None)
+
+    def _unload_soon(self, session: Session) -> None:
+        if self._group is not None and not self._closing.is_set() and session.unused:
+            self._group.create_task(self._unload_unused(session), name=f"unload {session.id}")
+
+    async def _unload_unused(self, session: Session) -> None:
+        async with self._locks[session.id]:
+            if session.unused and not session.closed.is_set():
+                await self._unload(session)
 
     async def _unload(self, session: Session) -> None:
         await session.aclose()

@@ -5,7 +5,7 @@ that all clients see the same session.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sould.agents.errors import OptionError
 from sould.agents.llm.provider import ThoughtLevel
@@ -27,23 +27,31 @@ from sould.agents.wire.messages import Response, SessionChanged
 class Session:
     """One live session. Owned by the host, which runs `serve`."""
 
-    def __init__(self, info: SessionInfo, store: SessionStore, parts: Parts, opening: Opening) -> None:
+    def __init__(
+        self,
+        info: SessionInfo,
+        store: SessionStore,
+        parts: Parts,
+        opening: Opening,
+        on_idle: "Callable[[Session], None]",
+    ) -> None:
+        """`on_idle` is told when the last waiting turn has ended."""
         self.info = info
         self.opening = opening
         self._store = store
-        self._state_path = parts.state_path
+        self._directory = parts.shared.directory
         self.log = parts.log
         self.soul = parts.soul
-        self._approval = parts.approval
+        self._approval = parts.shared.approval
         self._asker = parts.asker
         self._ledger = parts.ledger
         self._projects = parts.projects
         self._todos = parts.todos
-        self._workspace = parts.workspace
-        self._models = parts.models
+        self._workspace = parts.clients
+        self._models = parts.shared.models
         self._state = parts.state
         self._clients: dict[str, Client] = {}
-        self._turns = Turns(parts.log, self._run)
+        self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.closed = asyncio.Event()
 
     @property
@@ -74,6 +82,11 @@ class Session:
     def running(self) -> bool:
         """A turn runs."""
         return self._turns.current is not None
+
+    @property
+    def unused(self) -> bool:
+        """Nobody looks and nothing runs, so the session can leave the memory."""
+        return not self._clients and not self.running and not self.queue
 
     @property
     def queue(self) -> tuple[Prompt, ...]:
@@ -111,7 +124,7 @@ class Session:
     def _keep_todos(self) -> None:
         if self._todos.get() != self._state.todos:
             self._state.todos = self._todos.get()
-            save_state(self._state_path, self._state)
+            save_state(self._directory, self._state)
 
     async def _run_turn(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
@@ -164,7 +177,7 @@ class Session:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
         await self._choose(option_id, choice)
-        save_state(self._state_path, self._state)
+        save_state(self._directory, self._state)
         self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
         await self.log.commit()
 

@@ -12,6 +12,8 @@ from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.projects import write_private
 from sould.agents.wire.display import TodoItem
 
+_FILE = "state.json"
+
 
 class SessionState(BaseModel):
     """The file's content; None means the configured default."""
@@ -25,14 +27,14 @@ class SessionState(BaseModel):
     todos: tuple[TodoItem, ...] = ()
 
 
-def load_state(path: Path) -> SessionState:
-    """The state, or a fresh one when the file is missing or damaged."""
+def load_state(directory: Path) -> SessionState:
+    """The state of the session in `directory`, or a fresh one when the file is missing or damaged."""
     try:
-        return SessionState.model_validate_json(path.read_bytes())
+        return SessionState.model_validate_json((directory / _FILE).read_bytes())
     except (OSError, ValidationError):
         return SessionState()
 
 
-def save_state(path: Path, state: SessionState) -> None:
+def save_state(directory: Path, state: SessionState) -> None:
     """Replace the file in one step, readable by its owner only."""
-    write_private(path, state.model_dump_json(exclude_none=True).encode())
+    write_private(directory / _FILE, state.model_dump_json(exclude_none=True).encode())

@@ -52,9 +52,13 @@ class Prompt:
 class Turns:
     """The queue and the running turn."""
 
-    def __init__(self, log: SessionLog, run: Callable[[Prompt], Awaitable[Ending]]) -> None:
+    def __init__(
+        self, log: SessionLog, run: Callable[[Prompt], Awaitable[Ending]], *, on_idle: Callable[[], None]
+    ) -> None:
+        """`run` does a turn's work; `on_idle` is called when no turn runs or waits any more."""
         self._log = log
         self._run = run
+        self._on_idle = on_idle
         self._waiting: deque[Prompt] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[Ending] | None = None
@@ -100,6 +104,8 @@ class Turns:
             self._wake.clear()
             while self._waiting:
                 await self._take(self._waiting.popleft())
+            if not self._closed:
+                self._on_idle()
 
     async def close(self) -> None:
         """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk."""
