@@ -1,6 +1,8 @@
 """From a model's key and a session's environment to a provider: keys, addresses, notices, and what is shared."""
 
+import ssl
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -10,7 +12,7 @@ from sould.agents.errors import NoModelError
 from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool, key_variables
-from sould.agents.llm.provider import ChatProvider
+from sould.agents.llm.provider import ChatProvider, ProviderError
 from soultest.llm import ModelServer
 from soultest.llmclient import ask
 
@@ -125,6 +127,29 @@ async def test_the_proxy_of_the_session_is_used() -> None:
         await pool.aclose()
     assert outcome.error is None
     assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", None])
+async def test_the_certificates_of_the_session_are_trusted(variable: str | None) -> None:
+    pem = str(Path(__file__).with_name("loopback.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pem)
+    async with ModelServer(tls=tls) as server:
+        pool = ProviderPool(lambda: config(base_url=server.url, api_key="k"), probe=no_servers)
+        outcome = await ask(real(await pool.get("m", {variable: pem} if variable else {})), "hello")
+        await pool.aclose()
+    if variable:
+        assert outcome.error is None
+    else:
+        assert outcome.error is not None
+        assert "CERTIFICATE_VERIFY_FAILED" in outcome.error.message
+        assert outcome.retries == []
+
+
+async def test_certificates_that_are_not_there_are_an_error_in_a_sentence() -> None:
+    pool = ProviderPool(lambda: config(base_url="https://127.0.0.1:9/v1", api_key="k"), probe=no_servers)
+    with pytest.raises(ProviderError, match="certificate settings"):
+        await pool.get("m", {"SSL_CERT_FILE": "/no/such/file.pem"})
 
 
 # --- models ---------------------------------------------------------------------------------------------------------------------

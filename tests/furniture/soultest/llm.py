@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -123,7 +124,7 @@ def scenario(function: Scenario) -> Scenario:
 class ModelServer:
     """The server. `url` is what a provider's `base_url` should be; `requests` is all that was asked, oldest first."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, *, tls: ssl.SSLContext | None = None) -> None:
         from soultest import llm_scenarios
 
         assert llm_scenarios.__doc__
@@ -133,16 +134,19 @@ class ModelServer:
         self.connections = 0
         self._changed = asyncio.Event()
         self._port = port
+        self._tls = tls
         self._attempts: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def url(self) -> str:
         """The base URL."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._port}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=64 * 1024 * 1024)
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", self._port, limit=64 * 1024 * 1024, ssl=self._tls
+        )
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -93,8 +93,8 @@ class ChatProvider(Protocol):
     def stream(self, request: ChatRequest) -> AbstractAsyncContextManager[DeltaStream]:
         """Ask once. Leaving the context closes the connection; cancellation is the task's.
 
-        Order: any mix of `TextPart`/`ThinkPart`; each `ToolCall` before its `ToolCallPart`s (ids as the server sent them,
-        possibly empty or repeated); exactly one `Finish` last. A stream that ends otherwise raises.
+        Order: any mix of `TextPart`/`ThinkPart`; each `ToolCall` before its `ToolCallPart`s (ids unique within the
+        answer, otherwise as the server sent them: reused in later answers); exactly one `Finish` last. A stream that ends otherwise raises.
 
         Raises:
             ProviderError: on entering the context or while iterating.
