@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.config import Config, LoopControl
-from sould.agents.environment import Environment
+from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
@@ -35,12 +35,16 @@ from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, builtin_spec
 from sould.agents.soul.usage import Meter
+from sould.agents.tools.shell import OutputDirectory
 from sould.agents.tools.todo import TodoList
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.journal import JournalWriter
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.workspace import Workspace
+
+_OUTPUTS = "outputs"
+"""Below the session's directory: what tools put aside because it was too long for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,11 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     config = services.config()
     state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
-    environment = Environment(opening.environment, pass_keys=config.environment.pass_keys)
+    environment = Environment(
+        opening.environment,
+        provider_keys=PROVIDER_KEYS | {provider.api_key_env for provider in config.providers.values()},
+        pass_keys=config.environment.pass_keys,
+    )
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
@@ -118,7 +126,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         additional=opening.additional,
         environment=environment,
         own=services.own,
-        readable=(stored.directory / "output",),
+        readable=(stored.directory / _OUTPUTS,),
     )
     shared = Shared(services, opening, stored.info.id, stored.directory, environment, ledger, approval, models)
     todos = TodoList(state.todos)
@@ -138,6 +146,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         Approval: shared.approval,
         Environment: shared.environment,
         TodoList: todos,
+        OutputDirectory: OutputDirectory(shared.directory / _OUTPUTS),
     }
     toolset = Toolset.load(spec.tools, injectable)
     if not log.context.system_prompt:

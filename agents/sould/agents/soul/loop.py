@@ -6,8 +6,9 @@ them is a branch here. The loop never touches a file, a socket or a client.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ProviderError
@@ -18,6 +19,8 @@ from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, ToolCall, TurnError
+
+BeforeStep: TypeAlias = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Soul:
     tools: ToolRunner
     compactor: Compactor
     limits: Callable[[], LoopControl]
+    before_step: tuple[BeforeStep, ...] = ()
+    """Run in order before every model call, after compaction: what tells the model something publishes it here."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     pending: Sequence[ToolCall] = ()
     """Calls of a turn that waited for approval when the daemon stopped: the next turn runs them first."""
@@ -68,6 +73,8 @@ class Soul:
         try:
             if not calls.all:
                 await self.compactor.compact_if_needed()
+                for prepare in self.before_step:
+                    await prepare()
                 self.log.publish(StepBegin(n=n))
                 finish = await self._ask(n, calls)
                 if not calls.all:
