@@ -286,12 +286,37 @@ async def test_options_and_modes_stay_the_same_thing(bench: Bench, connect: Conn
 
 async def test_a_slow_client_gets_everything_and_its_answer_last(bench: Bench, connect: Connect) -> None:
     """F37: the pipe takes little, the text is long; nothing is lost and nothing comes after the answer."""
-    bench.script("\n".join(f"text: {'x' * 1000}{number:04d}" for number in range(3000)))
+    bench.script("\n".join(f"text: {'x' * 5000}{number:04d}" for number in range(500)))
     async with bench.running(), connect(pipe=4096) as client:
         await client.initialize()
         session = await client.new_session(bench.project)
         turn = client.prompt(session, "talk")
         assert (await turn)["stopReason"] == "end_turn"
-        assert client.text() == "".join(f"{'x' * 1000}{number:04d}" for number in range(3000))
+        assert client.text() == "".join(f"{'x' * 5000}{number:04d}" for number in range(500))
         await asyncio.sleep(0)
         assert client.messages[-1].get("result") == {"stopReason": "end_turn"}
+
+
+async def test_a_client_that_reads_nothing_for_long_is_cut_and_goes_on_from_the_journal(
+    bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F37: what waits for it is bounded, no turn waits for it, and once it reads it has missed nothing."""
+    caplog.set_level("INFO", "sould.acp")
+    said = ["".join(f"{turn}{'x' * 30_000}" for _ in range(100)) for turn in range(4)]
+    bench.settings["model"] = {"max_context_size": 100_000_000}
+    bench.script(*("\n".join([f"text: {turn}{'x' * 30_000}"] * 100) for turn in range(4)))
+    async with bench.running(), connect() as client, connect() as other:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await other.initialize()
+        await other.request("session/resume", sessionId=session, cwd=str(bench.project))
+        client.reading.clear()
+        for _ in said:
+            assert (await other.prompt(session, "talk"))["stopReason"] == "end_turn"
+        assert "too far behind" in caplog.text
+        client.reading.set()
+        while len(client.text()) < sum(map(len, said)):
+            await client.heard()
+        assert client.text() == other.text() == "".join(said)
+        assert len(client.updates("user_message_chunk")) == len(said)
+        assert len((await client.request("session/list"))["sessions"]) == 1

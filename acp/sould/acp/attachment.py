@@ -5,6 +5,7 @@ the client reads too slowly the channel holds back; a client that fell behind th
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from sould.acp.content import user_input
@@ -19,6 +20,8 @@ from sould.agents.sessions.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Cursor, Record, Subscription
 from sould.agents.wire.content import TextPart, ThinkPart
+
+logger = logging.getLogger(__name__)
 
 AUTH_REQUIRED = -32000
 BREATH = 200
@@ -171,6 +174,7 @@ class Attachment:
 
     def _on_cut(self, cursor: Cursor) -> None:
         """Too far behind: go on from disk once the client has taken what it has (F37)."""
+        logger.info("session %s: the client is too far behind and will go on from the journal", self.session.id)
         self._cursor = cursor
         self._subscription = None
         self._flowing.clear()

@@ -94,6 +94,9 @@ class AcpClient:
         """What the agent said, in order."""
         self.transcript = Transcript()
         self.ended = asyncio.Event()
+        self.reading = asyncio.Event()
+        """Clear it and nothing more is read."""
+        self.reading.set()
         self.hang: set[str] = set()
         """Methods of the agent that get no answer."""
         self._ids = iter(range(1, 1_000_000))
@@ -167,6 +170,12 @@ class AcpClient:
         self._watchers.append((wanted, found))
         return await found
 
+    async def heard(self) -> Json:
+        """The next message of the agent."""
+        found: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._watchers.append((lambda _: True, found))
+        return await found
+
     async def wait_update(self, kind: str, wanted: Callable[[Json], bool] = lambda update: True) -> Json:
         """The first `session/update` of this kind that fits."""
 
@@ -212,7 +221,7 @@ class AcpClient:
 
     async def _read(self) -> None:
         held = b""
-        while data := await self.stream.read():
+        while data := await self._next():
             *lines, held = (held + data).split(b"\n") if b"\n" in data else [held + data]
             for line in lines:
                 if line:
@@ -222,6 +231,10 @@ class AcpClient:
             if not answer.done():
                 answer.set_exception(ConnectionResetError("the agent hung up"))
                 answer.exception()
+
+    async def _next(self) -> bytes:
+        await self.reading.wait()
+        return await self.stream.read()
 
     def _heard(self, line: bytes) -> None:
         self.log.append(("agent", line.decode()))
