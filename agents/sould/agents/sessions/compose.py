@@ -11,7 +11,7 @@ from typing import Any
 
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import PROVIDER_KEYS, Environment
-from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.pool import ProviderPool, key_variables
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
@@ -107,7 +107,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     projects = ProjectMemory(services.state_dir / "projects.json")
     environment = Environment(
         opening.environment,
-        provider_keys=PROVIDER_KEYS | {provider.api_key_env for provider in config.providers.values()},
+        provider_keys=PROVIDER_KEYS | key_variables(config),
         pass_keys=config.environment.pass_keys,
     )
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
