@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sould.acp.server import AcpResume, AcpServices, serve_acp
+from sould.daemon.accounts import StoredAccounts
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.daemon.records import Record, read_record, record_path
@@ -47,6 +48,7 @@ class AcpFace:
             resume=resume,
             remember=keeper.remember,
             watch=keeper.watch,
+            accounts=StoredAccounts(self._paths, self._sessions),
         )
         try:
             preload = asyncio.get_running_loop().call_later(PRELOAD, self._sessions.preload)
