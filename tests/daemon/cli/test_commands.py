@@ -150,16 +150,22 @@ def test_logs_follows_the_file_also_when_it_is_rotated(user: User) -> None:
     log = Path(user.daemon.paths.log)
     log.parent.mkdir(parents=True)
     log.write_text("old\n")
-    with subprocess.Popen([str(SOULD), "logs", "-f"], env=user.environment, stdout=subprocess.PIPE, text=True) as tail:
+    tail = subprocess.Popen([str(SOULD), "logs", "-f"], env=user.environment, stdout=subprocess.PIPE, text=True)
+    try:
         assert tail.stdout is not None
         assert tail.stdout.readline() == "old\n"
         with log.open("a") as file:
             file.write("new\n")
         assert tail.stdout.readline() == "new\n"
+        with log.open("a") as file:
+            file.write("last\n")
         log.rename(log.with_name("daemon.log.1"))
         log.write_text("fresh\n")
+        assert tail.stdout.readline() == "last\n"
         assert tail.stdout.readline() == "fresh\n"
+    finally:
         tail.kill()
+        tail.communicate()
 
 
 def test_no_log_yet_is_said(user: User) -> None:

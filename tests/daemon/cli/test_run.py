@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -155,7 +157,7 @@ def test_ctrl_c_cancels_the_turn_and_ends_with_130(user: User) -> None:
         until(marker.exists, what="the command")
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=20)
-    assert process.returncode == 130, errors
+        assert process.returncode == 130, errors
     result = json.loads(output)
     assert result["stop_reason"] == "cancelled"
     exported = json.loads(user.sould("sessions", "export", result["session_id"], "--format", "json").stdout)
@@ -169,13 +171,14 @@ def test_the_daemon_s_death_in_mid_turn_is_no_hang(user: User) -> None:
         until(marker.exists, what="the command")
         user.daemon.kill9()
         output, errors = process.communicate(timeout=30)
-    result = json.loads(output)
-    assert result["exit_code"] == process.returncode, errors
-    assert (result["text"] == "recovered") == (process.returncode == 0)
+        result = json.loads(output)
+        assert result["exit_code"] == process.returncode, errors
+        assert (result["text"] == "recovered") == (process.returncode == 0)
 
 
-def running(user: User, *arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+@contextmanager
+def running(user: User, *arguments: str) -> Generator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
         [str(SOULD), *arguments],
         env=user.environment,
         cwd=user.project,
@@ -184,6 +187,11 @@ def running(user: User, *arguments: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 # --- at a terminal --------------------------------------------------------------------------------------------------------

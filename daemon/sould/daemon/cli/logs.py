@@ -1,11 +1,12 @@
 """`sould logs`: the daemon's log, its end or as it grows. Reads the files; the daemon need not run."""
 
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -37,40 +38,52 @@ def logs(lines: int, follow: bool, grep: str, only_path: bool) -> None:
         return
     if not path.exists() and not follow:
         raise CommandError(f"There is no log yet at {path}: the daemon has not run here. Start it with: sould restart")
-    for line in deque((line for line in _read(path) if grep in line), maxlen=lines):
+    tail = _Tail(path)
+    for line in deque((line for line in (*_rotated(path), *tail.read()) if grep in line), maxlen=lines):
         click.echo(visible(line))
-    if follow:
-        for line in _grow(path):
+    while follow:
+        time.sleep(POLL_S)
+        for line in tail.read():
             if grep in line:
                 click.echo(visible(line))
-                sys.stdout.flush()
 
 
-def _read(path: Path) -> Iterator[str]:
-    """The lines of the last rotated file and the current one."""
-    for part in (path.with_name(path.name + ".1"), path):
+def _rotated(path: Path) -> Iterator[str]:
+    """The lines of the file before this one."""
+    with suppress(FileNotFoundError), path.with_name(path.name + ".1").open(encoding="utf-8", errors="replace") as file:
+        yield from (line.rstrip("\n") for line in file)
+
+
+class _Tail:
+    """Reads a file from its beginning, goes on where it stopped, and follows when another file takes its name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._rest = b""
+
+    def read(self) -> Iterator[str]:
+        """The whole lines that were not given yet."""
+        yield from self._lines()
+        if self._is_other():
+            yield from self._lines()  # what was written just before the file was moved away
+            if self._file is not None:
+                self._file.close()
+            self._file, self._rest = self._path.open("rb"), b""
+            yield from self._lines()
+
+    def _lines(self) -> Iterator[str]:
+        if self._file is not None:
+            whole, newline, self._rest = (self._rest + self._file.read()).rpartition(b"\n")
+            if newline:
+                yield from whole.decode("utf-8", "replace").split("\n")
+
+    def _is_other(self) -> bool:
         try:
-            with part.open(encoding="utf-8", errors="replace") as file:
-                yield from (line.rstrip("\n") for line in file)
+            found = self._path.stat()
         except FileNotFoundError:
-            continue
-
-
-def _grow(path: Path) -> Iterator[str]:
-    """Lines added from now on, also after the file was rotated away."""
-    position = path.stat().st_size if path.exists() else 0
-    inode = path.stat().st_ino if path.exists() else 0
-    while True:
-        try:
-            found = path.stat()
-        except FileNotFoundError:
-            found = None
-        if found is not None and (found.st_ino != inode or found.st_size < position):
-            position, inode = 0, found.st_ino
-        if found is not None and found.st_size > position:
-            with path.open("rb") as file:
-                file.seek(position)
-                whole, newline, _ = file.read().rpartition(b"\n")
-            position += len(whole) + len(newline)
-            yield from whole.decode("utf-8", "replace").split("\n") if newline else ()
-        time.sleep(POLL_S)
+            return False
+        if self._file is None:
+            return True
+        ours = os.fstat(self._file.fileno())
+        return (found.st_dev, found.st_ino) != (ours.st_dev, ours.st_ino)
