@@ -160,14 +160,14 @@ def texts(messages: Iterable[Json]) -> str:
 
 async def test_a_connection_goes_on_in_the_next_daemon(bench: Bench, connect: Connect) -> None:
     """Every request that died is answered with an error, the session goes on from the cursor, nothing is repeated."""
-    bench.script("text: one", call("Shell", command="sleep 100"), "text: two")
+    bench.script("text: one", call("Shell", command="echo ru'nn'ing; sleep 100"), "text: two")
     memory = Memory()
     async with bench.running(), connect(remember=memory) as client:
         await client.initialize(FULL)
         session = await client.new_session(bench.project)
         await client.prompt(session, "a")
         client.prompt(session, "b")
-        await client.wait_update("tool_call")
+        await client.wait_for(lambda message: "running" in str(message))
         resume = memory.last
     assert [request.method for request in resume.unanswered] == ["session/prompt"]
     assert set(resume.sessions) == {session}
@@ -179,6 +179,25 @@ async def test_a_connection_goes_on_in_the_next_daemon(bench: Bench, connect: Co
         bench.script("text: two")
         assert (await again.prompt(session, "c"))["stopReason"] == "end_turn"
         assert "two" in texts(again.messages)
+
+
+async def test_a_prompt_that_waited_for_an_approval_is_answered_in_the_next_daemon(
+    bench: Bench, connect: Connect
+) -> None:
+    """The approval is offered again, and the old request gets the answer of its turn (D11, D16)."""
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: unused")
+    memory = Memory()
+    async with bench.running(), connect(remember=memory, permissions=ignore) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        client.prompt(session, "go")
+        await client.wait_for(lambda message: message.get("method") == "session/request_permission")
+        resume = memory.last
+    bench.script("text: done")
+    async with bench.running(), connect(resume=resume, check=False) as again:
+        answer = await again.wait_for(lambda message: message.get("id") == resume.unanswered[0].id)
+    assert answer["result"] == {"stopReason": "end_turn"}
+    assert (bench.project / "b.txt").read_text() == "x"
 
 
 async def test_requests_that_need_no_session_are_refused_at_once_and_ours_are_withdrawn(

@@ -117,7 +117,9 @@ class Attachment:
 
     async def prompt(self, blocks: Sequence[ContentBlock]) -> Json:
         """One turn. The prompt is registered before anything is awaited, so that a cancel behind it finds it (F33)."""
-        prompt = self.session.prompt(user_input(blocks), self._client_id)
+        return await self._answer(self.session.prompt(user_input(blocks), self._client_id))
+
+    async def _answer(self, prompt: Prompt) -> Json:
         self._prompts.add(prompt)
         try:
             end = await prompt.outcome()
@@ -129,6 +131,15 @@ class Attachment:
         finally:
             self._prompts.discard(prompt)
         return prompt_result(end)
+
+    def takes_up(self) -> bool:
+        """The session goes on with a turn that was begun under an earlier daemon (D16)."""
+        return self.session.resumed is not None
+
+    async def resumed_prompt(self) -> Json:
+        """The answer to the prompt of that turn."""
+        assert self.session.resumed is not None
+        return await self._answer(self.session.resumed)
 
     def steer(self, blocks: Sequence[ContentBlock]) -> bool:
         """More input for the running turn; False when none runs."""

@@ -9,6 +9,7 @@ from sould.acp.services import Accounts, AcpResume, AcpServices, AttachedSession
 from sould.agents.errors import SouldError
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.rpc.messages import Request
 from sould.agents.rpc.stream import ByteStream
 
 __all__ = ["Accounts", "AcpResume", "AcpServices", "AttachedSession", "Unanswered", "serve_acp"]
@@ -53,10 +54,22 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
             await _reattach(peer, session_id, attached)
         except (SouldError, RpcError) as error:
             logger.warning("session %s could not be shown again: %s", session_id, error)
-    for request in resume.unanswered:
-        if request.method == "session/prompt":
-            connection.answer_error(request.id, _died(request))
+    _answer_prompts(peer, resume)
     peer.remember()
+
+
+def _answer_prompts(peer: Peer, resume: AcpResume) -> None:
+    """The oldest prompt of a session whose turn goes on is answered with its end; all others died."""
+    going_on = {key for key, attachment in peer.attachments.items() if attachment.takes_up()}
+    for request in resume.unanswered:
+        if request.method != "session/prompt":
+            continue
+        if request.session_id in going_on:
+            going_on.discard(request.session_id)
+            asked = Request(request.id, request.method, {"sessionId": request.session_id})
+            peer.connection.adopt(asked, peer.attachments[request.session_id].resumed_prompt())
+        else:
+            peer.connection.answer_error(request.id, _died(request))
 
 
 async def _reattach(peer: Peer, session_id: str, attached: AttachedSession) -> None:

@@ -196,13 +196,21 @@ class Connection:
             return True
         self._inbound[request.id] = request
         self._changed()
-        assert self._group is not None
-        self._tasks[request.id] = self._group.create_task(self._run(request), name=request.method[:60])
+        self._start(request, self._handler.request(request.method, request.params))
         return True
 
-    async def _run(self, request: Request) -> None:
+    def adopt(self, request: Request, result: Coroutine[None, None, Any]) -> None:
+        """Answer, when `result` is known, a request that an earlier connection of this peer accepted (D11)."""
+        self._inbound[request.id] = request
+        self._start(request, result)
+
+    def _start(self, request: Request, result: Coroutine[None, None, Any]) -> None:
+        assert self._group is not None
+        self._tasks[request.id] = self._group.create_task(self._run(request, result), name=request.method[:60])
+
+    async def _run(self, request: Request, work: Coroutine[None, None, Any]) -> None:
         try:
-            answer, then = await self._outcome(request)
+            answer, then = await self._outcome(request, work)
             self._stream.write(answer)
         finally:
             self._tasks.pop(request.id, None)
@@ -212,10 +220,12 @@ class Connection:
         if then is not None:
             then()
 
-    async def _outcome(self, request: Request) -> tuple[bytes, Callable[[], None] | None]:
+    async def _outcome(
+        self, request: Request, work: Coroutine[None, None, Any]
+    ) -> tuple[bytes, Callable[[], None] | None]:
         """The one answer to a request, and what is to be done after it has been written."""
         try:
-            result = await self._handler.request(request.method, request.params)
+            result = await work
             reply = result if isinstance(result, Reply) else None
             answer = {"jsonrpc": "2.0", "id": request.id, "result": reply.result if reply else result}
             return _line(answer), reply.then if reply else None

@@ -6,6 +6,7 @@ its calls may or may not have run, and are never run again.
 
 import secrets
 import time
+from collections.abc import Iterable
 
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import Prompt, Turns
@@ -18,11 +19,13 @@ from sould.agents.wire.messages import (
     Notification,
     RequestClosed,
     StepInterrupted,
+    ToolCall,
     ToolResult,
     TurnEnd,
     TurnError,
+    WireRequest,
 )
-from sould.agents.wire.recovery import Recovery
+from sould.agents.wire.recovery import OpenWork, Recovery
 
 AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
@@ -36,7 +39,7 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
     found = log.recovery
     if found.clean:
         return
-    if found.open_turn is not None and only_waited(found):
+    if found.open_turn is not None and only_waited(found.open_calls, found.open_requests):
         asker.restore(request for request in found.open_requests if isinstance(request, ApprovalRequest))
         soul.pending = found.open_calls
         turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
@@ -48,10 +51,21 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
     await log.commit()
 
 
-def only_waited(found: Recovery) -> bool:
-    """Every open call was still waiting for its approval."""
-    waiting = {request.tool_call_id for request in found.open_requests if isinstance(request, ApprovalRequest)}
-    return bool(found.open_calls) and all(call.id in waiting for call in found.open_calls)
+def only_waits(log: SessionLog) -> bool:
+    """The running turn waits for approvals and for nothing else, so the next daemon can go on with it."""
+    if not log.channel.pending:
+        return False
+    work = OpenWork()
+    for record in log.replay():
+        work.apply(record.message)
+    return only_waited(work.calls, work.requests)
+
+
+def only_waited(calls: Iterable[ToolCall], requests: Iterable[WireRequest]) -> bool:
+    """There are open calls, and every one of them waits for its approval."""
+    waiting = {request.tool_call_id for request in requests if isinstance(request, ApprovalRequest)}
+    open_calls = {call.id for call in calls}
+    return bool(open_calls) and open_calls <= waiting
 
 
 def _close(log: SessionLog, found: Recovery) -> None:

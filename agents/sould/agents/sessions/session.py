@@ -14,7 +14,7 @@ from sould.agents.sessions.commands import COMMANDS, SlashCommand, find_command
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import MODES, THOUGHT_LEVELS, SessionOption, session_options
-from sould.agents.sessions.recovery import recover
+from sould.agents.sessions.recovery import only_waits, recover
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
@@ -82,6 +82,11 @@ class Session:
     def running(self) -> bool:
         """A turn runs."""
         return self._turns.current is not None
+
+    @property
+    def resumed(self) -> Prompt | None:
+        """The turn that was begun before the daemon stopped and now goes on."""
+        return next((prompt for prompt in (self._turns.current, *self.queue) if prompt and prompt.resumes), None)
 
     @property
     def unused(self) -> bool:
@@ -220,5 +225,7 @@ class Session:
             self.closed.set()
 
     async def aclose(self) -> None:
-        """End the running turn as interrupted and let `serve` return."""
+        """End the running turn as interrupted and let `serve` return; a turn that only waits for approvals stays open (D16)."""
+        if only_waits(self.log):
+            self.log.channel.freeze()
         await self._turns.close()

@@ -183,6 +183,7 @@ class Channel:
         self._last_call = ""
         self._offset = 0
         self._pushing = False
+        self._frozen = False
         self._backlog: deque[tuple[Record, tuple[Subscription, ...]]] = deque()
         self._requests: dict[str, tuple[WireRequest, asyncio.Future[Response]]] = {}
         self._answered: dict[str, str] = {}
@@ -199,6 +200,8 @@ class Channel:
 
     def publish(self, message: WireMessage) -> Record:
         """Number the message, give it to the tap, push it to every subscriber. Safe to call from within a sink."""
+        if self._frozen:
+            return Record(self.position.seq, 0, message, time.time(), volatile=True)
         record = self._number(message)
         if self._tap:
             self._tap(record)
@@ -216,6 +219,10 @@ class Channel:
         finally:
             self._pushing = False
         return record
+
+    def freeze(self) -> None:
+        """Nothing more is recorded or shown: this process leaves, and the next one takes things up as they stand (D16)."""
+        self._frozen = True
 
     def subscribe(
         self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: Callable[[Cursor], None]
