@@ -66,14 +66,23 @@ def test_f54_the_daemon_holds_no_descriptor_of_its_starter(sould: Sould) -> None
 
 def test_f54_a_connection_leaves_no_descriptor_behind(sould_after: Sould) -> None:
     def descriptors() -> int:
-        return len(os.listdir(f"/proc/{sould_after.pid}/fd"))
+        with sould_after.control() as daemon:
+            return daemon.status().descriptors
 
-    before = descriptors()
+    sould_after.acp().kill()
+    before = until(lambda: _settled(sould_after)) and descriptors()
     for _ in range(count(1000, 20)):
         bridge = sould_after.acp()
         bridge.close_input()
         bridge.wait()
     until(lambda: descriptors() == before, what=f"{before} descriptors")
+
+
+def _settled(sould: Sould) -> bool:
+    """Everything a first session needs is loaded, and only we are connected."""
+    with sould.control() as daemon:
+        daemon.sessions_list()
+        return len(daemon.status().connections) == 1
 
 
 def test_f55_without_descriptors_clients_wait_or_are_told_and_the_daemon_recovers(sould: Sould) -> None:

@@ -1,6 +1,7 @@
 """F01-F03, F05, F06, F09, F82: the socket, its directory, and who may use them."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -223,8 +224,10 @@ def test_f09_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_o
     old = sould.start(env={"SOULD_SELF_CHECK": "0.05"})
     identity = sould.owner
     assert identity is not None
+    os.kill(old, signal.SIGSTOP)  # else it may be the first to take the new place
     moved = Path(sould.paths.runtime).rename(sould.world.root / "run" / "gone")
     new = sould.start(env={"SOULD_SELF_CHECK": "1000"})
+    os.kill(old, signal.SIGCONT)
     assert new != old
     until(lambda: not identity.alive())
     assert sould.pid == new

@@ -187,6 +187,8 @@ def test_f12_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
     bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05"}, prefix=_run_copy(copies))
     bridge.initialize()
     pid = sould.pid
+    with sould.control() as daemon:
+        assert daemon.ping().pid == pid, "and what that needs is loaded"
     shutil.rmtree(copies)
     until(lambda: "our own files are gone" in sould.log())
     with sould.control() as daemon:

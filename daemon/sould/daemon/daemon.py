@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import logging
 import os
+import sys
 import time
 from collections.abc import Awaitable
+from importlib import import_module
 
 from sould.daemon.acpface import AcpFace
-from sould.daemon.controlface import ControlFace
 from sould.daemon.fdstream import Released
 from sould.daemon.greeting import RefusedHelloError
 from sould.daemon.handover import Heir, Inheritance, give, heir_of
@@ -25,6 +26,9 @@ from sould.daemon.sessions import Sessions
 
 _log = logging.getLogger(__name__)
 
+SETTLE = 0.5
+PR_SET_DUMPABLE = 4
+
 
 class Daemon:
     """One per process. `inheritance` says what it starts with."""
@@ -37,8 +41,7 @@ class Daemon:
         self.sessions = Sessions(paths)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
         acp = AcpFace(paths, self.sessions)
-        control = ControlFace(self)
-        faces = {"acp": acp, "control": control, "wire": _absent, "lsp": _absent}
+        faces = {"acp": acp, "control": self._control, "wire": _absent, "lsp": _absent}
         self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
         self._closed = asyncio.Event()
@@ -57,7 +60,7 @@ class Daemon:
             for heir in self._inheritance.heirs:
                 self._adopt(heir)
             self._inheritance.accept()
-            sweep_records(self.paths.runtime)
+            group.create_task(self._settle_in(), name="settle in")
             while True:
                 reason = await self.lifecycle.watch(self.server)
                 _log.info("leaving: %s; clients: %s", reason.value, describe_clients(self._connections))
@@ -70,6 +73,18 @@ class Daemon:
             self.server.close()
             self._closed.set()
         return reason
+
+    async def _settle_in(self) -> None:
+        """What may wait until the first client has its answer."""
+        await asyncio.sleep(SETTLE)
+        sweep_records(self.paths.runtime)
+        await asyncio.to_thread(hide_memory)
+        await asyncio.to_thread(import_module, "sould.daemon.controlface")  # so that it works when our files are gone
+
+    async def _control(self, connection: Connection) -> int:
+        from sould.daemon.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
+
+        return await ControlFace(self)(connection)
 
     @property
     def _connections(self) -> list[Connection]:
@@ -204,6 +219,16 @@ class Daemon:
 async def _absent(connection: Connection) -> int:
     connection.say(f"sould: {connection.hello.face} is not in this version; this one speaks ACP: sould acp")
     return 1
+
+
+def hide_memory() -> None:
+    """No debugger of the same user, and no core dump, sees what we hold: keys and conversations (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes  # noqa: PLC0415 -- slow, and needed only here
+
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        _log.warning("memory stays readable for debuggers: %s", os.strerror(ctypes.get_errno()))
 
 
 def version_key(version: str) -> tuple[int, ...]:

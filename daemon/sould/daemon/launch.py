@@ -171,7 +171,9 @@ def command(*arguments: str) -> "list[str]":
 
 def environment(given: "Mapping[str, str]") -> "dict[str, str]":
     """What the daemon inherits of an environment."""
-    return {name: value for name, value in given.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))}
+    kept = {name: value for name, value in given.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))}
+    # pydantic would look through every installed distribution for plugins, which takes longer than all of `initialize`
+    return kept | {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
 
 
 def _make_log_directory(paths: Paths) -> None:

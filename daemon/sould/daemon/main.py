@@ -4,7 +4,6 @@
 `sould daemon` runs by hand in the foreground. What a turn needs is imported later, in the background (D9).
 """
 
-import argparse
 import asyncio
 import contextlib
 import gc
@@ -14,6 +13,7 @@ import resource
 import socket
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sould.daemon.bridge import BridgeError
 from sould.daemon.daemon import Daemon
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the daemon until it leaves; exits with 0 when another one runs already."""
-    options = _parse(sys.argv[1:] if arguments is None else arguments)
+    options = _Options.parse(sys.argv[1:] if arguments is None else arguments)
     paths = Paths(os.environ)
     try:
         _harden(foreground=options.listen is None and options.handover is None)
@@ -47,19 +47,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _serve(paths, inheritance, foreground=options.listen is None and options.handover is None)
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="sould daemon", description="Run the sould daemon in the foreground.")
-    parser.add_argument("--listen", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--lock", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--handover", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args([argument for argument in arguments if argument not in ("sould-daemon", "daemon")])
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """Descriptors handed to us, by our own starter or predecessor; nobody types these. argparse would cost 7 ms."""
+
+    listen: int | None = None
+    lock: int | None = None
+    handover: int | None = None
+
+    @classmethod
+    def parse(cls, arguments: Sequence[str]) -> "_Options":
+        """Raises SystemExit with a sentence for anything else."""
+        given = [argument for argument in arguments if argument not in ("sould-daemon", "daemon")]
+        names = given[::2]
+        if len(given) % 2 or not all(name in ("--listen", "--lock", "--handover") for name in names):
+            sys.exit("sould: `sould daemon` takes no options; it is configured by files: sould config path")
+        return cls(**{name[2:]: int(value) for name, value in zip(names, given[1::2], strict=True)})
 
 
-def _inherit(options: argparse.Namespace, paths: Paths) -> Inheritance | None:
+def _inherit(options: _Options, paths: Paths) -> Inheritance | None:
     """The socket and the lock, ours or handed to us; None when another daemon has the lock."""
     if options.handover is not None:
         return receive(options.handover)
-    if options.listen is not None:
+    if options.listen is not None and options.lock is not None:
         for descriptor in (options.listen, options.lock):
             os.set_inheritable(descriptor, False)
         return Inheritance(socket.socket(fileno=options.listen), options.lock)

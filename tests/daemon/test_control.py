@@ -1,0 +1,112 @@
+"""The control face as the command line uses it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.control import CONTROL
+from sould.daemon.hello import VERSION
+from soultest.daemon import Sould, not_running, until
+
+
+def test_nobody_listening_is_said_and_changes_nothing(sould: Sould) -> None:
+    with pytest.raises(NotRunningError, match="not running"):
+        ControlClient.connect(environment=sould.environment)
+    assert not Path(sould.paths.runtime).exists()
+
+
+def test_status_tells_who_is_connected_and_what_it_costs(sould_after: Sould) -> None:
+    bridge = sould_after.acp()
+    with sould_after.control() as daemon:
+        status = daemon.status()
+    assert status.version == VERSION
+    assert status.pid == sould_after.pid
+    acp = next(each for each in status.connections if each.face == "acp")
+    assert acp.pid == bridge.process.pid
+    assert acp.cwd == str(sould_after.workspace)
+    assert status.memory.rss_bytes > 0
+    assert status.runtime_dir == sould_after.paths.runtime
+    assert status.draining == ""
+    bridge.kill()
+
+
+def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_lives(sould_after: Sould) -> None:
+    sock = sould_after.hello()
+    lines = sock.makefile("rb")
+    for request, code in (
+        ({"jsonrpc": "2.0", "id": 1, "method": "nope"}, -32601),
+        ({"jsonrpc": "2.0", "id": 2, "method": "stop", "params": {"force": "perhaps"}}, -32602),
+        ({"jsonrpc": "2.0", "id": 3, "method": "sessions.show"}, -32602),
+    ):
+        sock.sendall(json.dumps(request).encode() + b"\n")
+        assert json.loads(lines.readline())["error"]["code"] == code
+    sock.sendall(b'{"jsonrpc":"2.0","id":4,"method":"ping"}\n')
+    assert json.loads(lines.readline())["result"]["version"] == VERSION
+    lines.close()
+
+
+def test_every_listed_method_is_served(sould: Sould) -> None:
+    sould.start()
+    for method in sorted(CONTROL):
+        if method in ("stop", "restart", "shutdown_if_idle"):
+            continue
+        sock = sould.hello()
+        sock.sendall(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "none", "title": "x"}}).encode()
+            + b"\n"
+        )
+        answer = json.loads(sock.makefile("rb").readline())
+        assert answer.get("error", {}).get("code") not in (-32601, -32602), method
+
+
+def test_sessions_are_listed_shown_by_the_beginning_of_their_id_and_deleted(sould: Sould) -> None:
+    sould.world.script(["text: hello"])
+    bridge = sould.acp()
+    session = bridge.request(2, "session/new", cwd=str(sould.workspace), mcpServers=[])["result"]["sessionId"]
+    bridge.request(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "hi there"}])
+    with sould.control() as daemon:
+        (row,) = daemon.sessions_list(cwd=str(sould.workspace)).sessions
+        assert (row.id, row.live, row.turns) == (session, True, 1)
+        detail = daemon.sessions_show(session[:20])
+        assert detail.session.id == session
+        assert detail.state is not None
+        assert detail.state.mode == "ask"
+        assert b"hi there" in (Path(daemon.sessions_export(session).directory) / "wire.jsonl").read_bytes()
+        report = daemon.fsck(session)
+        assert (report.sessions, report.problems) == (1, ())
+        daemon.sessions_delete(session)
+        assert daemon.sessions_list().sessions == ()
+        with pytest.raises(ControlError) as refused:
+            daemon.sessions_show(session)
+        assert refused.value.kind == "session_not_found"
+
+
+def test_fsck_finds_damage_without_touching_it(sould: Sould) -> None:
+    sould.world.script(["text: hello"])
+    bridge = sould.acp()
+    session = bridge.request(2, "session/new", cwd=str(sould.workspace), mcpServers=[])["result"]["sessionId"]
+    bridge.request(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "hi there"}])
+    journal = Path(sould.paths.state, "sessions", session, "wire.jsonl")
+    bridge.kill()
+    sould.kill9()
+    lines = journal.read_bytes().split(b"\n")
+    lines[2] = lines[2][:20] + b"X" + lines[2][21:]
+    damaged = b"\n".join(lines)
+    journal.write_bytes(damaged)
+    with sould.control(start=True) as daemon:
+        (problem,) = daemon.fsck().problems
+    assert problem.severity == "error"
+    assert "damaged bytes" in problem.problem
+    assert journal.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("method", ["stop", "shutdown_if_idle"])
+def test_a_told_daemon_leaves_and_hangs_up_last(sould: Sould, method: str) -> None:
+    pid = sould.start()
+    with sould.control() as daemon:
+        answer = daemon.stop() if method == "stop" else daemon.shutdown_if_idle()
+        assert answer.pid == pid
+        daemon.wait_gone()
+    until(lambda: not_running(sould))
