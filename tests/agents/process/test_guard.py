@@ -143,3 +143,17 @@ async def test_the_runner_runs_the_exact_line_with_bash_and_no_start_up_files(
     running = await runner.run(Command("umask; echo \"$WORD\" 'a  b'; echo err >&2", tmp_path, timeout=10))
     assert b"".join([piece async for piece in running.output()]) == b"0022\ngiven a  b\nerr\n"
     assert (await running.wait()).code == 0
+
+
+async def test_standard_error_can_be_kept_apart(guard: ProcessGuard, tmp_path: Path) -> None:
+    script = "read line; echo $line; echo trouble >&2"
+    argv = ["/bin/sh", "-c", script]
+    process = await guard.start(argv, tmp_path, {"PATH": "/usr/bin:/bin"}, stdin=True, errors=True)
+    await process.send(b"hello\n")
+
+    async def all_of(chunks: AsyncIterator[bytes]) -> bytes:
+        return b"".join([chunk async for chunk in chunks])
+
+    said, complained, ended = await asyncio.gather(all_of(process.output()), all_of(process.errors()), process.wait())
+    assert (said, complained) == (b"hello\n", b"trouble\n")
+    assert ended.code == 0

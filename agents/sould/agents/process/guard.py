@@ -46,37 +46,33 @@ class GuardedProcess:
         control: socket.socket,
         output: int,
         stdin: int | None,
+        errors: int | None,
         ended: "Callable[[GuardedProcess], None]",
     ) -> None:
         """Made by `ProcessGuard.start`; takes over the descriptors and calls `ended` when the tree is gone."""
         self.pid = pid
         self._control = control
-        self._output: int | None = output
+        self._output = _Reader(output)
+        self._errors = _Reader(errors) if errors is not None else None
         self._stdin = stdin
         self._ended = ended
-        self._reading = False
         self._report = bytearray()
         self._exit: asyncio.Future[CommandExit] = asyncio.get_running_loop().create_future()
         self.survivors = 0
         """Processes that could not be ended, because they belong to another user."""
         asyncio.get_running_loop().add_reader(control.fileno(), self._on_report)
 
-    async def output(self) -> AsyncIterator[bytes]:
+    def output(self) -> AsyncIterator[bytes]:
         """Standard output and error as they come, ending when the whole tree is gone. To be consumed once.
 
         Nothing is read ahead: while the consumer is busy the process waits at a full pipe.
         """
-        if self._output is None:
-            return
-        self._reading = True
-        try:
-            while data := await self._read(self._output):
-                yield data
-                await asyncio.sleep(0)  # a flood must not keep the loop from everybody else
-        finally:
-            self._reading = False
-            if self._exit.done():
-                self._drop_unread()
+        return self._output.chunks(self._exit)
+
+    def errors(self) -> AsyncIterator[bytes]:
+        """Standard error alone, in the same way (only when started with `errors`; `output` is then without it)."""
+        assert self._errors is not None, "started without errors"
+        return self._errors.chunks(self._exit)
 
     async def send(self, data: bytes) -> None:
         """Write to the process's standard input (only when started with `stdin`).
@@ -113,15 +109,6 @@ class GuardedProcess:
                 self._control.send(b"k")
         await self.wait()
 
-    async def _read(self, descriptor: int) -> bytes:
-        while True:
-            try:
-                return os.read(descriptor, READ_SIZE)
-            except BlockingIOError:
-                if self._exit.done():  # all is read; who still holds the pipe is not ours any more
-                    return b""
-                await _ready(descriptor, or_done=self._exit)
-
     def _on_report(self) -> None:
         try:
             data = self._control.recv(4096)
@@ -148,9 +135,46 @@ class GuardedProcess:
         self._ended(self)
 
     def _drop_unread(self) -> None:
-        if self._output is not None and not self._reading:
-            os.close(self._output)
-            self._output = None
+        self._output.drop()
+        if self._errors is not None:
+            self._errors.drop()
+
+
+class _Reader:
+    """Our end of a pipe the process writes to."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        self._reading = False
+
+    async def chunks(self, done: "asyncio.Future[CommandExit]") -> AsyncIterator[bytes]:
+        if self._descriptor is None:
+            return
+        self._reading = True
+        try:
+            while data := await self._read(self._descriptor, done):
+                yield data
+                await asyncio.sleep(0)  # a flood must not keep the loop from everybody else
+        finally:
+            self._reading = False
+            if done.done():
+                self.drop()
+
+    def drop(self) -> None:
+        """Close it, unless somebody reads."""
+        if self._descriptor is not None and not self._reading:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    @staticmethod
+    async def _read(descriptor: int, done: "asyncio.Future[CommandExit]") -> bytes:
+        while True:
+            try:
+                return os.read(descriptor, READ_SIZE)
+            except BlockingIOError:
+                if done.done():  # all is read; who still holds the pipe is not ours any more
+                    return b""
+                await _ready(descriptor, or_done=done)
 
 
 class ProcessGuard:
@@ -184,8 +208,11 @@ class ProcessGuard:
         timeout: float | None = None,
         grace: float = GRACE,
         stdin: bool = False,
+        errors: bool = False,
     ) -> GuardedProcess:
         """Start `argv` in a session of its own, with exactly `env`, its input empty unless `stdin`.
+
+        With `errors` its standard error is a pipe of its own; read it, or the process waits when that pipe is full.
 
         After `timeout` seconds the whole tree is ended and the exit says `timed_out`.
 
@@ -200,12 +227,14 @@ class ProcessGuard:
             "grace": grace,
             "processes": self._headroom,
             "umask": self._umask,
+            "stdin": stdin,
+            "errors": errors,
         }
         encoded = json.dumps(order).encode()
         try:
-            process = await self._attempt(encoded, argv[0], cwd, stdin)
+            process = await self._attempt(encoded, argv[0], cwd, stdin, errors)
             if process is None:  # the guard had died: once more with a new one
-                process = await self._attempt(encoded, argv[0], cwd, stdin)
+                process = await self._attempt(encoded, argv[0], cwd, stdin, errors)
         except OSError as error:
             raise CommandStartError(
                 f"The command was not started: {os.strerror(error.errno or 0)}. Try again in a moment."
@@ -227,7 +256,7 @@ class ProcessGuard:
             await asyncio.to_thread(_end_program, self._program)
             self._program = None
 
-    async def _attempt(self, order: bytes, program: str, cwd: Path, stdin: bool) -> GuardedProcess | None:
+    async def _attempt(self, order: bytes, program: str, cwd: Path, stdin: bool, errors: bool) -> GuardedProcess | None:
         """One start; None when the guard is gone, which is forgotten."""
         orders = self._connected()
         loop = asyncio.get_running_loop()
@@ -242,6 +271,10 @@ class ProcessGuard:
             if feed is not None:
                 given.append(feed[0])
                 os.set_blocking(feed[1], False)
+            complaints = _pipe(reader=ours, writer=theirs) if errors else None
+            if complaints is not None:
+                given.append(complaints[1])
+                os.set_blocking(complaints[0], False)
             os.set_blocking(output[0], False)
             try:
                 await _pass(orders, given)
@@ -257,7 +290,14 @@ class ProcessGuard:
             if "failed" in reply:
                 raise _start_error(reply["failed"], reply["errno"], program, cwd)
             ours.pop_all()
-        process = GuardedProcess(reply["started"], control, output[0], feed[1] if feed else None, self._running.discard)
+        process = GuardedProcess(
+            reply["started"],
+            control,
+            output[0],
+            feed[1] if feed else None,
+            complaints[0] if complaints else None,
+            self._running.discard,
+        )
         self._running.add(process)
         return process
 

@@ -1,10 +1,10 @@
 """The guard program: starts commands for the daemon and leaves none of their processes behind.
 
 Started once per daemon as `python -I -S guardmain.py`, descriptor 0 being a socket. Each message on it is one byte with
-descriptors: control socket, output pipe, optionally the command's input. For each the guard forks a *keeper*, which
-reads its order (4-byte length, JSON) from the control socket, starts the command in a session of its own and watches
-three things: the command's end, the order to kill, and the control socket's end of file, which means that the daemon
-is gone. Keeper and guard are child subreapers, so a process that double-forks and calls setsid still becomes their
+descriptors: control socket, output pipe, then, when the order says so, the command's input and a pipe of its own for
+what it says on standard error. For each the guard forks a *keeper*, which reads its order (4-byte length, JSON) from the
+control socket, starts the command in a session of its own and watches three things: the command's end, the order to
+kill, and the control socket's end of file, which means that the daemon is gone. Keeper and guard are child subreapers, so a process that double-forks and calls setsid still becomes their
 child and is found. If a keeper is killed, its orphans fall to the guard, which ends them.
 
 It must never import anything of ours, never write anywhere, never hold a descriptor of the daemon's besides those
@@ -69,7 +69,7 @@ def main() -> None:
 
 def _take_order(orders: socket.socket, keepers: set[int]) -> bool:
     try:
-        message, ancillary, _, _ = orders.recvmsg(1, socket.CMSG_SPACE(3 * 4))
+        message, ancillary, _, _ = orders.recvmsg(1, socket.CMSG_SPACE(4 * 4))
     except OSError:
         return False
     if not message:
@@ -126,7 +126,9 @@ def _keep(descriptors: list[int]) -> NoReturn:
         control.setblocking(True)
         order = _receive(control)
         if order is not None:
-            _Keeper(control, order).run(kept[1], kept[2] if len(kept) > 2 else None)
+            given = iter(kept[2:])
+            source = next(given) if order["stdin"] else None
+            _Keeper(control, order).run(kept[1], source, next(given) if order["errors"] else kept[1])
         status = 0
     finally:
         os._exit(status)
@@ -145,12 +147,10 @@ class _Keeper:
         self.poll.register(self.wakeup, select.POLLIN)
         self.poll.register(control, select.POLLIN)
 
-    def run(self, output: int, given_input: int | None) -> None:
+    def run(self, output: int, given_input: int | None, errors: int) -> None:
         """Start the command, watch it, end what it leaves, report."""
-        failure = self._start(output, given_input)
-        os.close(output)
-        if given_input is not None:
-            os.close(given_input)
+        failure = self._start(output, given_input, errors)
+        _close({output, errors} | ({given_input} if given_input is not None else set()))
         if failure is not None:
             _say(self.control, failure)
             return
@@ -162,7 +162,7 @@ class _Keeper:
             {"status": self.status, "timed_out": self.timed_out, "strays": strays, "survivors": survivors},
         )
 
-    def _start(self, output: int, given_input: int | None) -> dict[str, Any] | None:
+    def _start(self, output: int, given_input: int | None, errors: int) -> dict[str, Any] | None:
         """Fork and exec; None when the command runs, else what failed."""
         said, says = os.pipe()
         try:
@@ -170,7 +170,7 @@ class _Keeper:
         except OSError as error:
             return {"failed": "fork", "errno": error.errno}
         if self.command == 0:
-            _become_command(self.order, output, given_input, says)
+            _become_command(self.order, output, given_input, errors, says)
         os.close(says)
         trouble = os.read(said, 4096)
         os.close(said)
@@ -257,7 +257,7 @@ class _Keeper:
         return found
 
 
-def _become_command(order: dict[str, Any], output: int, given_input: int | None, says: int) -> NoReturn:
+def _become_command(order: dict[str, Any], output: int, given_input: int | None, errors: int, says: int) -> NoReturn:
     """In the forked child: turn into the command, or write `stage errno` to `says` and exit."""
     stage = "start"
     try:
@@ -265,10 +265,10 @@ def _become_command(order: dict[str, Any], output: int, given_input: int | None,
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         source = os.open(os.devnull, os.O_RDONLY) if given_input is None else given_input
-        source, output, says = _above([source, output, says])
+        source, output, errors, says = _above([source, output, errors, says])
         os.dup2(source, 0)
         os.dup2(output, 1)
-        os.dup2(output, 2)
+        os.dup2(errors, 2)
         os.dup2(says, 3, inheritable=False)
         os.closerange(4, _most_descriptors())
         says = 3
