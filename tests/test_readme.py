@@ -1,0 +1,46 @@
+"""What the README tells people to type is accepted."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from sould.agents.config import Config
+from sould.daemon.cli.main import COMMANDS
+
+README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_configuration_it_shows_is_valid() -> None:
+    (shown,) = blocks("toml")
+    config = Config.model_validate(tomllib.loads(shown))
+    assert config.default_model in config.models
+
+
+def test_the_settings_of_editors_are_json_and_start_our_command() -> None:
+    shown = blocks("json")
+    assert len(shown) == 3
+    for block in shown:
+        (servers,) = json.loads(block).values()
+        assert servers["sould"]["command"].endswith("sould")
+        assert servers["sould"]["args"] == ["acp"]
+
+
+def test_every_command_it_names_exists() -> None:
+    named = set(re.findall(r"`sould ([a-z]+)", README)) | set(
+        re.findall(r"^sould ([a-z]+)", "\n".join(blocks("sh")), re.MULTILINE)
+    )
+    assert named
+    assert named <= set(COMMANDS)
+
+
+def test_every_mode_it_names_exists_and_the_other_way_round() -> None:
+    rows = set(
+        re.findall(r"^\| `([a-z]+)` \| ", README.split("## Modes")[1].split("## Configuration")[0], re.MULTILINE)
+    )
+    assert rows == {"plan", "ask", "review", "full"}
