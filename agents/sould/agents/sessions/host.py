@@ -15,6 +15,7 @@ from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
 from sould.agents.sessions.compose import HostServices, compose
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.state import load_state, save_state
 from sould.agents.sessions.store import Page
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SessionChanged, SystemPrompt
@@ -67,6 +68,8 @@ class SessionHost:
             )
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
+                parts.state.directory = str(opening.cwd.resolve())
+                save_state(stored.directory, parts.state)
                 await log.commit()
         except BaseException:
             store.delete(stored.info.id)
@@ -86,7 +89,8 @@ class SessionHost:
             if live is not None:
                 return live
             stored = self._services.store.find(session_id)
-            self._require_same_directory(stored.info.cwd, opening.cwd)
+            began = load_state(stored.directory).directory
+            self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.writer)
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
@@ -191,8 +195,12 @@ class SessionHost:
             raise WorkspaceGoneError(f"The directory {cwd} does not exist; open the session in one that does.")
 
     @classmethod
-    def _require_same_directory(cls, stored: Path, asked: Path) -> None:
+    def _require_same_directory(cls, stored: Path, asked: Path, began: str) -> None:
         cls._require_directory(stored)
+        if began and began != str(stored.resolve()):
+            raise WorkspaceGoneError(
+                f"{stored} now leads to {stored.resolve()}, but this session began in {began}; begin a new one."
+            )
         if stored.resolve() != asked.resolve():
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or begin a new one."

@@ -21,7 +21,11 @@ class SessionState(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     version: int = 1
+    directory: str = ""
+    """Where the session's directory really was when the session began, all links followed (F56)."""
     mode: Mode | None = None
+    agent: str = ""
+    """The chosen agent's name or path; empty for the default one."""
     model: str | None = None
     thought_level: ThoughtLevel | None = None
     todos: tuple[TodoItem, ...] = ()

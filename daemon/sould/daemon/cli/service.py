@@ -50,7 +50,7 @@ def status(as_json: bool) -> None:
 def stop(force: bool) -> None:
     """Stop the daemon, after its running turns.
 
-    Sessions stay on disk. Editors that are connected start the daemon again.
+    Sessions stay on disk. The agents of connected editors end; an editor starts the daemon again with its next agent.
 
     Examples:
       sould stop
