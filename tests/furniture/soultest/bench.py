@@ -49,7 +49,7 @@ class Watcher:
 
     id = name = "watcher"
 
-    def workspace(self, inner: Workspace, session_id: str) -> None:  # noqa: ARG002 -- a client without buffers
+    def workspace(self, inner: Workspace, session_id: str) -> None:
         """See `Client`."""
 
     @property
@@ -128,7 +128,10 @@ class Bench:
         writer, guard, pool = JournalWriter(), ProcessGuard(), ProviderPool(self.config)
         store = SessionStore(self.state)
         trust = TrustStore(self.state / "trust.json")
-        services = HostServices(store, writer, guard, self.config, pool, trust, Rules, self.state, (self.state,))
+        own = (self.state,)
+        services = HostServices(
+            store, writer, guard, self.config, pool, trust, Rules, self.state, own, self.root / "config"
+        )
         self.host = SessionHost(services)
         try:
             async with asyncio.TaskGroup() as group:
