@@ -93,6 +93,10 @@ class Approval:
         """What was allowed for this session."""
         return self._session
 
+    def forget(self, tool: str) -> None:
+        """Ask again about a tool that is not what it was when it was allowed for this session (F74)."""
+        self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
+
     def judge(self, action: Action) -> Verdict:
         """The decision as things stand, without asking anybody."""
         return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
