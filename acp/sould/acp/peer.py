@@ -143,6 +143,7 @@ class Peer:
             environment=self.services.environment,
             mcp_servers=tuple(_mcp_server(server) for server in params.mcp_servers),
             default_mode="review" if self._shows_hunks else "ask",
+            capabilities=self.capabilities.names,
         )
 
     @property

@@ -100,9 +100,28 @@ class ClientCapabilities(Inbound):
     elicitation: Lenient[ElicitationCapabilities] = Field(default_factory=ElicitationCapabilities)
 
     @property
+    def names(self) -> frozenset[str]:
+        """What is supported, by the names conditional tools ask for."""
+        offered = {
+            "fs.readTextFile": self.fs.read_text_file,
+            "fs.writeTextFile": self.fs.write_text_file,
+            "terminal": self.terminal,
+            "elicitation.form": self.elicitation.form is not None,
+            "review": self.shows_hunks,
+            "questions": self.asks_people,
+        }
+        return frozenset(name for name, supported in offered.items() if supported)
+
+    @property
     def display_terminals(self) -> bool:
         """The client shows terminals that the agent feeds (`_meta.terminal_*`)."""
         return self.meta.get("terminal_output") is True
+
+    @property
+    def asks_people(self) -> bool:
+        """Somebody is there who can answer a question; only a program that says otherwise is alone."""
+        ours = self.meta.get("sould")
+        return not isinstance(ours, dict) or cast("dict[str, object]", ours).get("questions") is not False
 
     @property
     def shows_hunks(self) -> bool:

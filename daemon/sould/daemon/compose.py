@@ -99,5 +99,6 @@ def compose(paths: Paths) -> Composition:
         rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
         state_dir=state,
         own=(Path(paths.runtime), state, Path(paths.config)),
+        config_dir=Path(paths.config),
     )
     return Composition(SessionHost(services), store, guard, providers, writer, config)

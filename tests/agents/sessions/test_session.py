@@ -9,6 +9,7 @@ from sould.agents.sessions.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.summaries import summary_of
 
 
 async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench) -> None:
@@ -24,7 +25,7 @@ async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench
 async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
-        with pytest.raises(OptionError, match="this session has mode, model"):
+        with pytest.raises(OptionError, match="this session has mode, model, agent"):
             await session.set_option("colour", "red", "c")
         with pytest.raises(OptionError, match="plan, ask, review, full"):
             await session.set_option("mode", "auto", "c")
@@ -34,7 +35,7 @@ async def test_changed_options_are_published(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
         await watcher.session.set_option("mode", "review", "c")
-    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted"}
+    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted", "agent": "default"}
 
 
 async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) -> None:
@@ -56,7 +57,8 @@ async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) ->
 
 
 async def test_compact_replaces_what_it_condensed(bench: Bench) -> None:
-    bench.script("text: one", "text: two", "text: <current_focus>summary</current_focus>", "text: three")
+    bench.settings["compaction"] = {"strategy": "simple"}
+    bench.script("text: one", "text: two", f"text: {summary_of('summary')}", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
         for prompt in ("first", "second", "/compact keep names"):
@@ -73,7 +75,7 @@ async def test_a_full_window_is_compacted_before_the_next_step_and_only_once(ben
     bench.settings["model"] = {"max_context_size": 8000}
     bench.script(
         "text: one\nusage: input_other=7500 output=10",
-        "text: <current_focus>short</current_focus>",
+        f"text: {summary_of('short')}",
         "text: two\nusage: input_other=7500 output=10",
     )
     async with bench.running():

@@ -7,6 +7,7 @@ place is unknown again.
 import contextlib
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -32,6 +33,7 @@ class _Entry(BaseModel):
     state: Literal["trusted", "restricted"]
     device: int
     inode: int
+    since: float = 0.0
 
 
 class TrustStore:
@@ -50,6 +52,11 @@ class TrustStore:
             return "unknown"
         return entry.state
 
+    def since(self, workspace: Path) -> float:
+        """When the user decided last, in wall seconds; 0 when never. What was trusted before a change is older than it."""
+        entry = self._load().get(os.path.realpath(workspace))
+        return entry.since if entry else 0.0
+
     def set(self, workspace: Path, state: Trust) -> None:
         """Remember the user's decision; `unknown` forgets it.
 
@@ -66,7 +73,7 @@ class TrustStore:
                 raise TrustError(f"{resolved} is not a directory.")
             if state == "trusted" and _never(resolved):
                 raise TrustError(f"{resolved} is too wide to be trusted; trust the project inside it.")
-            entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1])
+            entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1], since=time.time())
         self._save(entries)
 
     def _load(self) -> dict[str, _Entry]:

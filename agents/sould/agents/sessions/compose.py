@@ -6,9 +6,11 @@ The one place where the parts of the soul meet. Nothing here runs a turn or talk
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import ProviderPool, key_variables
@@ -21,6 +23,7 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.ledger import Ledger
+from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, offered_paths, use_model
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.models import SessionModels
@@ -28,13 +31,21 @@ from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.projects import ProjectMemory
 from sould.agents.sessions.state import SessionState, load_state
 from sould.agents.sessions.store import SessionStore, StoredSession
+from sould.agents.skills.catalog import SkillCatalog
+from sould.agents.skills.open import open_catalog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
-from sould.agents.soul.compaction import Compactor
+from sould.agents.soul.catalog import AgentCatalog
+from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.spec import AgentSpec, builtin_spec
+from sould.agents.soul.planreminder import PlanReminder
+from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.usage import Meter
+from sould.agents.tools.planmode import PlanMode
+from sould.agents.tools.questions import Questions
+from sould.agents.tools.session import PromptArguments
+from sould.agents.tools.session import Session as ToolSession
 from sould.agents.tools.shell import OutputDirectory
 from sould.agents.tools.todo import TodoList
 from sould.agents.tools.toolset import Toolset
@@ -61,6 +72,8 @@ class HostServices:
     state_dir: Path
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
+    config_dir: Path | None = None
+    """Where the user's own agents are, in `agents/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +88,19 @@ class Shared:
     workspace: Workspace
     approval: Approval
     models: SessionModels
+    skills: SkillCatalog
+    questions: Questions
+    plan_mode: PlanMode
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""
         return self.services.config().loop_control
+
+    def situation(self) -> Situation:
+        """What conditional tools are judged by, as things are now."""
+        opening = self.opening
+        model = frozenset[str](self.models.info.capabilities)
+        return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities)
 
 
 @dataclass(slots=True)
@@ -94,6 +116,7 @@ class Parts:
     state: SessionState
     projects: ProjectMemory
     todos: TodoList
+    agent: SessionAgent
 
 
 async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
@@ -117,6 +140,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     blobs = BlobStore(services.state_dir / "blobs")
     ledger = await Ledger.open(stored.directory / "ledger.jsonl", clients, blobs, stored.info.id)
     asker = Asker(log)
+    skills = await open_catalog(services.trust, services.state_dir, opening, services.config)
     approval = Approval(
         ask=asker,
         rules=services.rules,
@@ -126,12 +150,18 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         additional=opening.additional,
         environment=environment,
         own=services.own,
-        readable=(stored.directory / _OUTPUTS,),
+        readable=(stored.directory / _OUTPUTS, *skills.places),
     )
-    shared = Shared(services, opening, stored.info.id, stored.directory, environment, ledger, approval, models)
+    shared = Shared(services, opening, stored.info.id, stored.directory, environment, ledger, approval, models, skills)
     todos = TodoList(state.todos)
-    soul = build_soul(shared, builtin_spec("default"), log, todos)
-    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos)
+    user_agents = services.config_dir / "agents" if services.config_dir is not None else None
+    agents = AgentCatalog(user_agents, opening.cwd, services.trust, services.state_dir / "agents.json")
+    name, spec, problem = first_spec(agents, state.agent or DEFAULT)
+    if not (opening.model or state.model):
+        await use_model(models, spec)
+    soul = build_soul(shared, spec, log, todos)
+    agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), problem)
+    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent)
 
 
 def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList) -> Soul:
@@ -147,23 +177,45 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         Environment: shared.environment,
         TodoList: todos,
         OutputDirectory: OutputDirectory(shared.directory / _OUTPUTS),
+        Questions: shared.questions,
+        PlanMode: shared.plan_mode,
+        ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.opening.additional),
+        PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
     }
-    toolset = Toolset.load(spec.tools, injectable)
+    paths, places = offered_paths(spec, shared.situation())
+    toolset = Toolset.load(paths, injectable, places)
     if not log.context.system_prompt:
-        log.publish(SystemPrompt(text=system_prompt(spec, shared.opening, shared.environment)))
+        log.publish(SystemPrompt(text=system_prompt(shared, spec)))
     models = shared.models
+    meter = Meter(log)
+    compactor = Compactor(
+        log,
+        lambda: models.provider,
+        shared.limits,
+        shared.session_id,
+        settings=lambda: shared.services.config().compaction,
+        tools=lambda: toolset.specs,
+        charge=meter.charge,
+    )
+    meter.estimate = lambda: compactor.used
     return Soul(
         log=log,
-        model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, Meter(log), shared.session_id),
+        model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id),
         tools=ToolRunner(log, toolset, shared.approval, shared.limits, str(shared.opening.cwd)),
-        compactor=Compactor(log, lambda: models.provider, shared.limits, shared.session_id),
+        compactor=compactor,
         limits=shared.limits,
+        before_step=(PlanReminder(log, lambda: shared.approval.mode),),
     )
 
 
-def system_prompt(spec: AgentSpec, opening: Opening, environment: Environment) -> str:
+def system_prompt(shared: Shared, spec: AgentSpec) -> str:
     """The spec's prompt with its arguments; frozen in the session's first record."""
-    now = datetime.now().astimezone()
-    arguments = prompt_arguments(opening.cwd, opening.additional, environment.shell, now) | spec.system_prompt_args
-    template = spec.system_prompt_path.read_text(encoding="utf-8")
-    return render_prompt(template, arguments, spec.system_prompt_path)
+    path = spec.fields.system_prompt_path
+    return render_prompt(path.read_text(encoding="utf-8"), arguments_of(shared, spec), path)
+
+
+def arguments_of(shared: Shared, spec: AgentSpec) -> dict[str, str]:
+    """What the prompt can use: the builtin arguments and the spec's own."""
+    opening, now = shared.opening, datetime.now().astimezone()
+    builtin = prompt_arguments(opening.cwd, opening.additional, shared.environment.shell, now, shared.skills.describe())
+    return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args

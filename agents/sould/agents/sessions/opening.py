@@ -35,6 +35,8 @@ class Opening:
     default_mode: Mode = "ask"
     """What suits the client: `review` where it shows hunks (D20)."""
     model: str | None = None
+    capabilities: frozenset[str] = frozenset()
+    """What the client can do, by ACP's names: `fs.readTextFile`, `terminal` …; conditional tools ask for them."""
 
 
 class Client(Protocol):

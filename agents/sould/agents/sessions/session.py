@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from sould.agents.errors import OptionError
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.commands import COMMANDS, SlashCommand, find_command
+from sould.agents.sessions.agents import use_model
+from sould.agents.sessions.commands import CommandSource, SlashCommand, find_command, list_commands
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import MODES, THOUGHT_LEVELS, SessionOption, session_options
@@ -18,6 +19,7 @@ from sould.agents.sessions.recovery import only_waits, recover
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.skills.commands import renew_skills, skill_commands
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Resolution
 from sould.agents.wire.content import UserInput, input_text
@@ -50,9 +52,13 @@ class Session:
         self._workspace = parts.clients
         self._models = parts.shared.models
         self._state = parts.state
+        self._agent = parts.agent
+        self._skills = parts.shared.skills
+        self._sources: tuple[CommandSource, ...] = (lambda: skill_commands(self._skills),)
         self._clients: dict[str, Client] = {}
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.closed = asyncio.Event()
+        parts.soul.compactor.attached = lambda: bool(self._clients)
 
     @property
     def id(self) -> str:
@@ -100,7 +106,7 @@ class Session:
 
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited."""
-        prompt = Prompt(user_input, client_id, command=find_command(user_input) is not None)
+        prompt = Prompt(user_input, client_id, command=find_command(user_input, self._sources) is not None)
         self._turns.submit(prompt)
         return prompt
 
@@ -135,10 +141,12 @@ class Session:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
         await self._models.refresh()
+        self._agent.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         self._note_turn(prompt.user_input)
-        command = find_command(prompt.user_input)
+        await renew_skills(self._skills, self.log)
+        command = find_command(prompt.user_input, self._sources)
         if command is None:
             return await self.soul.turn(prompt.turn_id)
         handler, argument = command
@@ -165,7 +173,8 @@ class Session:
     def options(self) -> tuple[SessionOption, ...]:
         """All options with their current values."""
         models = self._models
-        return session_options(self.mode, models.info, models.available, models.thought_level)
+        standard = session_options(self.mode, models.info, models.available, models.thought_level)
+        return (*standard, self._agent.option())
 
     async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
         """Choose a value; it holds from the next step on and for the session's life.
@@ -178,6 +187,8 @@ class Session:
             known = ", ".join(option.id for option in self.options())
             raise OptionError(f"There is no option {option_id!r}; this session has {known}.")
         choice = next((choice.value for choice in option.choices if choice.value == value), None)
+        if option_id == "agent" and isinstance(value, str):
+            choice = value  # a name that is not listed, or a path
         if choice is None:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
@@ -195,6 +206,9 @@ class Session:
         elif option_id == "model":
             await self._models.choose(value)
             self._state.model = value
+        elif option_id == "agent":
+            await use_model(self._models, self._agent.choose(value))
+            self._state.agent = value
         else:
             level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
             self._models.thought_level = level
@@ -202,7 +216,7 @@ class Session:
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
-        return tuple(command for command, _ in COMMANDS.values())
+        return list_commands(self._sources)
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""

@@ -5,10 +5,10 @@ Project files (`AGENTS.md`) enter as quoted data, within a budget; nothing here 
 
 import itertools
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from string import Template
 
 from sould.agents.errors import ConfigError
 
@@ -16,18 +16,21 @@ AGENTS_MD_BUDGET = 32 * 1024
 """Bytes of project instructions, filled from the deepest directory up (wire.md 3.7)."""
 LISTING_ROOT = 30
 LISTING_CHILD = 10
+_ARGUMENT = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
 _NAMES = ("AGENTS.md", "agents.md")
 _HIDDEN_HOMES = (".sould", ".kimi")
 
 
-def prompt_arguments(cwd: Path, additional: Sequence[Path], shell: str, now: datetime) -> dict[str, str]:
+def prompt_arguments(
+    cwd: Path, additional: Sequence[Path], shell: str, now: datetime, skills: str = "No skills found."
+) -> dict[str, str]:
     """The builtin arguments, each under `SOULD_` and `KIMI_` (D31)."""
     values = {
         "NOW": now.isoformat(timespec="seconds"),
         "WORK_DIR": str(cwd),
         "WORK_DIR_LS": list_directory(cwd),
         "AGENTS_MD": project_instructions(cwd),
-        "SKILLS": "No skills found.",
+        "SKILLS": skills,
         "ADDITIONAL_DIRS_INFO": "\n".join(f"{path}:\n{list_directory(path)}" for path in additional) or "None.",
         "OS": f"{platform.system()} {platform.release()}",
         "SHELL": shell,
@@ -36,18 +39,21 @@ def prompt_arguments(cwd: Path, additional: Sequence[Path], shell: str, now: dat
 
 
 def render_prompt(template: str, arguments: Mapping[str, str], source: Path) -> str:
-    """Fill `${NAME}`s strictly.
+    """Fill `${NAME}`s strictly; a dollar sign without braces is only that.
 
     Raises:
         ConfigError: a name without a value, naming the file.
     """
-    try:
-        return Template(template).substitute(arguments)
-    except KeyError as missing:
-        known = ", ".join(sorted(arguments))
-        raise ConfigError(f"{source}: ${{{missing.args[0]}}} has no value; the prompt can use {known}.") from None
-    except ValueError as error:
-        raise ConfigError(f"{source}: {error}; write $$ for a dollar sign.") from None
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in arguments:
+            line = template.count("\n", 0, found.start()) + 1
+            known = ", ".join(sorted(arguments))
+            raise ConfigError(f"{source}:{line}: ${{{name}}} has no value; the prompt can use {known}.")
+        return arguments[name]
+
+    return _ARGUMENT.sub(value, template)
 
 
 def project_instructions(cwd: Path) -> str:

@@ -1,55 +1,237 @@
 """Agent specs: which prompt and tools make an agent. YAML, version 1.
 
-A spec is read as raw data and validated once; paths in it belong to the file that wrote them. Nothing here loads a tool.
+A spec and what it extends are merged as raw data and validated once; paths in it belong to the file that wrote them
+(D31). Every mistake names file, line and key. Nothing here loads a tool.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, cast
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from sould.agents.errors import ConfigError
+from sould.agents.soul.conditions import Situation, When, why_not
+from sould.agents.soul.specfile import Document, fingerprint, merged, read_document
+from sould.agents.tools.decorator import InvalidToolError
+from sould.agents.tools.loading import resolve_alias, same_tool
 
 BUILTIN = Path(__file__).parent.parent / "specs"
 
 
-class AgentSpec(BaseModel):
-    """One agent. `tools` are `module:Class` paths, in the order the model sees them."""
+def _as_entry(value: object) -> object:
+    return {"tool": value} if isinstance(value, str) else value
+
+
+class ToolEntry(BaseModel):
+    """A tool by its `module:Class` path (or `file.py:function`), and when it is offered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
+    tool: str
+    when: When | None = None
+
+
+class SubagentEntry(BaseModel):
+    """A kind of subagent: the file that describes it, and what the model is told it is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Path
+    description: str = ""
+
+
+class SpecFields(BaseModel):
+    """What an agent file says, everything merged."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = ""
     system_prompt_path: Path
     system_prompt_args: dict[str, str] = Field(default_factory=dict)
-    tools: tuple[str, ...]
+    model: str = ""
+    when_to_use: str = ""
+    tools: tuple[Annotated[ToolEntry, BeforeValidator(_as_entry)], ...]
+    allowed_tools: tuple[str, ...] | None = None
+    exclude_tools: tuple[str, ...] = ()
+    subagents: dict[str, SubagentEntry] = Field(default_factory=dict)
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent, ready to be made."""
 
-    version: Literal[1]
-    agent: AgentSpec
+    fields: SpecFields
+    document: Document
+    own: frozenset[str] = frozenset()
+    """Keys that its own file wrote, in place of taking them from what it extends."""
+
+    @property
+    def name(self) -> str:
+        """What its own file calls it, else the file's name."""
+        path = self.document.path
+        return (self.fields.name if "name" in self.own else "") or (path.parent.name if path.stem == "agent" else path.stem)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Everything it is made from: a change of one of them changes the agent."""
+        tools = (Path(entry.tool.rpartition(":")[0]) for entry in self.fields.tools if is_file_tool(entry.tool))
+        return (*self.document.files, self.fields.system_prompt_path, *tools)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the files."""
+        return fingerprint(self.files)
+
+    def tools(self, now: Situation | None = None) -> tuple["ToolChoice", ...]:
+        """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""
+        return tuple(self._judged(index, entry, now) for index, entry in enumerate(self.fields.tools))
+
+    def without(self, names: Sequence[str]) -> "AgentSpec":
+        """The same agent with further tools excluded."""
+        fields = self.fields.model_copy(update={"exclude_tools": (*self.fields.exclude_tools, *names)})
+        return replace(self, fields=fields)
+
+    def _judged(self, index: int, entry: ToolEntry, now: Situation | None) -> "ToolChoice":
+        fields = self.fields
+        reason = ""
+        if fields.allowed_tools is not None and not any(same_tool(each, entry.tool) for each in fields.allowed_tools):
+            reason = "it is not among allowed_tools"
+        elif any(same_tool(each, entry.tool) for each in fields.exclude_tools):
+            reason = "exclude_tools names it"
+        elif resolve_alias(entry.tool) is None:
+            reason = "this version does not have it"
+        elif entry.when is not None and now is not None:
+            reason = why_not(entry.when, now)
+        return ToolChoice(entry.tool, self.document.place("tools", index), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """A tool of a spec. `reason` says why it is not offered; "": it is."""
+
+    path: str
+    place: str
+    reason: str = ""
 
 
 def load_spec(path: Path) -> AgentSpec:
-    """Read one spec file; `system_prompt_path` comes back absolute.
+    """Read a spec file and what it extends.
 
     Raises:
-        ConfigError: naming file and key.
+        ConfigError: naming file, line and key.
     """
+    own, document = _extended(path, ())
     try:
-        raw: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        spec = _Document.model_validate(raw).agent
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"The agent spec {path} cannot be read: {error}") from error
+        fields = SpecFields.model_validate({key: value for key, value in document.agent.items() if key != "extend"})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{path}: {key}: {first['msg']}") from error
-    return spec.model_copy(update={"system_prompt_path": path.parent / spec.system_prompt_path})
+        key = tuple(part for part in first["loc"] if part != "function-before[_as_entry(), ToolEntry]")
+        raise document.error(f"{_wording(first['type'], first['msg'])}.", *key) from error
+    spec = AgentSpec(fields, document, frozenset(own.agent))
+    _check_files(spec)
+    return spec
 
 
 def builtin_spec(name: str) -> AgentSpec:
     """A spec that ships with sould."""
-    return load_spec(BUILTIN / name / "agent.yaml")
+    return load_spec(builtin_path(name))
+
+
+def builtin_path(name: str) -> Path:
+    """Where a spec that ships with sould is."""
+    return BUILTIN / name / "agent.yaml"
+
+
+def builtin_names() -> tuple[str, ...]:
+    """The specs that ship with sould."""
+    return tuple(sorted(path.parent.name for path in BUILTIN.glob("*/agent.yaml")))
+
+
+def is_file_tool(tool: str) -> bool:
+    """Whether the tool is named by a Python file in place of a module."""
+    return tool.rpartition(":")[0].endswith(".py")
+
+
+def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
+    """The file itself, and the file merged over what it extends."""
+    own = _with_absolute_paths(read_document(path))
+    base = own.agent.get("extend")
+    if base is None:
+        return own, own
+    if not isinstance(base, str):
+        raise own.error("must be the name of a builtin agent or a relative path.", "extend")
+    target = _base_path(base, path)
+    if not target.is_file():
+        known = ", ".join(builtin_names())
+        raise own.error(f"there is no agent {base!r}: no such file, and the builtin ones are {known}.", "extend")
+    if target in (*above, path):
+        chain = " -> ".join(str(each) for each in (*above, path, target))
+        raise own.error(f"the agents extend each other in a circle: {chain}.", "extend")
+    _, parent = _extended(target, (*above, path))
+    return own, merged(parent, own)
+
+
+def _base_path(base: str, path: Path) -> Path:
+    if base in builtin_names():
+        return builtin_path(base)
+    return (path.parent / base).resolve()
+
+
+def _with_absolute_paths(document: Document) -> Document:
+    """Paths belong to the file that wrote them, so they are made absolute before anything is merged."""
+
+    def absolute(value: object) -> object:
+        return str((document.path.parent / value).resolve()) if isinstance(value, str) and value != "inherit" else value
+
+    def tool(value: object) -> object:
+        if isinstance(value, str) and is_file_tool(value):
+            file, _, name = value.rpartition(":")
+            return f"{absolute(file)}:{name}"
+        if isinstance(value, dict):
+            fields = cast("dict[str, Any]", value)
+            return {**fields, "tool": tool(fields.get("tool"))}
+        return value
+
+    def subagent(value: object) -> object:
+        if isinstance(value, str) and value != "inherit":
+            return {"path": absolute(value)}
+        if isinstance(value, dict):
+            fields = cast("dict[str, Any]", value)
+            return {**fields, **({"path": absolute(fields["path"])} if "path" in fields else {})}
+        return value
+
+    agent = dict(document.agent)
+    if "system_prompt_path" in agent:
+        agent["system_prompt_path"] = absolute(agent["system_prompt_path"])
+    _apply(agent, "tools", list, lambda tools: [tool(each) for each in tools])
+    _apply(agent, "subagents", dict, lambda kinds: {name: subagent(each) for name, each in kinds.items()})
+    return replace(document, agent=agent)
+
+
+def _apply(agent: dict[str, Any], key: str, kind: type, change: Callable[[Any], object]) -> None:
+    if isinstance(agent.get(key), kind):
+        agent[key] = change(agent[key])
+
+
+def _check_files(spec: AgentSpec) -> None:
+    fields, document = spec.fields, spec.document
+    if not fields.system_prompt_path.is_file():
+        raise document.error(f"there is no file {fields.system_prompt_path}.", "system_prompt_path")
+    for name, entry in fields.subagents.items():
+        if not entry.path.is_file():
+            raise document.error(f"there is no file {entry.path}.", "subagents", name, "path")
+    for index, entry in enumerate(fields.tools):
+        try:
+            resolve_alias(entry.tool)
+        except InvalidToolError as error:
+            raise InvalidToolError(document.error(error.message, "tools", index).message) from error
+
+
+def _wording(kind: str, message: str) -> str:
+    if kind == "missing":
+        return "is required"
+    if kind == "extra_forbidden":
+        known = ", ".join(("extend", *SpecFields.model_fields))
+        return f"is no key of an agent; they are {known}"
+    return message[:1].lower() + message[1:]

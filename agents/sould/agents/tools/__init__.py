@@ -1,7 +1,11 @@
 """The public API of tools: what a tool of your own imports (D30).
 
 Built-in tools are modules beside this one and are loaded by path only; importing this package must not load them.
+The services are looked up when they are first asked for, because some of them are built upon this package.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from sould.agents.tools.base import (
     CallView,
@@ -13,16 +17,36 @@ from sould.agents.tools.base import (
     tool_ok,
     tool_rejected,
 )
+from sould.agents.tools.decorator import tool
 from sould.agents.tools.result import ToolResultBuilder
+from sould.agents.tools.session import PromptArguments, Session
 from sould.agents.tools.toolset import CheckedCall, InvalidToolError, Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 
+if TYPE_CHECKING:
+    from sould.agents.config import Config
+    from sould.agents.environment import Environment
+    from sould.agents.permissions.approval import Approval
+    from sould.agents.workspace import Workspace
+
+_SERVICES = {
+    "Approval": "sould.agents.permissions.approval",
+    "Config": "sould.agents.config",
+    "Environment": "sould.agents.environment",
+    "Workspace": "sould.agents.workspace",
+}
+
 __all__ = [
+    "Approval",
     "CallView",
     "CheckedCall",
+    "Config",
+    "Environment",
     "InvalidToolError",
     "Location",
     "PerCall",
+    "PromptArguments",
+    "Session",
     "Tool",
     "ToolCallContext",
     "ToolKind",
@@ -30,7 +54,15 @@ __all__ = [
     "ToolResultBuilder",
     "ToolReturn",
     "Toolset",
+    "Workspace",
+    "tool",
     "tool_error",
     "tool_ok",
     "tool_rejected",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _SERVICES:
+        raise AttributeError(name)
+    return getattr(import_module(_SERVICES[name]), name)

@@ -97,6 +97,8 @@ class Tool(ABC, Generic[ParamsT]):
     """
 
     name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Further names a model may call it by; they are not offered."""
     kind: ClassVar[ToolKind] = "other"
     example: ClassVar[dict[str, JsonValue]] = {}
     """Good arguments, shown to a model that sent bad ones."""

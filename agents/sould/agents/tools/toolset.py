@@ -10,44 +10,18 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from sould.agents.errors import SouldError
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, tool_error
+from sould.agents.tools.decorator import InvalidToolError, ToolFunction
+from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 log = logging.getLogger(__name__)
-
-REFERENCE_PACKAGE = "kimi_cli.tools."
-REFERENCE_TOOLS = {
-    "ReadFile": "sould.agents.tools.readfile:ReadFile",
-    "WriteFile": "sould.agents.tools.writefile:WriteFile",
-    "StrReplaceFile": "sould.agents.tools.strreplace:StrReplaceFile",
-    "Glob": "sould.agents.tools.globtool:Glob",
-    "Grep": "sould.agents.tools.grep:Grep",
-    "Shell": "sould.agents.tools.shell:Shell",
-    "Bash": "sould.agents.tools.shell:Shell",
-    "SetTodoList": "sould.agents.tools.todo:SetTodoList",
-}
-"""Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
-
-REFERENCE_TOOLS_WE_LACK = frozenset(
-    {
-        "Agent", "AskUserQuestion", "CMD", "CreateSubagent", "EnterPlanMode", "ExitPlanMode", "FetchURL", "ReadMediaFile",
-        "SearchWeb", "SendDMail", "Task", "TaskList", "TaskOutput", "TaskStop", "Think",
-    }
-)  # fmt: skip
-
-
-class InvalidToolError(SouldError):
-    """A tool of an agent spec cannot be loaded: the sentence names the tool and what is wrong with it."""
-
-    kind = "config"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +37,57 @@ class Toolset:
     """The tools an agent has, in the order the model sees them."""
 
     def __init__(self, loaded: Sequence["_LoadedTool"], skipped: Sequence[str] = ()) -> None:
-        self._tools = {entry.tool.name: entry for entry in loaded}
+        self._tools: dict[str, _LoadedTool] = {}
+        self._aliases: dict[str, _LoadedTool] = {}
+        self._services: Mapping[Any, object] = {}
+        self._take(loaded)
         self.skipped = tuple(skipped)
         """Tools of the reference that a spec asked for and this version does not have; tell the user once."""
 
     @classmethod
-    def load(cls, paths: Sequence[str], services: Mapping[Any, object]) -> "Toolset":
-        """Build the tools named by `paths`; `services` maps each injectable type to its object.
+    def load(cls, paths: Sequence[str], services: Mapping[Any, object], places: Sequence[str] = ()) -> "Toolset":
+        """Build the tools named by `paths`; `services` maps each injectable type to its object, the toolset included.
+
+        `places` says where each path was written, for the error.
 
         Raises:
             InvalidToolError: no such module or class, a service nobody provides, two tools with one name.
         """
-        known: dict[Any, object] = {FileLocks: FileLocks(), **services}
+        made = cls(())
+        known: dict[Any, object] = {FileLocks: FileLocks(), Toolset: made, **services}
         loaded: dict[str, _LoadedTool] = {}
         skipped: list[str] = []
-        for path in paths:
-            ours = _resolve_alias(path)
-            if ours is None:
+        for index, path in enumerate(paths):
+            try:
+                entry = _entry(path, known, loaded)
+            except InvalidToolError as error:
+                place = f"{places[index]}: tools.{index}: " if places else ""
+                raise InvalidToolError(f"{place}{error.message}") from error
+            if entry is None:
                 skipped.append(path)
-                continue
-            entry = _load(ours, known)
-            if entry.tool.name in loaded:
-                raise InvalidToolError(
-                    f"two tools are called {entry.tool.name}: {loaded[entry.tool.name].path} and {ours}"
-                )
-            loaded[entry.tool.name] = entry
-        return cls(list(loaded.values()), skipped)
+            else:
+                loaded[entry.tool.name] = entry
+        made._services = known
+        made._take(tuple(loaded.values()))
+        made.skipped = tuple(skipped)
+        return made
+
+    def again(self, paths: Sequence[str], places: Sequence[str] = ()) -> "Toolset":
+        """Other tools over the same services; see `become`. Raises InvalidToolError."""
+        return Toolset.load(paths, self._services, places)
+
+    def become(self, other: "Toolset") -> None:
+        """Have the other's tools from now on; whoever holds this toolset need not be told."""
+        self._take(tuple(other._tools.values()))
+        self.skipped = other.skipped
+        self.__dict__.pop("specs", None)
+
+    def _take(self, loaded: Sequence["_LoadedTool"]) -> None:
+        self._tools = {entry.tool.name: entry for entry in loaded}
+        self._aliases = {alias: entry for entry in loaded for alias in entry.tool.aliases}
+
+    def _entry(self, name: str) -> "_LoadedTool | None":
+        return self._tools.get(name) or self._aliases.get(name)
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -97,12 +96,12 @@ class Toolset:
 
     def find(self, name: str) -> Tool[Any] | None:
         """The tool called `name`."""
-        entry = self._tools.get(name)
+        entry = self._entry(name)
         return entry.tool if entry is not None else None
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> CheckedCall | ToolReturn:
         """What the call is, or the error to give the model in place of running it."""
-        entry = self._tools.get(name)
+        entry = self._entry(name)
         if entry is None:
             return self._missing(name)
         params = _validate(entry.tool, arguments)
@@ -112,7 +111,7 @@ class Toolset:
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: ToolCallContext) -> ToolReturn:
         """Run the tool. Anything that goes wrong is an error for the model; only cancellation is raised."""
-        entry = self._tools.get(name)
+        entry = self._entry(name)
         if entry is None:
             return self._missing(name)
         params = _validate(entry.tool, arguments)
@@ -150,29 +149,23 @@ class _LoadedTool:
         return type(self.tool)(**bound)
 
 
-def _resolve_alias(path: str) -> str | None:
-    """Our path for `path`; None for a tool of the reference that we do not have."""
-    module, _, name = path.partition(":")
-    if not f"{module}.".startswith(REFERENCE_PACKAGE):
-        return path
-    if name in REFERENCE_TOOLS:
-        return REFERENCE_TOOLS[name]
-    if name in REFERENCE_TOOLS_WE_LACK:
+def _entry(path: str, services: Mapping[Any, object], loaded: Mapping[str, _LoadedTool]) -> _LoadedTool | None:
+    """The tool at `path`; None for a tool of the reference that we do not have."""
+    ours = resolve_alias(path)
+    if ours is None:
         return None
-    raise InvalidToolError(
-        f"{path}: no such tool; those of the reference that work here are {', '.join(REFERENCE_TOOLS)}"
-    )
+    entry = _load(ours, services)
+    if entry.tool.name in loaded:
+        raise InvalidToolError(f"two tools are called {entry.tool.name}: {loaded[entry.tool.name].path} and {ours}")
+    return entry
 
 
 def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
-    module, colon, name = path.partition(":")
-    if not colon:
-        raise InvalidToolError(f"{path}: a tool is written `module:Class`")
-    try:
-        factory: object = getattr(import_module(module), name, None)
-    except ImportError as error:
-        raise InvalidToolError(f"{path}: {error}") from error
+    factory = find_factory(path)
+    if isinstance(factory, ToolFunction):
+        return _LoadedTool(path, factory.bind(services), {})
     if not inspect.isclass(factory) or not issubclass(factory, Tool):
+        module, _, name = path.rpartition(":")
         raise InvalidToolError(f"{path}: {module} has no tool class {name}")
     tool_class = cast("type[Tool[Any]]", factory)
     arguments = _injected(path, tool_class, services)

@@ -46,6 +46,7 @@ class Request:
     session_id: str = ""
     model: str = ""
     mode: str = ""
+    agent: str = ""
     timeout_s: float | None = None
     can_ask: bool = False
 
@@ -170,7 +171,7 @@ class Headless:
             opened = await connection.request("session/new", place)
             self._result.session_id = str(opened["sessionId"])
         self._renderer.session(self._result.session_id)
-        for option, value in (("model", request.model), ("mode", request.mode)):
+        for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:
                 await connection.request(
                     "session/set_config_option",

@@ -21,6 +21,7 @@ MODES = ("plan", "ask", "review", "full")
 @click.argument("prompt")
 @click.option("--output-format", "-o", "form", type=click.Choice(get_args(Format)), default="text", show_default=True)
 @click.option("--model", "-m", default="", help="Which model answers, by its key in the configuration.")
+@click.option("--agent", default="", metavar="NAME|PATH", help="Which agent works, by name or by its file.")
 @click.option("--mode", type=click.Choice(MODES), help="What happens without asking; `ask` when it is not given.")
 @click.option("--yes", "--yolo", "-y", "yes", is_flag=True, help="Ask nothing: the same as --mode full.")
 @click.option(
@@ -42,6 +43,7 @@ def run(
     prompt: str,
     form: Format,
     model: str,
+    agent: str,
     mode: str | None,
     yes: bool,
     session: str,
@@ -63,6 +65,7 @@ def run(
       git diff --staged | sould run - --mode plan
       sould run --yes "make the tests pass" && git diff
       sould run --continue "now document it"
+      sould run --agent ./reviewer.yaml "review the last commit"
       sould run -o json "how many TODOs are there?" | jq -r .text
 
     Exit codes:
@@ -85,11 +88,17 @@ def run(
         additional=tuple(path.resolve() for path in additional),
         session_id=session_id,
         model=model,
+        agent=_agent(agent),
         mode="full" if yes else mode or "",
         timeout_s=timeout,
         can_ask=form == "text" and prompt != "-" and sys.stdin.isatty() and sys.stderr.isatty(),
     )
     sys.exit(asyncio.run(Headless(request, renderer(form)).run()))
+
+
+def _agent(agent: str) -> str:
+    """A path is meant from here, not from the project's directory."""
+    return str(Path(agent).resolve()) if agent.endswith((".yaml", ".yml")) else agent
 
 
 def _text(prompt: str) -> str:

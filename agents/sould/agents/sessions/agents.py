@@ -1,0 +1,126 @@
+"""Which agent a session is: chosen by the user, read from its spec, and taken up anew at the next turn when it changed.
+
+A spec that cannot be used leaves the session as it was, and says so once.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sould.agents.errors import OptionError, SouldError
+from sould.agents.sessions.models import SessionModels
+from sould.agents.sessions.options import Choice, SessionOption
+from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
+from sould.agents.soul.conditions import Situation
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.spec import AgentSpec
+from sould.agents.tools.toolset import Toolset
+from sould.agents.wire.messages import Notification, SystemPrompt
+
+DEFAULT = "default"
+AgentKey = tuple[str, tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class SessionAgent:
+    """The agent of one session. `problem`: why it is not the one that was chosen; people are told at the next turn."""
+
+    catalog: AgentCatalog
+    soul: Soul
+    spec: AgentSpec
+    name: str
+    situation: Callable[[], Situation]
+    prompt: Callable[[AgentSpec], str]
+    problem: str = ""
+    _next: AgentSpec | None = None
+    _made_of: AgentKey = ("", ())
+    _told: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self._made_of = self._key(self.spec)
+
+    def option(self) -> SessionOption:
+        """The choice as clients show it."""
+        choices = [_choice(file) for name, file in self.catalog.files().items() if name not in SUBAGENTS]
+        if self.name not in {choice.value for choice in choices}:
+            choices.append(Choice(self.name, self.spec.name))
+        description = "Which agent works in this session, from the next turn on."
+        return SessionOption("agent", "Agent", "_agent", description, self.name, tuple(choices))
+
+    def choose(self, name: str) -> AgentSpec:
+        """Be another agent from the next turn on; `name` may be the path of an agent file.
+
+        Raises:
+            OptionError: there is none, or it cannot be used.
+        """
+        try:
+            file = self.catalog.find(name)
+            spec = self.catalog.load(file)
+            self._load(spec)
+        except SouldError as error:
+            raise OptionError(error.message) from error
+        self._next = spec
+        self.name = name
+        return spec
+
+    def refresh(self) -> None:
+        """At the beginning of a turn: take up what was chosen, what changed on disk, and what conditions now allow."""
+        if self.problem:
+            self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
+            self.problem = ""
+        try:
+            spec = self._next or self.catalog.load(self.catalog.find(self.name))
+            key = self._key(spec)
+            if key == self._made_of:
+                return
+            self.soul.tools.toolset.become(self._load(spec))
+        except SouldError as error:
+            self._tell("This agent cannot be read anew; the session goes on with it as it was", error.message)
+            return
+        if key[0] != self._made_of[0]:
+            self.soul.log.publish(SystemPrompt(text=self.prompt(spec)))
+            if self._next is None:
+                self._tell(f"The agent {spec.name} has changed", f"Read again from {spec.document.path}.")
+        self.spec, self._next, self._made_of = spec, None, key
+
+    def _load(self, spec: AgentSpec) -> Toolset:
+        return self.soul.tools.toolset.again(*offered_paths(spec, self.situation()))
+
+    def _key(self, spec: AgentSpec) -> AgentKey:
+        return spec.fingerprint, tuple(tool.path for tool in spec.tools(self.situation()) if not tool.reason)
+
+    def _tell(self, title: str, body: str) -> None:
+        if body in self._told:
+            return
+        self._told = {body}
+        self.soul.log.publish(
+            Notification(id=secrets.token_hex(6), type="agent", title=title, body=body, created_at=time.time())
+        )
+
+
+def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
+    """The agent a session begins or goes on with, and why it is not the one that was chosen ("": it is)."""
+    try:
+        return name, catalog.load(catalog.find(name)), ""
+    except SouldError as error:
+        if name == DEFAULT:
+            raise
+        return DEFAULT, catalog.load(catalog.find(DEFAULT)), error.message
+
+
+async def use_model(models: SessionModels, spec: AgentSpec) -> None:
+    """Let the agent have the model its spec names, where this session offers it."""
+    wanted = spec.fields.model
+    if wanted and wanted in {info.key for info in models.available}:
+        await models.choose(wanted)
+
+
+def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths of the tools that are offered, and where each was written."""
+    offered = [tool for tool in spec.tools(situation) if not tool.reason]
+    return tuple(tool.path for tool in offered), tuple(tool.place for tool in offered)
+
+
+def _choice(file: AgentFile) -> Choice:
+    return Choice(file.name, file.name, "" if file.origin == "builtin" else f"From {file.path}")

@@ -1,0 +1,72 @@
+"""When a tool of an agent spec is offered: `when` in the spec against the session as it is.
+
+Pure, except for looking whether files and programs exist.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from sould.agents.environment import Environment
+
+
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
+class When(BaseModel):
+    """All that is named must hold. Each key takes one name or a list; of `os` one must fit, of the others all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    os: Names = ()
+    command_exists: Names = ()
+    env: Names = ()
+    """`NAME` (set, not empty) or `NAME=value`."""
+    model_capability: Names = ()
+    client_capability: Names = ()
+    file_exists: Names = ()
+    """Relative to the session's directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What conditions are judged by."""
+
+    root: Path
+    environment: Environment
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: frozenset[str] = frozenset()
+    client: frozenset[str] = frozenset()
+
+
+def why_not(when: When, now: Situation) -> str:
+    """What is missing, in a few words; "" when everything holds."""
+    system = now.environment.os_name
+    if when.os and system.lower() not in {name.lower() for name in when.os}:
+        return f"the system is {system}, not {' or '.join(when.os)}"
+    for names, holds, words in _checks(when, now):
+        missing = [name for name in names if not holds(name)]
+        if missing:
+            return words.format(", ".join(missing))
+    return ""
+
+
+def _checks(when: When, now: Situation) -> Iterator[tuple[Names, Callable[[str], object], str]]:
+    yield when.command_exists, now.environment.which, "there is no command {}"
+    yield when.env, partial(_is_set, now.variables), "the environment lacks {}"
+    yield when.model_capability, now.model.__contains__, "the model lacks {}"
+    yield when.client_capability, now.client.__contains__, "no client offers {}"
+    yield when.file_exists, lambda name: (now.root / name).exists(), "there is no file {}"
+
+
+def _is_set(variables: Mapping[str, str], wanted: str) -> bool:
+    name, equals, value = wanted.partition("=")
+    return variables.get(name) == value if equals else bool(variables.get(name))

@@ -1,0 +1,143 @@
+"""One agent file as data, with the line of every key, so that a mistake is named where it was written.
+
+Reads YAML and merges documents; what the keys mean is decided elsewhere (D31). Nothing here loads a tool.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import yaml
+
+from sould.agents.errors import ConfigError
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+INHERIT = "inherit"
+"""As a value: the same as leaving the key out."""
+MERGED = frozenset({"system_prompt_args", "subagents"})
+"""Keys whose entries are merged by name; every other one is replaced whole."""
+EMPTIED: dict[str, object] = {"subagents": {}, "exclude_tools": [], "tools": []}
+"""What a key without a value means, where files of the reference use that."""
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The `agent` mapping of one file, or of several merged. `places`: file and line of each key."""
+
+    path: Path
+    agent: dict[str, Any]
+    places: Mapping[KeyPath, str] = field(default_factory=dict[KeyPath, str])
+    files: tuple[Path, ...] = ()
+    """Every file it was made from, its own first."""
+
+    def place(self, *key: str | int) -> str:
+        """File and line of the key, or of what holds it."""
+        for length in range(len(key), -1, -1):
+            found = self.places.get(key[:length])
+            if found is not None:
+                return found
+        return str(self.path)
+
+    def error(self, message: str, *key: str | int) -> ConfigError:
+        """A mistake at `key`, worded for the user."""
+        name = ".".join(map(str, key))
+        return ConfigError(f"{self.place(*key)}: {f'{name}: ' if name else ''}{message}")
+
+
+def read_document(path: Path) -> Document:
+    """Read one file of `version: 1` with an `agent` mapping.
+
+    Raises:
+        ConfigError: naming the file, and the line where that is known.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        raw: object = None if root is None else loader.construct_document(root)  # pyright: ignore[reportUnknownMemberType] -- PyYAML is half typed
+    except OSError as error:
+        raise ConfigError(f"{path}: the agent file cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the agent file is not UTF-8 text.") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
+        raise ConfigError(f"{path}:{line}: {error.problem or error.context}.") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    places: dict[KeyPath, str] = {}
+    if root is not None:
+        _note_places(root, (), path, places)
+    return _checked(path, raw, places)
+
+
+def merged(parent: Document, child: Document) -> Document:
+    """`child` over `parent`: an absent key or `inherit` is the parent's value (D31)."""
+    agent, places = dict(parent.agent), dict(parent.places)
+
+    def take(key: KeyPath) -> None:
+        for known in [known for known in places if known[: len(key)] == key]:
+            del places[known]
+        places.update({known: place for known, place in child.places.items() if known[: len(key)] == key})
+
+    for key, value in child.agent.items():
+        if value == INHERIT or (value is None and key not in EMPTIED):
+            continue
+        if key in MERGED and isinstance(value, dict) and isinstance(agent.get(key), dict):
+            entries = {name: entry for name, entry in cast("dict[str, Any]", value).items() if entry != INHERIT}
+            agent[key] = {**agent[key], **entries}
+            for name in entries:
+                take((key, name))
+        else:
+            agent[key] = EMPTIED.get(key) if value is None else value
+            take((key,))
+    places[()] = child.place()
+    return Document(child.path, agent, places, (*child.files, *parent.files))
+
+
+def fingerprint(files: Iterable[Path]) -> str:
+    """Changes whenever one of the files does; a missing one counts as empty."""
+    digest = hashlib.sha256()
+    for path in files:
+        try:
+            content = path.read_bytes()
+        except OSError:
+            content = b""
+        digest.update(f"{path}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:
+    whole = Document(path, {}, places)
+    if not isinstance(raw, dict):
+        raise whole.error("an agent file is a mapping with `version: 1` and `agent`.")
+    fields = cast("dict[str, Any]", raw)
+    if fields.get("version") != 1:
+        raise whole.error("must be 1.", "version")
+    unknown = next((key for key in fields if key not in ("version", "agent")), None)
+    if unknown is not None:
+        raise whole.error("is no key of an agent file; they are `version` and `agent`.", unknown)
+    agent = fields.get("agent")
+    if not isinstance(agent, dict) or not all(isinstance(key, str) for key in cast("dict[Any, Any]", agent)):
+        raise whole.error("must be a mapping.", "agent")
+    own = {key[1:]: place for key, place in places.items() if key[:1] == ("agent",)}
+    return Document(path, cast("dict[str, Any]", agent), own, (path,))
+
+
+def _note_places(node: yaml.Node, key: KeyPath, path: Path, places: dict[KeyPath, str]) -> None:
+    places.setdefault(key, f"{path}:{node.start_mark.line + 1}")
+    if len(key) > _DEEPEST:
+        return
+    if isinstance(node, yaml.MappingNode):
+        for name, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+            if isinstance(name, yaml.ScalarNode):
+                inner = (*key, str(name.value))
+                places[inner] = f"{path}:{name.start_mark.line + 1}"
+                _note_places(value, inner, path, places)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(cast("list[yaml.Node]", node.value)):
+            _note_places(item, (*key, index), path, places)

@@ -1,0 +1,139 @@
+"""`@tool`: a plain function as a tool; its schema comes from the signature, its description from the docstring (D30).
+
+Parameters annotated with a service are given that service and are absent from the schema. Whether they can be is decided
+when the tool is loaded, so that a mistake is named before any turn.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast, get_type_hints, overload
+
+from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
+
+from sould.agents.errors import SouldError
+from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.wire.messages import ToolKind, ToolReturn
+
+
+class InvalidToolError(SouldError):
+    """A tool of an agent spec cannot be loaded: the sentence names the tool and what is wrong with it."""
+
+    kind = "config"
+
+
+Function = Callable[..., Awaitable[ToolReturn | str] | ToolReturn | str]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFunction:
+    """What `@tool` makes of a function. Still callable, for tests of the function itself."""
+
+    function: Function
+    name: str
+    description: str
+    kind: ToolKind
+
+    def __call__(self, *args: object, **kwargs: object) -> Awaitable[ToolReturn | str] | ToolReturn | str:
+        """Call the function as it is."""
+        return self.function(*args, **kwargs)
+
+    def bind(self, services: Mapping[Any, object]) -> "FunctionTool":
+        """The tool, with its services.
+
+        Raises:
+            InvalidToolError: a parameter that is neither a service nor a type the model could send.
+        """
+        try:
+            hints = get_type_hints(self.function, include_extras=True)
+        except NameError as error:
+            raise InvalidToolError(f"{self.name}: an annotation cannot be resolved: {error}") from error
+        given: dict[str, object] = {}
+        wanted: dict[str, Any] = {}
+        for parameter in inspect.signature(self.function).parameters.values():
+            kind = hints.get(parameter.name, Any)
+            if kind is ToolCallContext or _is_service(kind, services):
+                given[parameter.name] = None if kind is ToolCallContext else services[kind]
+                continue
+            _check_sendable(self.name, parameter, kind, services)
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            wanted[parameter.name] = (kind, default)
+        params = create_model(f"{self.name}Params", __base__=ToolParams, **wanted)
+        calls = frozenset(name for name, service in given.items() if service is None)
+        return FunctionTool(self, params, given, calls)
+
+
+class FunctionTool(Tool[BaseModel]):
+    """A bound function. A plain (not async) one runs in a thread, so that it holds up nobody."""
+
+    name: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        made: ToolFunction,
+        params: type[BaseModel],
+        services: Mapping[str, object],
+        calls: frozenset[str],
+    ) -> None:
+        self.name = made.name  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
+        self.kind = made.kind  # pyright: ignore[reportAttributeAccessIssue] -- as above
+        self.params = params
+        self.description = made.description
+        self._function = made.function
+        self._services = services
+        self._calls = calls
+
+    def view(self, params: BaseModel) -> CallView:
+        """The tool with its first argument."""
+        first = next((str(value) for value in params.model_dump().values() if value not in (None, "")), "")
+        return CallView(title=f"{self.name}: {first[:80]}" if first else self.name)
+
+    async def run(self, params: BaseModel, call: ToolCallContext) -> ToolReturn:
+        """Call the function; text is a success with that output."""
+        arguments = {name: getattr(params, name) for name in type(params).model_fields}
+        for name, service in self._services.items():
+            bound = service.for_call(call) if isinstance(service, PerCall) else service
+            arguments[name] = call if name in self._calls else bound
+        if inspect.iscoroutinefunction(self._function):
+            result = await self._function(**arguments)
+        else:
+            result = await asyncio.to_thread(self._function, **arguments)
+        return result if isinstance(result, ToolReturn) else tool_ok(str(result))
+
+
+@overload
+def tool(function: Function, /) -> ToolFunction: ...
+@overload
+def tool(*, name: str = "", kind: ToolKind = "other") -> Callable[[Function], ToolFunction]: ...
+def tool(
+    function: Function | None = None, /, *, name: str = "", kind: ToolKind = "other"
+) -> ToolFunction | Callable[[Function], ToolFunction]:
+    """Make a function a tool. `name` is what the model calls it, else the function's name in CamelCase."""
+
+    def make(function: Function) -> ToolFunction:
+        own = cast("str", getattr(function, "__name__", "tool"))
+        called = name or "".join(part.capitalize() for part in own.split("_"))
+        return ToolFunction(function, called, inspect.getdoc(function) or called, kind)
+
+    return make(function) if function is not None else make
+
+
+def _is_service(kind: object, services: Mapping[Any, object]) -> bool:
+    try:
+        return kind in services
+    except TypeError:  # an annotation that cannot be hashed is no service
+        return False
+
+
+def _check_sendable(tool_name: str, parameter: inspect.Parameter, kind: object, services: Mapping[Any, object]) -> None:
+    if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+        raise InvalidToolError(f"{tool_name}: parameter `{parameter.name}` takes any number of values; name each one")
+    try:
+        TypeAdapter[JsonValue](kind).json_schema()  # pyright: ignore[reportArgumentType] -- whatever the annotation is
+    except (PydanticUserError, TypeError) as error:
+        offered = ", ".join(sorted({"ToolCallContext", *(service.__name__ for service in services)}))
+        raise InvalidToolError(
+            f"{tool_name}: parameter `{parameter.name}` asks for {getattr(kind, '__name__', kind)}, which is neither a "
+            f"service nor a type the model can send; the services are {offered}"
+        ) from error

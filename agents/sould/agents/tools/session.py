@@ -1,0 +1,36 @@
+"""Services every tool may ask for that say where it runs. Values only; nothing here reaches the world."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The session a tool works in. `directory` is its own place on disk, removed with it."""
+
+    id: str
+    cwd: Path
+    directory: Path
+    additional: tuple[Path, ...] = ()
+
+
+class PromptArguments(Mapping[str, str]):
+    """What `${NAME}` stands for in the agent's system prompt, looked up when first asked for."""
+
+    def __init__(self, make: Callable[[], Mapping[str, str]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _values(self) -> Mapping[str, str]:
+        return self._make()
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

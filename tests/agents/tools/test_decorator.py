@@ -1,0 +1,121 @@
+"""`@tool`: schema from the signature, services from the annotations, mistakes named at load."""
+
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field
+
+from sould.agents.tools import (
+    InvalidToolError,
+    PromptArguments,
+    Session,
+    ToolCallContext,
+    ToolReturn,
+    Toolset,
+    tool,
+    tool_error,
+)
+from sould.agents.tools.decorator import ToolFunction
+
+CALL = ToolCallContext("call_1", 1, lambda _: None, "turn")
+
+
+@tool
+async def greet_somebody(
+    name: Annotated[str, Field(description="Whom.")], session: Session, call: ToolCallContext, loud: bool = False
+) -> str:
+    """Greet somebody."""
+    text = f"hello {name} from {session.id} in {call.id}"
+    return text.upper() if loud else text
+
+
+@tool(name="Weigh", kind="think")
+def weigh(unit: Literal["g", "kg"], session: Session | None = None) -> ToolReturn:
+    """Weigh."""
+    return tool_error(f"{unit} {threading.current_thread() is threading.main_thread()} {session}")
+
+
+@tool
+async def needs_too_much(number: Fraction, clock: Path, other: object) -> str:
+    return f"{number} {clock} {other}"
+
+
+class Clock:
+    pass
+
+
+@tool
+async def needs_a_clock(clock: Clock) -> str:
+    return str(clock)
+
+
+def load(function: str, **services: object) -> Toolset:
+    here = Path(__file__)
+    given = {Session: Session("s1", here.parent, here.parent), **services}
+    return Toolset.load((f"{here}:{function}",), given)
+
+
+async def test_a_function_is_a_tool_whose_services_are_not_in_its_schema() -> None:
+    tools = load("greet_somebody")
+    (spec,) = tools.specs
+    assert (spec.name, spec.description) == ("GreetSomebody", "Greet somebody.")
+    assert spec.parameters["properties"] == {
+        "name": {"type": "string", "description": "Whom."},
+        "loud": {"type": "boolean", "default": False},
+    }
+    assert spec.parameters["required"] == ["name"]
+    result = await tools.call("GreetSomebody", {"name": "you", "loud": True}, CALL)
+    assert (result.is_error, result.output) == (False, "HELLO YOU FROM S1 IN CALL_1")
+
+
+async def test_bad_arguments_are_an_error_the_model_can_act_on() -> None:
+    result = await load("greet_somebody").call("GreetSomebody", {"nam": "you"}, CALL)
+    assert result.is_error
+    assert "`name`: is required" in result.message
+
+
+async def test_a_plain_function_runs_beside_the_loop_and_may_return_a_whole_result() -> None:
+    tools = load("weigh")
+    assert tools.check("Weigh", {"unit": "g"})
+    result = await tools.call("Weigh", {"unit": "g"}, CALL)
+    assert result.message.startswith("g False")
+
+
+def test_a_parameter_that_is_neither_service_nor_data_fails_at_load_with_the_list() -> None:
+    with pytest.raises(
+        InvalidToolError, match=r"NeedsAClock: parameter `clock` asks for Clock.*Session, ToolCallContext"
+    ):
+        load("needs_a_clock")
+
+
+def test_a_file_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("1 / 0\n")
+    with pytest.raises(InvalidToolError, match=r"bad\.py:x: ZeroDivisionError"):
+        Toolset.load((f"{tmp_path / 'bad.py'}:x",), {})
+
+
+async def test_a_changed_file_is_a_new_module_and_the_old_one_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    source = "from sould.agents.tools import tool\n@tool\nasync def say() -> str:\n    return '{}'\n"
+    path.write_text(source.format("old"))
+    before = Toolset.load((f"{path}:say",), {})
+    path.write_text(source.format("new"))
+    after = before.again((f"{path}:say",))
+    assert (await before.call("Say", {}, CALL)).output == "old"
+    before.become(after)
+    assert (await before.call("Say", {}, CALL)).output == "new"
+
+
+def test_prompt_arguments_are_made_when_they_are_first_asked_for() -> None:
+    made: list[int] = []
+    arguments = PromptArguments(lambda: made.append(1) or {"A": "1"})
+    assert made == []
+    assert (arguments["A"], len(arguments), list(arguments), made) == ("1", 1, ["A"], [1])
+
+
+def test_the_function_itself_can_still_be_called() -> None:
+    assert isinstance(weigh, ToolFunction)
+    assert isinstance(weigh("g"), ToolReturn)
