@@ -168,6 +168,8 @@ def form_schema(questions: tuple[QuestionItem, ...]) -> Json:
         choices = [_choice(option.label, option.description) for option in item.options]
         if not choices:
             shown["type"] = "string"
+            if item.default:
+                shown["default"] = item.default
         elif item.multi_select:
             shown |= {"type": "array", "items": {"anyOf": choices}}
         else:

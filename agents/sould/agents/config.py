@@ -195,8 +195,11 @@ class Hook(Section):
 
 
 class Compaction(Section):
-    """Whether a person confirms a compaction (D26)."""
+    """How the conversation is condensed when the window fills, and whether a person confirms it (D26, D27)."""
 
+    strategy: Literal["simple", "smart", "hierarchical"] = "smart"
+    embedding_model: str = ""
+    """A model of the same provider for similarity; "" compares words."""
     confirm: Literal["never", "ask"] = "never"
 
 

@@ -9,14 +9,14 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from openai import APIConnectionError, APITimeoutError, AsyncAPIResponse, AsyncOpenAI, AsyncStream, Omit, omit
+from openai import APIConnectionError, APIError, APITimeoutError, AsyncAPIResponse, AsyncOpenAI, AsyncStream, Omit, omit
 from openai.types.chat import ChatCompletionChunk
 from pydantic import SecretStr
 
@@ -94,6 +94,24 @@ class OpenAIClient:
         return self._sdk.chat.completions.with_streaming_response.create(
             model=body["model"], messages=[], stream=True, extra_body=body, extra_headers=self._headers
         )
+
+    async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order. Raises ProviderError."""
+        patience = self.settings.timeouts.connect_s + self.settings.timeouts.first_byte_s
+        try:
+            async with asyncio.timeout(patience):
+                answer = await self._sdk.embeddings.create(
+                    model=model, input=list(texts), encoding_format="float", extra_headers=self._headers
+                )
+        except (APIConnectionError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            raise self.failure(error) from None
+        except APIError as error:
+            detail = self.redact.line(error.message)
+            raise ProviderProtocolError(f"The server gave no embeddings: {detail}", kind="malformed") from None
+        vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        if len(vectors) != len(texts):
+            raise ProviderProtocolError("The server gave another number of embeddings than asked.", kind="malformed")
+        return vectors
 
     def failure(self, error: Exception) -> ProviderError:
         """A library's error as ours."""
@@ -192,6 +210,10 @@ class OpenAIProvider:
                 # "from None": a library's exception holds the request and with it the key
                 raise self.client.failure(error) from None
             yield await stack.enter_async_context(aclosing(self._deltas(response.http_response)))
+
+    async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
+        """See `Embeds`."""
+        return await self.client.embed(model, texts)
 
     async def _deltas(self, response: httpx2.Response) -> DeltaStream:
         reader = AnswerReader(self.client.redact, self.style.reasoning_key)

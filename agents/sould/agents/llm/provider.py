@@ -14,7 +14,7 @@ ProviderError
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
@@ -99,6 +99,15 @@ class ChatProvider(Protocol):
         Raises:
             ProviderError: on entering the context or while iterating.
         """
+        ...
+
+
+@runtime_checkable
+class Embeds(Protocol):
+    """A provider whose server can also tell how alike texts are."""
+
+    async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text. Raises ProviderError."""
         ...
 
 

@@ -41,8 +41,11 @@ def find_command(user_input: UserInput) -> tuple[Handler, str] | None:
 
 
 async def _compact(session: "Session", guidance: str) -> Ending:
-    done = await session.soul.compactor.compact(guidance)
-    return _say(session, "The context has been compacted." if done else "There was nothing to compact.")
+    """`preview` as the first word shows the summary before it is used."""
+    first, _, rest = guidance.partition(" ")
+    preview = first == "preview"
+    done = await session.soul.compactor.compact(rest.strip() if preview else guidance, preview=preview)
+    return _say(session, "The context has been compacted." if done else "The context is as it was.")
 
 
 async def _clear(session: "Session", _: str) -> Ending:
@@ -78,7 +81,7 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
     command.name: (command, handler)
     for command, handler in (
         (SlashCommand("init", "Study the project and write its AGENTS.md", "what to stress (optional)"), _init),
-        (SlashCommand("compact", "Condense the conversation", "what to keep (optional)"), _compact),
+        (SlashCommand("compact", "Condense the conversation", "[preview] [what to keep]"), _compact),
         (SlashCommand("clear", "Start over with an empty context"), _clear),
         (SlashCommand("yolo", "Stop asking in this session"), _yolo),
         (SlashCommand("help", "List these commands"), _help),

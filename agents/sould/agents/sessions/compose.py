@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
+from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import ProviderPool, key_variables

@@ -59,6 +59,7 @@ class Session:
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.closed = asyncio.Event()
         parts.soul.compactor.attached = lambda: bool(self._clients)
+        parts.soul.compactor.attached = lambda: bool(self._clients)
 
     @property
     def id(self) -> str:

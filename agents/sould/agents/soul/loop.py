@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ProviderError
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
-from sould.agents.soul.compaction import Compactor
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
@@ -91,7 +91,7 @@ class Soul:
         try:
             return await self.model.ask(n, calls)
         except ProviderError as error:
-            if error.kind != "context_too_long" or calls.any_shown or not await self.compactor.compact():
+            if error.kind != "context_too_long" or calls.any_shown or not await self.compactor.compact(must=True):
                 raise
             return await self.model.ask(n, calls)
 

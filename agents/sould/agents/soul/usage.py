@@ -1,5 +1,6 @@
 """The meter: tokens and money of a session, from what providers report. An unknown price stays unknown, never 0 (D38)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.llm.provider import Finish, ModelInfo
@@ -13,14 +14,14 @@ class Meter:
 
     log: SessionLog
     cost: float | None = None
+    estimate: Callable[[], int] | None = None
+    """What the context takes, for providers that do not report usage."""
 
     def count(self, info: ModelInfo, finish: Finish) -> None:
         """Publish the status after a model call."""
+        self.charge(info, finish)
         usage = finish.usage
-        if usage is not None:
-            price = cost_of(info, usage)
-            self.cost = self.cost if price is None else (self.cost or 0.0) + price
-        tokens = usage.total if usage is not None else self.log.context.token_count + self.log.context.pending_estimate
+        tokens = usage.total if usage is not None else self._estimated()
         self.log.publish(
             StatusUpdate(
                 context_usage=min(1.0, tokens / info.max_context_size),
@@ -32,6 +33,15 @@ class Meter:
                 currency=info.currency if self.cost is not None else None,
             )
         )
+
+    def _estimated(self) -> int:
+        context = self.log.context
+        return self.estimate() if self.estimate is not None else context.token_count + context.pending_estimate
+
+    def charge(self, info: ModelInfo, finish: Finish) -> None:
+        """Count the money of a model call that is not part of the conversation; the next status tells it."""
+        price = cost_of(info, finish.usage) if finish.usage is not None else None
+        self.cost = self.cost if price is None else (self.cost or 0.0) + price
 
 
 def cost_of(info: ModelInfo, usage: TokenUsage) -> float | None:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -32,9 +33,12 @@ from sould.agents.wire.messages import (
 from sould.agents.wire.stream import joined, piece
 
 INTERRUPTED = "interrupted; it may or may not have run"
-COMPACTED = "The conversation so far was condensed. What follows in this message is all that was kept of it."
-MEDIA_TOKENS = 1000
-"""What an image counts in an estimate."""
+COMPACTED = (
+    "The conversation so far was condensed. What follows in this message stands for it; any messages after this one were "
+    "kept word for word."
+)
+MEASURABLE = 4 * 200
+"""Quarter tokens that must have been added between two reports before our estimate is corrected by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,14 @@ class Context:
         self._muted = False
         """In a slash command's turn, before any step: what is said is for people."""
         self._owners: dict[str, _Step] = {}
+        self.compacted_size = -1
+        """How many messages there were right after the last compaction, -1 when history was replaced since in another way."""
         self._pending = 0
-        """Bytes added since `token_count` was reported."""
+        """Quarter tokens added since `token_count` was reported, estimated."""
+        self._measured = False
+        """`token_count` comes from the provider and history was not replaced since."""
+        self._correction = 1.0
+        """How many tokens the provider counts for one we estimate (D27)."""
         self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
             TextPart: self._add_text,
             ThinkPart: self._add_text,
@@ -153,8 +163,8 @@ class Context:
 
     @property
     def pending_estimate(self) -> int:
-        """Estimated tokens added since `token_count` was reported: a quarter of the bytes, media by the piece."""
-        return self._pending // 4
+        """Tokens added since `token_count` was reported: estimated, corrected by what the provider counted so far."""
+        return int(self._pending * self._correction) // 4
 
     @property
     def settled(self) -> int:
@@ -193,10 +203,10 @@ class Context:
         step = self._step if self._step is not None else self._open_step()
         if isinstance(part, ThinkPart) and part.encrypted:
             step.content.append(part)
-            self._pending += _size(part.encrypted)
+            self._pending += weight(part.encrypted)
         else:
             step.add(part)
-        self._pending += _size(piece(part))
+        self._pending += weight(piece(part))
 
     def _add_media(self, part: ImagePart | AudioPart | VideoPart) -> None:
         step = self._step if self._step is not None else self._open_step()
@@ -208,14 +218,14 @@ class Context:
         step.calls[call.id] = _Run(call, [piece(call)])
         self._owners[call.id] = step
         self._call = call.id
-        self._pending += _size(call.function.name) + _size(piece(call))
+        self._pending += weight(call.function.name) + weight(piece(call))
 
     def _extend_call(self, part: ToolCallPart) -> None:
         call_id = part.tool_call_id or self._call
         owner = self._owners.get(call_id)
         if owner is not None and not owner.closed:
             owner.calls[call_id].pieces.append(piece(part))
-            self._pending += _size(piece(part))
+            self._pending += weight(piece(part))
 
     def _add_result(self, result: ToolResult) -> None:
         owner = self._owners.get(result.tool_call_id)
@@ -268,12 +278,20 @@ class Context:
     def _count(self, status: StatusUpdate) -> None:
         tokens = status.token_usage.total if status.token_usage else status.context_tokens
         if tokens is not None:
+            self._correct(tokens if status.token_usage else None)
             self.token_count = tokens
             self._pending = 0
             self._entries.append(Usage(tokens))
 
+    def _correct(self, reported: int | None) -> None:
+        """Learn from two reports in a row how far our estimate of what came between them was off."""
+        if reported is not None and self._measured and self._pending >= MEASURABLE:
+            factor = min(2.0, max(0.5, (reported - self.token_count) * 4 / self._pending))
+            self._correction = (self._correction + factor) / 2
+        self._measured = reported is not None
+
     def _set_system_prompt(self, prompt: SystemPrompt) -> None:
-        self._pending += _size(prompt.text)
+        self._pending += weight(prompt.text)
         self.system_prompt = prompt.text
         self.generation += 1 if self._entries else 0
 
@@ -283,9 +301,11 @@ class Context:
         if end.failed:
             return
         messages = self.messages
-        kept = messages[max(0, len(messages) - end.kept) :] if end.kept > 0 else ()
+        tail = max(0, len(messages) - max(0, end.kept))
+        kept = [*_with_results(messages, end.also_kept, tail), *messages[tail:]]
         summary = ChatMessage("user", (TextPart(text=f"<system>{COMPACTED}</system>"), TextPart(text=end.summary)))
         self._replace([summary, *_without_orphans(kept)])
+        self.compacted_size = len(self.messages)
 
     def _clear(self, _: ContextCleared) -> None:
         self._replace([])
@@ -298,14 +318,16 @@ class Context:
     def _replace(self, entries: "list[Entry | _Step]") -> None:
         self._close_step()
         self.generation += 1
+        self.compacted_size = -1
+        self._measured = False
         self._entries = entries
         self._owners = {call_id: step for step in entries if isinstance(step, _Step) for call_id in step.calls}
         counted = max((at for at, entry in enumerate(entries) if isinstance(entry, Usage)), default=-1)
         usage = entries[counted] if counted >= 0 else None
         self.token_count = usage.token_count if isinstance(usage, Usage) else 0
-        self._pending = sum(map(_message_weight, _messages(entries[counted + 1 :])))
+        self._pending = sum(map(message_weight, _messages(entries[counted + 1 :])))
         if usage is None:
-            self._pending += _size(self.system_prompt)
+            self._pending += weight(self.system_prompt)
 
 
 def _messages(entries: "Iterable[Entry | _Step]") -> Iterator[ChatMessage]:
@@ -314,6 +336,16 @@ def _messages(entries: "Iterable[Entry | _Step]") -> Iterator[ChatMessage]:
             yield from entry.messages()
         elif isinstance(entry, ChatMessage):
             yield entry
+
+
+def _with_results(messages: Sequence[ChatMessage], positions: Iterable[int], stop: int) -> Iterator[ChatMessage]:
+    """The messages at `positions` before `stop`, every call among them with its results."""
+    chosen = {at for at in positions if 0 <= at < stop}
+    for at in range(stop):
+        if messages[at].role == "tool" and at - 1 in chosen:
+            chosen.add(at)
+        if at in chosen:
+            yield messages[at]
 
 
 def _without_orphans(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
@@ -366,14 +398,10 @@ def _result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
     return said or (TextPart(text="<system>No output.</system>"),)
 
 
-def _message_weight(message: ChatMessage) -> int:
-    return _weight(message.content) + sum(_size(call.function.name) + _size(piece(call)) for call in message.tool_calls)
+def message_weight(message: ChatMessage) -> int:
+    """Quarter tokens of a message, estimated."""
+    return _weight(message.content) + sum(weight(call.function.name) + weight(piece(call)) for call in message.tool_calls)
 
 
 def _weight(content: Iterable[ContentPart]) -> int:
-    return sum(_size(piece(part)) if isinstance(part, TextPart | ThinkPart) else 4 * MEDIA_TOKENS for part in content)
-
-
-def _size(text: str) -> int:
-    """Bytes of a text, without encoding it."""
-    return len(text) if text.isascii() else 3 * len(text)
+    return sum(weight(piece(part)) if isinstance(part, TextPart | ThinkPart) else 4 * MEDIA_TOKENS for part in content)

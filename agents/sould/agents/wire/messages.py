@@ -228,14 +228,20 @@ class CompactionBegin(Message):
 
 
 class CompactionEnd(Message):
-    """The context now is `summary` followed by the last `kept` messages. All keys are ours (D26). `failed`: the context is as before."""
+    """The context now is `summary`, the earlier messages at the positions `also_kept`, and the last `kept` messages.
+
+    Positions count from 0 in the context as it was. `note` says in a sentence what was kept. All keys are ours (D26).
+    `failed`: the context is as before.
+    """
 
     compaction_id: str = ""
     summary: str = ""
     kept: int = 0
+    also_kept: tuple[int, ...] = ()
     tokens_before: int = 0
     tokens_after: int = 0
     strategy: str = ""
+    note: str = ""
     failed: bool = False
     error: str = ""
 
@@ -354,7 +360,7 @@ class QuestionOption(Message):
 
 
 class QuestionItem(Message):
-    """One question of a `QuestionRequest`."""
+    """One question of a `QuestionRequest`. `default` (ours): the text a free answer begins with."""
 
     question: str
     header: str = ""
@@ -363,6 +369,7 @@ class QuestionItem(Message):
     body: str = ""
     other_label: str = ""
     other_description: str = ""
+    default: str = ""
 
 
 class QuestionRequest(Message):

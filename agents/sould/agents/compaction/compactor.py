@@ -1,0 +1,261 @@
+"""Compaction of one session: when, with which strategy, and what happens when it goes wrong.
+
+The result is published as `CompactionEnd`, from which the context folds itself; a failure leaves the context as it was,
+unless the window is full: then the conversation is cut, with a notice, because a session that cannot go on is lost.
+Never compacts twice without a new message in between (D8).
+"""
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from sould.agents.compaction.condenser import Condenser
+from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
+from sould.agents.compaction.preview import Draft, Preview
+from sould.agents.compaction.strategies import Plan, Room, strategy_named
+from sould.agents.compaction.transcript import language, last_request, message_tokens
+from sould.agents.config import Compaction, LoopControl
+from sould.agents.llm.provider import (
+    ChatMessage,
+    ChatProvider,
+    ChatRequest,
+    Embeds,
+    Finish,
+    ModelInfo,
+    ProviderError,
+    ToolSpec,
+)
+from sould.agents.llm.retry import RetryPolicy, stream_with_retry
+from sould.agents.tokens import tokens
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import CompactionBegin, CompactionEnd, Notification, StatusUpdate
+
+FULL = 0.95
+"""Of the window: above it, compaction must not fail."""
+MAX_SUMMARY = 16_000
+PROMPT_TOKENS = 800
+"""What the question itself takes."""
+INTERRUPTED = "Compaction was interrupted."
+DECLINED = "The conversation was kept as it is."
+
+
+@dataclass(slots=True)
+class Compactor:
+    """Watches one session's context."""
+
+    log: SessionLog
+    provider: Callable[[], ChatProvider]
+    limits: Callable[[], LoopControl]
+    session_id: str
+    settings: Callable[[], Compaction] = Compaction
+    tools: Callable[[], Sequence[ToolSpec]] = tuple
+    charge: Callable[[ModelInfo, Finish], None] = lambda _info, _finish: None
+    """Told what a summary cost."""
+    attached: Callable[[], bool] = lambda: False
+    """Whether a person could be asked; the session sets it."""
+    unattended: bool = False
+    """In a loop, where nobody is asked (D26)."""
+    _tool_tokens: tuple[int, int] = field(default=(-1, 0))
+
+    async def compact_if_needed(self) -> None:
+        """Compact when the context has reached the trigger, at most once for the same messages.
+
+        Raises:
+            ProviderError: the system prompt and the tools alone leave no room; says the sizes.
+        """
+        used = self.used
+        if used < self._trigger:
+            return
+        self._refuse_hopeless()
+        asks = self.settings().confirm == "ask" and self.attached() and not self.unattended
+        await self._compact("", preview=asks, must=used >= FULL * self._info.max_context_size)
+
+    async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:
+        """Compact now. False when there is nothing to condense, the user declined or the model failed.
+
+        `preview`: the user sees the summary first. `must`: the model refused the conversation's length, so rather cut
+        it than leave it.
+        """
+        return await self._compact(guidance, preview=preview, must=must)
+
+    @property
+    def used(self) -> int:
+        """Tokens the next model call will take, as far as is known."""
+        context = self.log.context
+        # before the first report nothing has counted the tools
+        unseen = 0 if context.token_count else self._tools
+        return context.token_count + context.pending_estimate + unseen
+
+    # --- sizes -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _info(self) -> ModelInfo:
+        return self.provider().info
+
+    @property
+    def _reserve(self) -> int:
+        return min(self.limits().reserved_context_size, self._info.max_context_size // 4)
+
+    @property
+    def _trigger(self) -> int:
+        window = self._info.max_context_size
+        return min(int(window * self.limits().compaction_trigger_ratio), window - self._reserve)
+
+    @property
+    def _tools(self) -> int:
+        specs = self.tools()
+        if self._tool_tokens[0] != len(specs):
+            said = sum(tokens(spec.description) + tokens(orjson.dumps(spec.parameters).decode()) + 8 for spec in specs)
+            self._tool_tokens = (len(specs), said)
+        return self._tool_tokens[1]
+
+    def _room(self) -> Room:
+        fixed = tokens(self.log.context.system_prompt) + self._tools
+        free = max(0, self._trigger - fixed)
+        # together seven eighths of what is free: after every compaction the trigger is some way off
+        return Room(
+            keep=self.limits().max_preserved_messages,
+            tail=free // 2,
+            excerpts=min(free // 8, MAX_SUMMARY),
+            summary=max(200, min(free // 4, MAX_SUMMARY)),
+        )
+
+    def _refuse_hopeless(self) -> None:
+        prompt = tokens(self.log.context.system_prompt)
+        window = self._info.max_context_size
+        if prompt + self._tools < self._trigger:
+            return
+        raise ProviderError(
+            f"The system prompt (about {prompt} tokens) and the tools (about {self._tools}) leave no room for a conversation "
+            f"in the {window} tokens of {self._info.key}: choose a model with a larger window or an agent with fewer tools.",
+            kind="context_too_long",
+        )
+
+    # --- doing it ----------------------------------------------------------------------------------------------------
+
+    async def _compact(self, guidance: str, *, preview: bool, must: bool) -> bool:
+        messages = tuple(self.log.context.messages)
+        if len(messages) == self.log.context.compacted_size:
+            return False
+        room = self._room()
+        plan = await self._plan(messages, room)
+        while plan is None and must and room.keep > 0:  # even the last messages are too much
+            room = replace(room, keep=room.keep - 1)
+            plan = await self._plan(messages, room)
+        if plan is None:
+            return False
+        compaction_id = secrets.token_hex(6)
+        self.log.publish(CompactionBegin(compaction_id=compaction_id))
+        try:
+            draft = await self._draft(messages, plan, room, guidance, must=must)
+            if preview:
+                settled = await Preview(self.log, compaction_id).settle(
+                    draft, lambda hint: self._draft(messages, plan, room, hint, must=False)
+                )
+                if settled is None:
+                    self._fail(compaction_id, DECLINED)
+                    return False
+                draft = settled
+        except ProviderError as error:
+            self._fail(compaction_id, error.message)
+            return False
+        except BaseException:
+            self._fail(compaction_id, INTERRUPTED)
+            raise
+        self._finish(compaction_id, plan, draft)
+        await self.log.commit()
+        return True
+
+    async def _plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
+        name = self.settings().strategy
+        provider, model = self.provider(), self.settings().embedding_model
+        if model and isinstance(provider, Embeds):
+            try:
+                return await strategy_named(name, _embedded(provider, model)).plan(messages, room)
+            except ProviderError as error:
+                self._notify(f"Its embeddings could not be had ({error.message}), so words were compared instead.")
+        return await strategy_named(name, by_words).plan(messages, room)
+
+    async def _draft(
+        self, messages: Sequence[ChatMessage], plan: Plan, room: Room, guidance: str, *, must: bool
+    ) -> Draft:
+        window = self._info.max_context_size
+        condenser = Condenser(
+            ask=self._ask,
+            language=language(messages),
+            chunk=window - self._reserve - room.summary - PROMPT_TOKENS,
+            limit=room.summary,
+            focus=last_request(messages),
+            session_id=self.session_id,
+        )
+        note = plan.note
+        try:
+            summary = await condenser.condense(plan, guidance)
+        except ProviderError as error:
+            if not must:
+                raise
+            summary = condenser.truncated(plan, error.message)
+            note = f"The model could not condense the conversation, so it was cut. {plan.note}"
+            self._notify(f"{error.message} The conversation was cut instead; it stays readable in the history.")
+        kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]
+        fixed = tokens(self.log.context.system_prompt) + self._tools
+        return Draft(summary.text, note, self.used, fixed + tokens(summary.text) + message_tokens(kept))
+
+    async def _ask(self, request: ChatRequest) -> str:
+        provider = self.provider()
+        said: list[str] = []
+        async with stream_with_retry(provider, request, RetryPolicy.of(self.limits()), lambda _: None) as stream:
+            async for delta in stream:
+                if isinstance(delta, TextPart):
+                    said.append(delta.text)
+                elif isinstance(delta, Finish):
+                    self.charge(provider.info, delta)
+        return "".join(said)
+
+    # --- telling -----------------------------------------------------------------------------------------------------
+
+    def _finish(self, compaction_id: str, plan: Plan, draft: Draft) -> None:
+        self.log.publish(
+            CompactionEnd(
+                compaction_id=compaction_id,
+                summary=draft.text,
+                kept=plan.kept,
+                also_kept=plan.also_kept,
+                tokens_before=draft.before,
+                tokens_after=draft.after,
+                strategy=self.settings().strategy,
+                note=draft.note,
+            )
+        )
+        window = self._info.max_context_size
+        self.log.publish(
+            StatusUpdate(
+                context_usage=min(1.0, draft.after / window), context_tokens=draft.after, max_context_tokens=window
+            )
+        )
+
+    def _fail(self, compaction_id: str, reason: str) -> None:
+        self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, error=reason))
+
+    def _notify(self, text: str) -> None:
+        self.log.publish(
+            Notification(
+                id=secrets.token_hex(6),
+                type="compaction",
+                title="Compaction fell back",
+                body=text,
+                severity="warning",
+                created_at=time.time(),
+            )
+        )
+
+
+def _embedded(provider: Embeds, model: str) -> Similarity:
+    def embed(texts: Sequence[str]) -> Awaitable[list[list[float]]]:
+        return provider.embed(model, texts)
+
+    return by_embeddings(embed)

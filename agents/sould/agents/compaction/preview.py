@@ -1,0 +1,83 @@
+"""Showing a summary to a person before it takes the conversation's place (D26): confirm, edit, or have it made anew.
+
+A `QuestionRequest`, so every client can answer it and the first answer wins. No answer changes nothing.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from sould.agents.wire.channel import RequestClosedError
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+
+QUESTION = "Replace the conversation so far by this summary?"
+EDIT = "Your version of the summary"
+GUIDE = "What should the new summary stress?"
+CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A summary that is not in force yet, with what is kept beside it and the tokens before and after."""
+
+    text: str
+    note: str
+    before: int
+    after: int
+
+
+Regenerate = Callable[[str], Awaitable[Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Asks about drafts of one compaction."""
+
+    log: SessionLog
+    compaction_id: str
+
+    async def settle(self, draft: Draft, regenerate: Regenerate) -> Draft | None:
+        """The draft the user wants, None when they want none.
+
+        Raises:
+            ProviderError: a new draft could not be made.
+        """
+        while True:
+            answer = await self._ask(_question(draft))
+            if answer == CONFIRM:
+                return draft
+            if answer == EDIT_IT:
+                text = await self._ask(QuestionItem(question=EDIT, header="Summary", default=draft.text))
+                if text:
+                    return replace(draft, text=text, note=f"{draft.note} Edited by the user.")
+            elif answer == REGENERATE:
+                draft = await regenerate(await self._ask(QuestionItem(question=GUIDE, header="Guidance")))
+            elif answer:  # words of the user's own
+                draft = await regenerate(answer)
+            else:
+                return None
+
+    async def _ask(self, item: QuestionItem) -> str:
+        """The answer, "" for none."""
+        request = QuestionRequest(id=secrets.token_hex(8), tool_call_id=self.compaction_id, questions=(item,))
+        try:
+            response = await self.log.channel.request(request)
+        except RequestClosedError:
+            return ""
+        assert isinstance(response, QuestionResponse)
+        return response.answers.get(item.question, "").strip()
+
+
+def _question(draft: Draft) -> QuestionItem:
+    return QuestionItem(
+        question=QUESTION,
+        header="Compaction",
+        body=f"{draft.before} tokens become about {draft.after}. {draft.note}\n\n{draft.text}",
+        options=(
+            QuestionOption(label=CONFIRM, description="Use it; the full conversation stays readable."),
+            QuestionOption(label=EDIT_IT, description="Change its text first."),
+            QuestionOption(label=REGENERATE, description="Have it written anew, with a hint of yours."),
+        ),
+        other_label="Or say what a new summary should stress",
+    )
