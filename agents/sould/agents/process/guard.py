@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,14 +62,14 @@ class GuardedProcess:
         """Processes that could not be ended, because they belong to another user."""
         asyncio.get_running_loop().add_reader(control.fileno(), self._on_report)
 
-    def output(self) -> AsyncIterator[bytes]:
+    def output(self) -> AsyncGenerator[bytes, None]:
         """Standard output and error as they come, ending when the whole tree is gone. To be consumed once.
 
         Nothing is read ahead: while the consumer is busy the process waits at a full pipe.
         """
         return self._output.chunks(self._exit)
 
-    def errors(self) -> AsyncIterator[bytes]:
+    def errors(self) -> AsyncGenerator[bytes, None]:
         """Standard error alone, in the same way (only when started with `errors`; `output` is then without it)."""
         assert self._errors is not None, "started without errors"
         return self._errors.chunks(self._exit)
@@ -80,8 +80,9 @@ class GuardedProcess:
         Raises:
             BrokenPipeError: the process does not listen any more.
         """
-        assert self._stdin is not None, "started without stdin"
         while data:
+            if self._stdin is None:
+                raise BrokenPipeError(errno.EPIPE, "its input is closed")
             try:
                 data = data[os.write(self._stdin, data) :]
             except BlockingIOError:
@@ -147,7 +148,7 @@ class _Reader:
         self._descriptor: int | None = descriptor
         self._reading = False
 
-    async def chunks(self, done: "asyncio.Future[CommandExit]") -> AsyncIterator[bytes]:
+    async def chunks(self, done: "asyncio.Future[CommandExit]") -> AsyncGenerator[bytes, None]:
         if self._descriptor is None:
             return
         self._reading = True

@@ -4,8 +4,9 @@ Started once per daemon as `python -I -S guardmain.py`, descriptor 0 being a soc
 descriptors: control socket, output pipe, then, when the order says so, the command's input and a pipe of its own for
 what it says on standard error. For each the guard forks a *keeper*, which reads its order (4-byte length, JSON) from the
 control socket, starts the command in a session of its own and watches three things: the command's end, the order to
-kill, and the control socket's end of file, which means that the daemon is gone. Keeper and guard are child subreapers, so a process that double-forks and calls setsid still becomes their
-child and is found. If a keeper is killed, its orphans fall to the guard, which ends them.
+kill, and the control socket's end of file, which means that the daemon is gone. Keeper and guard are child subreapers,
+so a process that double-forks and calls setsid still becomes their child and is found. If a keeper is killed, its
+orphans fall to the guard, which ends them.
 
 It must never import anything of ours, never write anywhere, never hold a descriptor of the daemon's besides those
 above. On macOS there is neither subreaper nor /proc: there only the command's process group is ended, and a process

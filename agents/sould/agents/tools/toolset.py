@@ -7,9 +7,8 @@ here knows a particular tool; a tool that raises is caught here, because its bug
 import inspect
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -22,6 +21,8 @@ from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 log = logging.getLogger(__name__)
+
+_NONE: Mapping[str, Tool[Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,9 @@ class Toolset:
         self._tools: dict[str, _LoadedTool] = {}
         self._aliases: dict[str, _LoadedTool] = {}
         self._services: Mapping[Any, object] = {}
+        self.external: Callable[[], Mapping[str, Tool[Any]]] = lambda: _NONE
+        """Further tools that come and go, by name; the same object as long as they are the same. Ours are never shadowed."""
+        self._offered: tuple[Mapping[str, Tool[Any]], tuple[ToolSpec, ...]] | None = None
         self._take(loaded)
         self.skipped = tuple(skipped)
         """Tools of the reference that a spec asked for and this version does not have; tell the user once."""
@@ -80,19 +84,27 @@ class Toolset:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
         self._take(tuple(other._tools.values()))
         self.skipped = other.skipped
-        self.__dict__.pop("specs", None)
 
     def _take(self, loaded: Sequence["_LoadedTool"]) -> None:
         self._tools = {entry.tool.name: entry for entry in loaded}
         self._aliases = {alias: entry for entry in loaded for alias in entry.tool.aliases}
+        self._offered = None
 
     def _entry(self, name: str) -> "_LoadedTool | None":
-        return self._tools.get(name) or self._aliases.get(name)
+        known = self._tools.get(name) or self._aliases.get(name)
+        if known is not None:
+            return known
+        tool = self.external().get(name)
+        return _LoadedTool("", tool, {}) if tool is not None else None
 
-    @cached_property
+    @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model sees them; the same bytes for the life of the session."""
-        return tuple(entry.tool.spec for entry in self._tools.values())
+        """The tools as the model sees them; the same bytes as long as the tools are the same."""
+        external = self.external()
+        if self._offered is None or self._offered[0] is not external:
+            further = (tool.spec for name, tool in external.items() if name not in self._tools)
+            self._offered = (external, (*(entry.tool.spec for entry in self._tools.values()), *further))
+        return self._offered[1]
 
     def find(self, name: str) -> Tool[Any] | None:
         """The tool called `name`."""
@@ -128,7 +140,10 @@ class Toolset:
             )
 
     def _missing(self, name: str) -> ToolReturn:
-        return tool_error(f"Tool `{name}` not found. The tools are: {', '.join(self._tools)}.", brief="No such tool")
+        return tool_error(
+            f"Tool `{name}` not found. The tools are: {', '.join([*self._tools, *self.external()])}.",
+            brief="No such tool",
+        )
 
 
 @dataclass(frozen=True, slots=True)
