@@ -10,7 +10,6 @@ from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.summaries import summary_of
-from soultest.summaries import summary_of
 
 
 async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench) -> None:
@@ -58,7 +57,6 @@ async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) ->
 
 
 async def test_compact_replaces_what_it_condensed(bench: Bench) -> None:
-    bench.settings["compaction"] = {"strategy": "simple"}
     bench.settings["compaction"] = {"strategy": "simple"}
     bench.script("text: one", "text: two", f"text: {summary_of('summary')}", "text: three")
     async with bench.running():

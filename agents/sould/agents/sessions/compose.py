@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
-from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import ProviderPool, key_variables
@@ -153,7 +152,20 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         own=services.own,
         readable=(stored.directory / _OUTPUTS, *skills.places),
     )
-    shared = Shared(services, opening, stored.info.id, stored.directory, environment, ledger, approval, models, skills)
+    usual = projects.mode(opening.cwd) or config.default_mode or opening.default_mode
+    shared = Shared(
+        services,
+        opening,
+        stored.info.id,
+        stored.directory,
+        environment,
+        ledger,
+        approval,
+        models,
+        skills,
+        Questions(log.channel),
+        PlanMode(lambda: approval.mode, log, stored.directory, before="ask" if usual == "plan" else usual),
+    )
     todos = TodoList(state.todos)
     user_agents = services.config_dir / "agents" if services.config_dir is not None else None
     agents = AgentCatalog(user_agents, opening.cwd, services.trust, services.state_dir / "agents.json")

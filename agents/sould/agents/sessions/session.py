@@ -23,7 +23,7 @@ from sould.agents.skills.commands import renew_skills, skill_commands
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Resolution
 from sould.agents.wire.content import UserInput, input_text
-from sould.agents.wire.messages import Response, SessionChanged
+from sould.agents.wire.messages import Response, SessionChanged, StatusUpdate
 
 
 class Session:
@@ -55,10 +55,11 @@ class Session:
         self._agent = parts.agent
         self._skills = parts.shared.skills
         self._sources: tuple[CommandSource, ...] = (lambda: skill_commands(self._skills),)
+        self.plan_mode = parts.shared.plan_mode
+        self.plan_mode.switch = self._switch_mode
         self._clients: dict[str, Client] = {}
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.closed = asyncio.Event()
-        parts.soul.compactor.attached = lambda: bool(self._clients)
         parts.soul.compactor.attached = lambda: bool(self._clients)
 
     @property
@@ -194,15 +195,11 @@ class Session:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
         await self._choose(option_id, choice)
-        save_state(self._directory, self._state)
-        self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
-        await self.log.commit()
+        await self._keep_options()
 
     async def _choose(self, option_id: str, value: str) -> None:
         if option_id == "mode":
-            self._approval.mode = next(mode for mode in MODES if mode == value)
-            # full access is never remembered: it ends with the session (reliability.md 4.1)
-            self._state.mode = None if value == "full" else self._approval.mode
+            self._set_mode(next(mode for mode in MODES if mode == value))
             self._projects.remember_mode(self.info.cwd, self._approval.mode)
         elif option_id == "model":
             await self._models.choose(value)
@@ -214,6 +211,25 @@ class Session:
             level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
             self._models.thought_level = level
             self._state.thought_level = level
+
+    def _set_mode(self, mode: Mode) -> None:
+        """Planning begins and ends for every client; full access is never remembered, it ends with the session."""
+        before, self._approval.mode = self._approval.mode, mode
+        self._state.mode = None if mode == "full" else mode
+        if mode == "plan" != before:
+            self.plan_mode.before = before
+        if "plan" in (mode, before) and mode != before:
+            self.log.publish(StatusUpdate(plan_mode=mode == "plan"))
+
+    async def _switch_mode(self, mode: Mode) -> None:
+        """The agent enters or leaves plan mode; the project's usual mode stays what the user chose."""
+        self._set_mode(mode)
+        await self._keep_options()
+
+    async def _keep_options(self) -> None:
+        save_state(self._directory, self._state)
+        self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
+        await self.log.commit()
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
