@@ -121,7 +121,7 @@ class ClientCapabilities(Inbound):
     def asks_people(self) -> bool:
         """Somebody is there who can answer a question; only a program that says otherwise is alone."""
         ours = self.meta.get("sould")
-        return not isinstance(ours, dict) or cast("dict[str, object]", ours).get("questions") is not False
+        return not isinstance(ours, dict) or ours.get("questions") is not False  # pyright: ignore[reportUnknownMemberType] -- JSON
 
     @property
     def shows_hunks(self) -> bool:

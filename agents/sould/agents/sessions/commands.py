@@ -3,10 +3,10 @@
 A command's prompt and reply are shown and journaled, but are no part of the model's context.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import TextPart, UserInput, input_text
@@ -28,16 +28,33 @@ class SlashCommand:
 
 
 Handler = Callable[["Session", str], Awaitable[Ending]]
+Entry: TypeAlias = tuple[SlashCommand, Handler]
+CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
+"""Commands that come and go with what a session has: skills, flows, prompts of servers. Asked anew each time."""
 
 
-def find_command(user_input: UserInput) -> tuple[Handler, str] | None:
-    """The handler and argument text of a prompt that is a known command."""
+def find_command(user_input: UserInput, sources: Iterable[CommandSource] = ()) -> tuple[Handler, str] | None:
+    """The handler and argument text of a prompt that is a known command; the table wins over the sources."""
     text = input_text(user_input).strip()
     if not text.startswith("/"):
         return None
-    name, _, argument = text[1:].partition(" ")
+    name, *argument = text[1:].split(None, 1) or [""]
     entry = COMMANDS.get(name)
-    return (entry[1], argument.strip()) if entry else None
+    handler = entry[1] if entry else next((run for command, run in _dynamic(sources) if command.name == name), None)
+    return (handler, argument[0].strip() if argument else "") if handler else None
+
+
+def list_commands(sources: Iterable[CommandSource]) -> tuple[SlashCommand, ...]:
+    """Every command on offer, each name once."""
+    known = {command.name: command for command, _ in COMMANDS.values()}
+    for command, _ in _dynamic(sources):
+        known.setdefault(command.name, command)
+    return tuple(known.values())
+
+
+def _dynamic(sources: Iterable[CommandSource]) -> Iterator[Entry]:
+    for source in sources:
+        yield from source()
 
 
 async def _compact(session: "Session", guidance: str) -> Ending:
@@ -45,12 +62,12 @@ async def _compact(session: "Session", guidance: str) -> Ending:
     first, _, rest = guidance.partition(" ")
     preview = first == "preview"
     done = await session.soul.compactor.compact(rest.strip() if preview else guidance, preview=preview)
-    return _say(session, "The context has been compacted." if done else "The context is as it was.")
+    return say(session, "The context has been compacted." if done else "The context is as it was.")
 
 
 async def _clear(session: "Session", _: str) -> Ending:
     session.log.publish(ContextCleared())
-    return _say(session, "The context has been cleared. The history stays readable.")
+    return say(session, "The context has been cleared. The history stays readable.")
 
 
 async def _init(session: "Session", wishes: str) -> Ending:
@@ -59,9 +76,30 @@ async def _init(session: "Session", wishes: str) -> Ending:
     return await session.soul.turn(session.current_turn)
 
 
+async def _plan(session: "Session", argument: str) -> Ending:
+    """`on` (or nothing), `off`, `view`, `clear`; anything else begins planning and is what to plan."""
+    plan_mode = session.plan_mode
+    match argument:
+        case "off":
+            await plan_mode.leave()
+            return say(session, f"Plan mode is off; the mode is {session.mode}.")
+        case "view":
+            return say(session, plan_mode.plan or "There is no plan yet.")
+        case "clear":
+            plan_mode.forget()
+            return say(session, "The plan is gone.")
+        case "" | "on":
+            await plan_mode.enter()
+            return say(session, "Plan mode is on: nothing is changed until you approve a plan or turn it off.")
+        case _:
+            await plan_mode.enter()
+            session.log.publish(ContextNote(text=f"The user asks for a plan: {argument}"))
+            return await session.soul.turn(session.current_turn)
+
+
 async def _yolo(session: "Session", _: str) -> Ending:
     await session.set_option("mode", "full", "")
-    return _say(session, "Full access for this session: nothing asks any more, except changes to protected files.")
+    return say(session, "Full access for this session: nothing asks any more, except changes to protected files.")
 
 
 async def _help(session: "Session", _: str) -> Ending:
@@ -69,10 +107,11 @@ async def _help(session: "Session", _: str) -> Ending:
         f"- `/{command.name}{' ' + command.hint if command.hint else ''}` {command.description}"
         for command in session.commands()
     ]
-    return _say(session, "\n".join(lines))
+    return say(session, "\n".join(lines))
 
 
-def _say(session: "Session", text: str) -> Ending:
+def say(session: "Session", text: str) -> Ending:
+    """Reply to a command, to people only."""
     session.log.publish(TextPart(text=text))
     return Ending("finished")
 
@@ -83,6 +122,12 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
         (SlashCommand("init", "Study the project and write its AGENTS.md", "what to stress (optional)"), _init),
         (SlashCommand("compact", "Condense the conversation", "[preview] [what to keep]"), _compact),
         (SlashCommand("clear", "Start over with an empty context"), _clear),
+        (
+            SlashCommand(
+                "plan", "Plan first: change nothing until a plan is approved", "[on|off|view|clear|what to plan]"
+            ),
+            _plan,
+        ),
         (SlashCommand("yolo", "Stop asking in this session"), _yolo),
         (SlashCommand("help", "List these commands"), _help),
     )

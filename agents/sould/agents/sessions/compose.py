@@ -16,6 +16,9 @@ from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import ProviderPool, key_variables
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.mcp.pool import McpPool
+from sould.agents.mcp.session import Files, SessionServers
+from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
@@ -72,6 +75,7 @@ class HostServices:
     state_dir: Path
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
+    mcp: McpPool
     config_dir: Path | None = None
     """Where the user's own agents are, in `agents/`."""
 
@@ -117,6 +121,7 @@ class Parts:
     projects: ProjectMemory
     todos: TodoList
     agent: SessionAgent
+    mcp: SessionServers
 
 
 async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
@@ -174,7 +179,19 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         await use_model(models, spec)
     soul = build_soul(shared, spec, log, todos)
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), problem)
-    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent)
+    mcp = SessionServers(services.mcp, mcp_files(shared), log, approval, environment.variables, opening)
+    soul.tools.toolset.external = lambda: mcp.tools
+    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp)
+
+
+def mcp_files(shared: Shared) -> Files:
+    """Where the session's MCP servers are configured: a kimi-cli user's file, our own, and the project's."""
+    services, environment = shared.services, shared.environment
+    share = environment.variables.get("KIMI_SHARE_DIR")
+    kimi = (Path(share) if share else environment.home / ".kimi") / "mcp.json"
+    own = (services.config_dir / "mcp.json",) if services.config_dir is not None else ()
+    accepted = services.state_dir / "mcp-trust.json"
+    return Files((kimi, *own), TrustedServers(accepted, services.trust, shared.opening.cwd))
 
 
 def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList) -> Soul:

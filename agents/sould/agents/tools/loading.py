@@ -23,12 +23,15 @@ REFERENCE_TOOLS = {
     "Shell": "sould.agents.tools.shell:Shell",
     "Bash": "sould.agents.tools.shell:Shell",
     "SetTodoList": "sould.agents.tools.todo:SetTodoList",
+    "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
+    "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
+    "ExitPlanMode": "sould.agents.tools.planmode:ExitPlanMode",
 }
 """Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
 
 REFERENCE_TOOLS_WE_LACK = frozenset(
     {
-        "Agent", "AskUserQuestion", "CMD", "CreateSubagent", "EnterPlanMode", "ExitPlanMode", "FetchURL", "ReadMediaFile",
+        "Agent", "CMD", "CreateSubagent", "FetchURL", "ReadMediaFile",
         "SearchWeb", "SendDMail", "Task", "TaskList", "TaskOutput", "TaskStop", "Think",
     }
 )  # fmt: skip

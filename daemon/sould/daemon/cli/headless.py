@@ -158,7 +158,7 @@ class Headless:
             {
                 "protocolVersion": 1,
                 "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
-                "clientCapabilities": {"session": {"notices": {}}},
+                "clientCapabilities": {"session": {"notices": {}}, "_meta": {"sould": {"questions": False}}},
             },
         )
         place: Params = {"cwd": str(request.cwd), "mcpServers": []}

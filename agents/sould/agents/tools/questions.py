@@ -1,0 +1,26 @@
+"""Questions to the user, for tools: asked of whoever is attached, answered once.
+
+Nobody's silence is an answer: a question waits until someone answers or the turn is cancelled.
+"""
+
+import secrets
+from collections.abc import Mapping
+
+from sould.agents.wire.channel import Channel, RequestClosedError
+from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse
+
+
+class Questions:
+    """Asks in the session's stream; injectable."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    async def ask(self, call_id: str, items: tuple[QuestionItem, ...]) -> Mapping[str, str]:
+        """Question to answer (several labels joined by commas, or the user's own words). Empty: dismissed."""
+        request = QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items)
+        try:
+            response = await self._channel.request(request)
+        except RequestClosedError:
+            return {}
+        return response.answers if isinstance(response, QuestionResponse) else {}
