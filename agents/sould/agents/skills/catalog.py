@@ -1,0 +1,83 @@
+"""The skills of one session: found when it opens, looked for again at every turn.
+
+The model is told the names, descriptions and places; it reads a skill when it needs it. The system prompt is frozen,
+so a change is told as a note, which keeps the provider's cache.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from sould.agents.skills.discovery import Accept, Found, Root, discover
+from sould.agents.skills.skill import Skill
+
+LIST_BUDGET = 16_000
+"""Characters of the list the model is given."""
+NONE = "No skills found."
+
+
+class SkillCatalog:
+    """Reading is synchronous file work; callers on the event loop use a thread."""
+
+    def __init__(self, roots: Callable[[], Sequence[Root]], accept: Accept) -> None:
+        self._roots = roots
+        self._accept = accept
+        self._found = Found({}, ())
+        self._places: tuple[Path, ...] = ()
+        self._told: set[str] = set()
+
+    @property
+    def skills(self) -> Mapping[str, Skill]:
+        """By name, the strongest of each name."""
+        return self._found.skills
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was found and cannot be used."""
+        return self._found.problems
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The directories outside the project in which skills were found; the model may read them without asking."""
+        return self._places
+
+    def refresh(self) -> str:
+        """Look again. What changed, as one sentence for people and the model; "" when nothing did."""
+        before = self._found
+        roots = self._roots()
+        self._places = tuple(root.path for root in roots if root.scope != "project")
+        self._found = discover(roots, self._accept)
+        return _changes(before, self._found)
+
+    def new_problems(self) -> tuple[str, ...]:
+        """Problems this has not yet returned; each is told once a session."""
+        fresh = tuple(problem for problem in self.problems if problem not in self._told)
+        self._told.update(fresh)
+        return fresh
+
+    def describe(self) -> str:
+        """The list as the model is given it."""
+        if not self.skills:
+            return NONE
+        room = LIST_BUDGET
+        lines: list[str] = []
+        for skill in self.skills.values():
+            line = f"- {skill.name}: {skill.description} (`{skill.path}`)"
+            room -= len(line) + 1
+            if room < 0:
+                lines.append(f"- … and {len(self.skills) - len(lines)} more; the user can list them with /skills.")
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def _changes(before: Found, after: Found) -> str:
+    told: list[str] = []
+    old, new = before.skills, after.skills
+    for verb, names in (
+        ("new", [name for name in new if name not in old]),
+        ("changed", [name for name in new if name in old and new[name] != old[name]]),
+        ("gone", [name for name in old if name not in new]),
+    ):
+        if names:
+            told.append(f"{verb}: {', '.join(names)}")
+    return "; ".join(told)

@@ -1,0 +1,29 @@
+"""Opening a session's skills: where they are for this client, and which the user's trust allows."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sould.agents.config import Config
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.sessions.opening import Opening
+from sould.agents.skills.catalog import SkillCatalog
+from sould.agents.skills.discovery import Root, skill_roots
+from sould.agents.skills.scripts import TrustedScripts
+
+
+async def open_catalog(
+    trust: TrustStore, state_dir: Path, opening: Opening, config: Callable[[], Config]
+) -> SkillCatalog:
+    """The catalogue of a session, looked through once."""
+
+    def roots() -> Sequence[Root]:
+        current = config()
+        return skill_roots(
+            opening.cwd, opening.environment, current.extra_skill_dirs, merge=current.merge_all_available_skills
+        )
+
+    accepted = TrustedScripts(state_dir / "skills.json", trust, opening.cwd)
+    catalog = SkillCatalog(roots, accepted.refusal)
+    await asyncio.to_thread(catalog.refresh)
+    return catalog

@@ -1,0 +1,114 @@
+"""Skills in a session: told to the model, used by `/skill:NAME`, taken up when they change."""
+
+from pathlib import Path
+
+import pytest
+
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.session import Session
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import Notification, SessionChanged
+from soultest.bench import Bench, Watcher, finish, make_bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return make_bench(tmp_path)
+
+
+def write(bench: Bench, name: str, body: str, head: str = "description: does it") -> None:
+    path = bench.project / ".agents" / "skills" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\n{head}\n---\n{body}\n")
+
+
+async def begin(bench: Bench) -> Session:
+    return await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"}))
+
+
+def asked(session: Session) -> str:
+    """Everything the model has been told."""
+    parts = [part for message in session.log.context.messages for part in message.content]
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+async def test_the_system_prompt_lists_the_skills(bench: Bench) -> None:
+    write(bench, "tidy", "Sort.")
+    async with bench.running():
+        session = await begin(bench)
+        assert "- tidy: does it" in session.log.context.system_prompt
+        assert "- sould-help: " in session.log.context.system_prompt
+
+
+async def test_skills_are_advertised_as_commands(bench: Bench) -> None:
+    write(bench, "tidy", "Sort.")
+    async with bench.running():
+        commands = {command.name: command for command in (await begin(bench)).commands()}
+    assert commands["skill:tidy"].description == "does it"
+    assert commands["skill:tidy"].hint
+
+
+async def test_a_skill_command_gives_the_model_the_skill_and_the_request(bench: Bench) -> None:
+    write(bench, "tidy", "Sort the imports.")
+    bench.script("text: sorted")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/skill:tidy only a.txt")
+        told = asked(watcher.session)
+    assert end.stop_reason == "finished"
+    assert "Sort the imports." in told
+    assert "only a.txt" in told
+    assert "sorted" in told
+
+
+async def test_arguments_take_their_place_in_the_skill(bench: Bench) -> None:
+    write(bench, "tidy", "Sort $ARGUMENTS now.")
+    bench.script("text: sorted")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/skill:tidy a.txt")
+        assert "Sort a.txt now." in asked(watcher.session)
+
+
+async def test_a_new_skill_is_taken_up_at_the_next_turn_and_named(bench: Bench) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "first")
+        write(bench, "fresh", "New.", "description: brand new")
+        await finish(watcher.session, "second")
+        assert "- fresh: brand new" in asked(watcher.session)
+        assert "skill:fresh" in {command.name for command in watcher.session.commands()}
+    assert any(changed.commands for changed in watcher.of(SessionChanged))
+    assert any("new: fresh" in told.body for told in watcher.of(Notification))
+
+
+async def test_unchanged_skills_say_nothing(bench: Bench) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "first")
+        await finish(watcher.session, "second")
+        assert "skills have changed" not in asked(watcher.session)
+    assert watcher.of(Notification) == []
+
+
+async def test_skills_lists_what_there_is_and_what_is_not_used(bench: Bench) -> None:
+    write(bench, "tidy", "Sort.")
+    write(bench, "broken", "x", "description: [")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/skills")
+    said = "".join(part.text for part in watcher.of(TextPart))
+    assert "`/skill:tidy`" in said
+    assert "broken.md" in said
+
+
+async def test_a_skill_that_cannot_be_used_is_told_once(bench: Bench) -> None:
+    write(bench, "broken", "x", "description: [")
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "first")
+        await finish(watcher.session, "second")
+    assert len([told for told in watcher.of(Notification) if "broken.md" in told.body]) == 1
