@@ -170,7 +170,7 @@ def test_f11_an_older_client_with_a_common_protocol_is_served(sould_after: Sould
 def test_f12_a_daemon_whose_files_changed_restarts_itself_when_idle_and_clients_notice_nothing(sould: Sould) -> None:
     """A copy of the package is what is replaced; the real one is left alone."""
     copies = _copy_package(sould)
-    bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05"}, prefix=_run_copy(copies))
+    bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05", "PYTHONDONTWRITEBYTECODE": "1"}, prefix=_run_copy(copies))
     bridge.initialize()
     old = sould.owner
     assert old is not None
@@ -184,7 +184,7 @@ def test_f12_a_daemon_whose_files_changed_restarts_itself_when_idle_and_clients_
 
 def test_f12_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
     copies = _copy_package(sould)
-    bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05"}, prefix=_run_copy(copies))
+    bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05", "PYTHONDONTWRITEBYTECODE": "1"}, prefix=_run_copy(copies))
     bridge.initialize()
     pid = sould.pid
     with sould.control() as daemon:

@@ -68,6 +68,7 @@ class Daemon:
                     await self._end(reason)
                     break
                 if await self._hand_over():
+                    asyncio.get_running_loop().call_later(self.limits.stop, self._give_up)
                     break
                 self.lifecycle.stay(self.server)
             self.server.close()

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from sould.agents.errors import SouldError
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from sould.daemon.compose import Composition
 
 _log = logging.getLogger(__name__)
+
+
+class DaemonLeavingError(SouldError):
+    """No session can begin any more."""
+
+    kind = "stopping"
 
 
 class Sessions:
@@ -44,13 +51,21 @@ class Sessions:
         """The host with its services; the first call imports and builds them."""
         async with self._lock:
             if self._composition is None:
-                if self._group is None:
-                    raise RuntimeError("the daemon is leaving")
+                self._owner()
                 composition = await asyncio.to_thread(_compose, self._paths)
-                self._serving = self._group.create_task(composition.host.serve(), name="sessions")
+                try:
+                    self._serving = self._owner().create_task(composition.host.serve(), name="sessions")
+                except DaemonLeavingError:
+                    await composition.aclose()
+                    raise
                 await composition.host.started.wait()
                 self._composition = composition
             return self._composition
+
+    def _owner(self) -> asyncio.TaskGroup:
+        if self._group is None:
+            raise DaemonLeavingError("The daemon is stopping; try again in a moment.")
+        return self._group
 
     async def host(self) -> "SessionHost":
         """The session host."""
@@ -76,12 +91,13 @@ class Sessions:
         return sum(session.running + len(session.queue) for session in sessions)
 
     async def stop_turns(self, reason: str) -> None:
-        """End every turn as interrupted and close every session's files."""
-        if self._composition is not None and self._serving is not None:
+        """End every turn as interrupted and close every session's files; a later session makes a new host."""
+        async with self._lock:  # a host that is being made is waited for: it would be forgotten
             composition, self._composition = self._composition, None
-            await composition.host.aclose(reason)
-            await asyncio.wait([self._serving])
-            await composition.aclose()
+            if composition is not None and self._serving is not None:
+                await composition.host.aclose(reason)
+                await asyncio.wait([self._serving])
+                await composition.aclose()
 
     def reload(self) -> None:
         """Read the user's configuration again at the next turn."""
