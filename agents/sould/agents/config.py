@@ -177,6 +177,16 @@ class McpClient(Section):
 
     tool_call_timeout_ms: Count = 60_000
     output_chars: Count = 100_000
+    start_timeout_ms: Count = 10_000
+    """Until a server has told its tools."""
+    turn_wait_ms: Annotated[int, Field(ge=0)] = 5_000
+    """How long a session's first turns wait for servers that are still starting."""
+    max_restarts: Count = 5
+    """Within `restart_window_s`; then a server stays failed until a new session asks for it."""
+    restart_window_s: Positive = 180.0
+    restart_first_wait_s: Positive = 0.5
+    idle_stop_s: Positive = 600.0
+    """How long a server runs on after the last session that used it."""
 
 
 class Mcp(Section):

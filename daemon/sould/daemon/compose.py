@@ -10,6 +10,8 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool
+from sould.agents.mcp.pool import McpPool
+from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
@@ -99,6 +101,7 @@ def compose(paths: Paths) -> Composition:
         rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
         state_dir=state,
         own=(Path(paths.runtime), state, Path(paths.config)),
+        mcp=McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins")),
         config_dir=Path(paths.config),
     )
     return Composition(SessionHost(services), store, guard, providers, writer, config)

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool
+from sould.agents.mcp.pool import McpPool
+from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
@@ -24,7 +26,15 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.channel import Record
 from sould.agents.wire.journal import JournalWriter
-from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, TurnEnd, WireMessage
+from sould.agents.wire.messages import (
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalResponse,
+    QuestionRequest,
+    QuestionResponse,
+    TurnEnd,
+    WireMessage,
+)
 from sould.agents.workspace import Workspace
 
 MessageT = TypeVar("MessageT")
@@ -43,6 +53,8 @@ class Watcher:
         self.records: list[Record] = []
         self._answer: ApprovalKind | None = answer
         self._feedback = feedback
+        self.answers: dict[str, str] | None = None
+        """Given to every question the session asks; None leaves questions open."""
         self._changed = asyncio.Event()
         self._subscription = session.log.channel.subscribe(self._take, on_cut=lambda _: None)
         session.attach(self)
@@ -76,6 +88,9 @@ class Watcher:
         if isinstance(record.message, ApprovalRequest) and self._answer is not None:
             response = ApprovalResponse(request_id=record.message.id, response=self._answer, feedback=self._feedback)
             asyncio.get_running_loop().call_soon(self.session.answer, response, "watcher")
+        if isinstance(record.message, QuestionRequest) and self.answers is not None:
+            answer = QuestionResponse(request_id=record.message.id, answers=self.answers)
+            asyncio.get_running_loop().call_soon(self.session.answer, answer, "watcher")
         return True
 
 
@@ -129,8 +144,9 @@ class Bench:
         store = SessionStore(self.state)
         trust = TrustStore(self.state / "trust.json")
         own = (self.state,)
+        mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"))
         services = HostServices(
-            store, writer, guard, self.config, pool, trust, Rules, self.state, own, self.root / "config"
+            store, writer, guard, self.config, pool, trust, Rules, self.state, own, mcp, self.root / "config"
         )
         self.host = SessionHost(services)
         try:

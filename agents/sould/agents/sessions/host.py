@@ -36,7 +36,7 @@ class SessionHost:
 
     async def serve(self) -> None:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
-        async with asyncio.TaskGroup() as group:
+        async with self._services.mcp.running(), asyncio.TaskGroup() as group:
             self._group = group
             self.started.set()
             await self._closing.wait()
@@ -87,6 +87,7 @@ class SessionHost:
         async with self._locks[session_id]:
             live = self._sessions.get(session_id)
             if live is not None:
+                live.mcp.add(opening.mcp_servers)
                 return live
             stored = self._services.store.find(session_id)
             began = load_state(stored.directory).directory

@@ -53,6 +53,7 @@ class Session:
         self._models = parts.shared.models
         self._state = parts.state
         self._agent = parts.agent
+        self.mcp = parts.mcp
         self._skills = parts.shared.skills
         self._sources: tuple[CommandSource, ...] = (lambda: skill_commands(self._skills),)
         self.plan_mode = parts.shared.plan_mode
@@ -143,6 +144,7 @@ class Session:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
         await self._models.refresh()
+        await self.mcp.refresh()
         self._agent.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
@@ -248,9 +250,11 @@ class Session:
 
     async def serve(self) -> None:
         """Run turns until `aclose`; then the files are let go."""
+        self.mcp.start()
         try:
             await self._turns.serve()
         finally:
+            await self.mcp.aclose()
             await self._ledger.aclose()
             await self.log.aclose()
             self.closed.set()

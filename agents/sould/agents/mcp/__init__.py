@@ -1,0 +1,1 @@
+"""MCP: servers of tools that a session connects to."""

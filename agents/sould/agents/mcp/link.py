@@ -1,0 +1,204 @@
+"""One connection to an MCP server through fastmcp's client: what it offers, and calls to it.
+
+This module and those it imports bring in fastmcp (43 MB, a second or more), so it is loaded in a thread when a session
+first has a server (D9), never from another module's top. It holds no policy: when to connect, how often and for whom
+is decided by `server`.
+"""
+
+import logging
+import os
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+# the library reads settings from the environment and from a `.env` file of the directory it happens to run in, sets up
+# logging of its own and asks the network for newer versions
+os.environ["FASTMCP_ENV_FILE"] = os.devnull
+os.environ["FASTMCP_LOG_ENABLED"] = "false"
+os.environ["FASTMCP_CHECK_FOR_UPDATES"] = "off"
+
+import httpx2
+import mcp_types
+from fastmcp.client import Client
+from fastmcp.client.transports import ClientTransport, SSETransport, StreamableHttpTransport
+from mcp import MCPError
+
+from sould.agents.llm.network import NetworkSettings
+from sould.agents.mcp.results import Definition, Elicitation, converted
+from sould.agents.mcp.specs import ServerSpec
+from sould.agents.wire.messages import ToolReturn
+
+for _noisy in ("mcp", "fastmcp"):
+    logging.getLogger(_noisy).setLevel(logging.ERROR)
+
+Elicit = Callable[[Elicitation], Awaitable[dict[str, Any] | None]]
+
+
+class McpHttpClientFactory(Protocol):
+    """What the library calls to make a client."""
+
+    def __call__(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        """A client, closed by the library."""
+        ...
+
+
+class ServerError(Exception):
+    """The server answered with an error; the connection is as good as before."""
+
+
+class UnauthorizedError(Exception):
+    """The server wants a sign-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """What a connection may ask of us, and tell us."""
+
+    tools_changed: Callable[[], None]
+    elicit: Elicit
+
+
+class Link:
+    """An initialised connection."""
+
+    def __init__(self, client: Client[Any]) -> None:
+        self._client = client
+
+    async def definitions(self) -> tuple[Definition, ...]:
+        """The tools as the server describes them; none when it has no tools."""
+        capabilities = self._client.server_capabilities
+        if capabilities is not None and capabilities.tools is None:
+            return ()
+        tools = await self._client.list_tools()
+        return tuple(Definition(tool.name, tool.description or "", tool.input_schema) for tool in tools)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, limit: int, stream: Callable[[str], None]
+    ) -> ToolReturn:
+        """Call a tool; the result is at most `limit` characters of text, and whatever media came with it.
+
+        Raises:
+            ServerError: the server refused the request.
+            Exception: whatever the library raises when a connection breaks.
+        """
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+            stream(f"{share} {message or ''}".rstrip() + "\n")
+
+        try:
+            result = await self._client.call_tool_mcp(tool, dict(arguments), progress_handler=told)
+        except MCPError as error:
+            if error.error.code == mcp_types.CONNECTION_CLOSED:
+                raise
+            raise ServerError(error.error.message[:2000]) from error
+        return converted(result, limit)
+
+
+@asynccontextmanager
+async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers) -> AsyncGenerator[Link]:
+    """Connect and shake hands; closing ends the conversation, not the process.
+
+    Raises:
+        UnauthorizedError: the server wants a sign-in.
+        Exception: whatever the library raises when a server cannot be reached or speaks nonsense.
+    """
+
+    async def heard(message: mcp_types.ServerNotification | Exception) -> None:
+        if isinstance(message, mcp_types.ToolListChangedNotification):
+            handlers.tools_changed()
+
+    async def elicited(message: str, _: object, params: mcp_types.ElicitRequestParams, __: object) -> Any:
+        schema: Any = params.requested_schema if isinstance(params, mcp_types.ElicitRequestFormParams) else None
+        url = params.url if isinstance(params, mcp_types.ElicitRequestURLParams) else ""
+        answer = await handlers.elicit(Elicitation(message, schema, url))
+        if answer is None:
+            return mcp_types.ElicitResult(action="cancel")
+        return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
+
+    client: Client[Any] = Client(
+        transport,
+        name="sould",
+        roots=[root.as_uri() for root in roots],
+        message_handler=heard,
+        elicitation_handler=cast("Any", elicited),
+        log_handler=_ignore,
+        init_timeout=0,
+        client_info=mcp_types.Implementation(name="sould", version="1"),
+    )
+    try:
+        async with client:
+            yield Link(client)
+    except Exception as error:
+        if wants_sign_in(error):
+            raise UnauthorizedError from error
+        raise
+
+
+async def _ignore(_: object) -> None:
+    """What servers log is theirs; their standard error is what we keep."""
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """The HTTP status somewhere below an error."""
+    while error is not None:
+        if isinstance(error, httpx2.HTTPStatusError):
+            return error.response.status_code
+        if isinstance(error, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", error)
+            return next((status for each in group.exceptions if (status := status_of(each))), None)
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def wants_sign_in(error: BaseException) -> bool:
+    """The server refused for want of a sign-in, wherever below `error` that stands."""
+    if isinstance(error, UnauthorizedError) or status_of(error) in (401, 403):
+        return True
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(wants_sign_in, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    below = error.__cause__ or error.__context__
+    return below is not None and wants_sign_in(below)
+
+
+def http_client(spec: ServerSpec, variables: Mapping[str, str]) -> McpHttpClientFactory:
+    """Makes clients that go through the session's proxy and trust its certificates."""
+    network = NetworkSettings.of(spec.url, variables)
+
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+        **_: object,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers=headers,
+            timeout=timeout or httpx2.Timeout(30.0, read=300.0),
+            auth=auth,
+            proxy=network.proxy or None,
+            verify=_tls(network),
+            trust_env=False,
+        )
+
+    return client
+
+
+def remote_transport(spec: ServerSpec, variables: Mapping[str, str], auth: httpx2.Auth | None) -> ClientTransport:
+    """A server that is reached over the network."""
+    kind = SSETransport if spec.transport == "sse" else StreamableHttpTransport
+    client = http_client(spec, variables)
+    return kind(spec.url, headers=dict(spec.headers), auth=auth, httpx_client_factory=client)
+
+
+def _tls(network: NetworkSettings) -> ssl.SSLContext | bool:
+    if network.ca_file or network.ca_directory:
+        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
+    return True

@@ -1,0 +1,117 @@
+"""The MCP servers of a daemon: one process for every identical server, shared by the sessions that use it (D36).
+
+Servers are counted by use and end some time after the last session let go of them. Nothing is shared between sessions
+whose command, arguments, environment, directory or roots differ.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import orjson
+
+from sould.agents.config import McpClient
+from sould.agents.mcp.server import Place, Server, SignIns
+from sould.agents.mcp.specs import ServerSpec
+from sould.agents.process.guard import ProcessGuard
+
+
+@dataclass(slots=True)
+class _Entry:
+    key: str
+    server: Server
+    task: asyncio.Task[None]
+    users: int = 0
+    ending: asyncio.Task[None] | None = None
+
+
+class McpPool:
+    """`running` owns every server's task; acquire and release are only called inside it."""
+
+    def __init__(self, guard: ProcessGuard, limits: Callable[[], McpClient], sign_ins: SignIns) -> None:
+        self._guard = guard
+        self._limits = limits
+        self._sign_ins = sign_ins
+        self._group: asyncio.TaskGroup | None = None
+        self._entries: dict[str, _Entry] = {}
+        self._own = 0
+
+    @property
+    def limits(self) -> McpClient:
+        """The configuration as it is now."""
+        return self._limits()
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """All that run or try to."""
+        return tuple(entry.server for entry in self._entries.values())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Own the servers; when this is left they have ended, with all their processes."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                self._group = None
+                for entry in self._entries.values():
+                    entry.task.cancel()
+                    if entry.ending is not None:
+                        entry.ending.cancel()
+                self._entries.clear()
+
+    def acquire(self, spec: ServerSpec, place: Place) -> Server:
+        """The server for this use, started in the background if it does not run yet. Pair with `release`."""
+        assert self._group is not None, "the pool does not run"
+        key = _key(spec, place)
+        if not spec.shared:
+            self._own += 1
+            key = f"{key} {self._own}"
+        entry = self._entries.get(key)
+        if entry is None:
+            server = Server(spec, place, self._guard, self._limits, self._sign_ins)
+            entry = _Entry(key, server, self._group.create_task(server.run(), name=f"MCP server {spec.name}"))
+            self._entries[key] = entry
+        else:
+            entry.server.want()
+        if entry.ending is not None:
+            entry.ending.cancel()
+            entry.ending = None
+        entry.users += 1
+        return entry.server
+
+    def release(self, server: Server) -> None:
+        """A session no longer uses it: a shared one ends after the idle time, one of the session's own at once."""
+        entry = next((entry for entry in self._entries.values() if entry.server is server), None)
+        if entry is None or self._group is None:
+            return
+        entry.users -= 1
+        if entry.users == 0:
+            seconds = self._limits().idle_stop_s if server.spec.shared else 0
+            entry.ending = self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}")
+
+    async def _end(self, entry: _Entry, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._entries.pop(entry.key, None)
+        entry.task.cancel()
+
+
+def _key(spec: ServerSpec, place: Place) -> str:
+    """What two uses must have in common to share a process; the environment goes in as a hash only."""
+    told = [
+        spec.name,
+        spec.transport,
+        spec.command,
+        spec.args,
+        sorted(spec.env.items()),
+        spec.cwd,
+        spec.url,
+        sorted(spec.headers.items()),
+        sorted(place.variables.items()),
+        str(place.cwd),
+        [str(root) for root in place.roots],
+    ]
+    return hashlib.sha256(orjson.dumps(told)).hexdigest()

@@ -1,0 +1,102 @@
+"""What an MCP server says, in our words: definitions of tools, results of calls, questions.
+
+The only conversion there is; images and structured content are kept, text is cut to what a model can read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import JsonValue
+
+from sould.agents.tools.base import tool_ok
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
+from sould.agents.wire.display import BriefBlock
+from sould.agents.wire.messages import ToolReturn
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock
+
+LARGEST_STRUCTURE = 256 * 1024
+"""Bytes of structured content kept beside the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """A server asks the user: a form with this schema, or a page to visit."""
+
+    message: str
+    schema: Mapping[str, Any] | None
+    url: str = ""
+
+
+def converted(result: "CallToolResult", limit: int) -> ToolReturn:
+    """A call's result for the model; `limit` is in characters and counts text only."""
+    parts = [_part(block) for block in result.content]
+    structured: JsonValue = result.structured_content
+    if structured is not None and not any(isinstance(part, TextPart) for part in parts):
+        parts.append(TextPart(text=orjson.dumps(structured, option=orjson.OPT_INDENT_2).decode()))
+    kept, cut = _within(parts, limit)
+    output = kept if any(not isinstance(part, TextPart) for part in kept) else _joined(kept)
+    if result.is_error:
+        message = f"The tool reports an error. {cut}".strip()
+        return ToolReturn(is_error=True, output=output, message=message, display=(BriefBlock(text="Error"),))
+    fits = structured is not None and len(orjson.dumps(structured)) <= LARGEST_STRUCTURE
+    return tool_ok(output, message=cut, extras={"structured": structured} if fits else None)
+
+
+def _part(block: "ContentBlock") -> ContentPart:
+    match block.type:
+        case "text":
+            return TextPart(text=block.text)
+        case "image":
+            return ImagePart(image_url=MediaUrl(url=f"data:{block.mime_type};base64,{block.data}"))
+        case "audio":
+            return AudioPart(audio_url=MediaUrl(url=f"data:{block.mime_type};base64,{block.data}"))
+        case "resource_link":
+            return TextPart(text=f"[{block.name}]({block.uri})")
+        case "resource":
+            return _resource(block.resource.model_dump(mode="json", by_alias=True))
+
+
+def _resource(resource: dict[str, Any]) -> ContentPart:
+    uri, kind = resource.get("uri", ""), resource.get("mimeType") or ""
+    if "text" in resource:
+        return TextPart(text=f"{uri}\n{resource['text']}")
+    if kind.startswith("image/"):
+        return ImagePart(image_url=MediaUrl(url=f"data:{kind};base64,{resource.get('blob', '')}"))
+    return TextPart(text=f"{uri} ({kind or 'binary'}, {len(resource.get('blob', '')) * 3 // 4} bytes, not shown)")
+
+
+def _within(parts: list[ContentPart], limit: int) -> tuple[tuple[ContentPart, ...], str]:
+    """The parts with their text cut to `limit` characters in all, head and tail of the part that goes over."""
+    total = sum(len(part.text) for part in parts if isinstance(part, TextPart))
+    if total <= limit:
+        return tuple(parts), ""
+    room = limit
+    kept: list[ContentPart] = []
+    for part in parts:
+        if not isinstance(part, TextPart):
+            kept.append(part)
+        elif len(part.text) <= room:
+            kept.append(part)
+            room -= len(part.text)
+        elif room:
+            half = room // 2
+            kept.append(TextPart(text=f"{part.text[:half]}\n[... left out ...]\n{part.text[len(part.text) - half :]}"))
+            room = 0
+    return tuple(kept), f"Only {limit} of {total} characters of output are shown."
+
+
+def _joined(parts: tuple[ContentPart, ...]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))

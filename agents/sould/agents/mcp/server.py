@@ -1,0 +1,340 @@
+"""One MCP server kept up: started, watched, restarted within limits, ended with everything it started.
+
+A server's failure is its own: nothing raised here reaches a turn. Its process belongs to the daemon's guard, so that no
+end of the daemon leaves it behind. What fastmcp needs is imported when the first server starts (D9).
+"""
+
+import asyncio
+import logging
+import shutil
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+
+from sould.agents.config import McpClient
+from sould.agents.mcp.results import Definition, Elicitation
+from sould.agents.mcp.specs import ServerSpec
+from sould.agents.process.guard import GuardedProcess, ProcessGuard
+from sould.agents.tools.base import tool_error
+from sould.agents.wire.messages import ToolReturn
+from sould.agents.workspace import WorkspaceError
+
+if TYPE_CHECKING:
+    from fastmcp.client.transports import ClientTransport
+
+    from sould.agents.mcp.link import Link
+
+logger = logging.getLogger(__name__)
+
+State: TypeAlias = Literal["pending", "connecting", "connected", "failed", "unauthorized"]
+
+LONGEST_WAIT = 30.0
+"""Seconds between two attempts, at most."""
+GOODBYE = 2.0
+"""Seconds a server gets to end after its input has ended, before TERM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server runs: the environment, the directory and the roots of the sessions it serves."""
+
+    variables: Mapping[str, str]
+    cwd: Path
+    roots: tuple[Path, ...]
+
+
+class Asking(Protocol):
+    """A session, as far as a server may ask its user something."""
+
+    async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
+        """The user's answer; None when there is none."""
+        ...
+
+
+class SignIns(Protocol):
+    """Stored sign-ins of remote servers."""
+
+    def auth(self, spec: ServerSpec, variables: Mapping[str, str]) -> Any:
+        """What authenticates requests to this server (an `httpx2.Auth`); None when nobody signed in."""
+        ...
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call in flight; its time does not run while the user is asked something for it."""
+
+    asking: Asking
+    limit: asyncio.Timeout
+    seconds: float
+
+
+class Server:
+    """`run` owns the connection; everything else only looks at it or calls through it."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        place: Place,
+        guard: ProcessGuard,
+        limits: Callable[[], McpClient],
+        sign_ins: SignIns,
+    ) -> None:
+        self.spec = spec
+        self.place = place
+        self.state: State = "pending"
+        self.trouble = ""
+        """One sentence: why it is not connected."""
+        self.definitions: tuple[Definition, ...] = ()
+        self.pid: int | None = None
+        self.attempted = asyncio.Event()
+        """The first attempt to connect has ended, well or badly."""
+        self.listeners: set[Callable[[], None]] = set()
+        """Told after every change of state or tools."""
+        self._guard = guard
+        self._limits = limits
+        self._sign_ins = sign_ins
+        self._link: Link | None = None
+        self._ended = asyncio.Event()
+        self._relist = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._calls: list[_Call] = []
+        self._starts: deque[float] = deque()
+        self._last_words = ""
+
+    async def run(self) -> None:
+        """Connect, and again after every end, until cancelled."""
+        failures = 0
+        while True:
+            self._starts.append(time.monotonic())
+            self._wanted.clear()
+            if await self._attempt():
+                failures = 0
+            failures += 1
+            wait = self._wait(failures)
+            if wait is None:
+                self.trouble += " It is not started again until another session asks for it."
+                self._tell()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), wait)
+
+    def want(self) -> None:
+        """Somebody new uses this server: one that was given up is tried again."""
+        if self.state in ("failed", "unauthorized"):
+            self._starts.clear()
+            self._wanted.set()
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], asking: Asking, stream: Callable[[str], None]
+    ) -> ToolReturn:
+        """Call a tool. Whatever goes wrong is an error for the model; only cancellation is raised."""
+        link = self._link
+        if link is None:
+            return tool_error(
+                f"The MCP server {self.spec.name} is not connected, so nothing was run. {self.trouble} "
+                "Go on without it or tell the user.",
+                brief=f"{self.spec.name} is not connected",
+            )
+        limits = self._limits()
+        seconds = self.spec.call_timeout or limits.tool_call_timeout_ms / 1000
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                call = _Call(asking, limit, seconds)
+                self._calls.append(call)
+                try:
+                    return await link.call(tool, arguments, limit=limits.output_chars, stream=stream)
+                finally:
+                    self._calls.remove(call)
+        except TimeoutError:
+            return tool_error(
+                f"The MCP server {self.spec.name} did not answer within {seconds:g} s. It was told to stop; "
+                "it may or may not have done what was asked.",
+                brief="No answer in time",
+            )
+        except Exception as error:  # noqa: BLE001 -- a tool call: whatever a server or the library does is its result
+            return self._failed_call(error)
+
+    def _failed_call(self, error: Exception) -> ToolReturn:
+        from sould.agents.mcp.link import ServerError, wants_sign_in  # noqa: PLC0415 -- D9
+
+        if isinstance(error, ServerError):
+            return tool_error(f"The MCP server {self.spec.name} refused the call: {error}", brief="Refused")
+        logger.info("call to %s: %r", self.spec.name, error)
+        if self.spec.transport != "stdio":
+            self._ended.set()
+        why = "it wants a sign-in" if wants_sign_in(error) else "the connection to it ended"
+        return tool_error(
+            f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out.",
+            brief=f"{self.spec.name} went away",
+        )
+
+    # --- one connection ---------------------------------------------------------------------------------------------
+
+    async def _attempt(self) -> bool:
+        """Connect and stay so until the connection ends. Whether there was a connection at all."""
+        connected = False
+        self._ended.clear()
+        self._change("connecting", "")
+        seconds = self.spec.start_timeout or self._limits().start_timeout_ms / 1000
+        try:
+            await asyncio.to_thread(_import)
+            async with asyncio.timeout(seconds) as limit, self._opened() as link:
+                self.definitions = await link.definitions()
+                limit.reschedule(None)
+                connected = True
+                self._link = link
+                self._change("connected", "")
+                await self._stay(link)
+            trouble, state = "It ended.", "failed"
+        except TimeoutError:
+            trouble, state = f"It did not answer within {seconds:g} s.", "failed"
+        except WorkspaceError as error:
+            trouble, state = str(error), "failed"
+        except Exception as error:  # noqa: BLE001 -- the library raises anything for a server that misbehaves
+            trouble, state = self._understood(error)
+        finally:
+            self._link = None
+            self.definitions = ()
+        self._change(state, f"{trouble} {self._last_words}".strip())
+        return connected
+
+    async def _stay(self, link: "Link") -> None:
+        while not self._ended.is_set():
+            ended, relist = asyncio.ensure_future(self._ended.wait()), asyncio.ensure_future(self._relist.wait())
+            try:
+                await asyncio.wait((ended, relist), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                ended.cancel()
+                relist.cancel()
+            if self._relist.is_set() and not self._ended.is_set():
+                self._relist.clear()
+                self.definitions = await link.definitions()
+                self._tell()
+
+    @asynccontextmanager
+    async def _opened(self) -> "AsyncGenerator[Link, None]":
+        from sould.agents.mcp.link import Handlers, open_link  # noqa: PLC0415 -- D9
+
+        handlers = Handlers(tools_changed=self._relist.set, elicit=self._elicit)
+        async with self._transport() as transport, open_link(transport, self.place.roots, handlers) as link:
+            yield link
+
+    @asynccontextmanager
+    async def _transport(self) -> "AsyncGenerator[ClientTransport, None]":
+        self._last_words = ""
+        if self.spec.transport != "stdio":
+            from sould.agents.mcp.link import remote_transport  # noqa: PLC0415 -- D9
+
+            auth = self._sign_ins.auth(self.spec, self.place.variables)
+            yield remote_transport(self.spec, self.place.variables, auth)
+            return
+        from sould.agents.mcp.pipes import ProcessTransport  # noqa: PLC0415 -- D9
+
+        async with self._process() as process:
+            transport = ProcessTransport(process, self._ended)
+            try:
+                yield transport
+            finally:
+                if transport.reason:
+                    self._last_words = f"It was stopped because {transport.reason}."
+                elif transport.noise and not self._last_words:
+                    self._last_words = f"Its last words: {transport.noise}"
+
+    @asynccontextmanager
+    async def _process(self) -> AsyncGenerator[GuardedProcess, None]:
+        """The server's process; its input ends first, then it gets TERM, then KILL, with all its descendants."""
+        place, spec = self.place, self.spec
+        variables = {**place.variables, **spec.env}
+        program = shutil.which(spec.command, path=variables.get("PATH")) or spec.command
+        cwd = place.cwd / spec.cwd
+        process = await self._guard.start([program, *spec.args], cwd, variables, stdin=True, errors=True)
+        self.pid = process.pid
+        listening = asyncio.create_task(self._listen(process), name=f"errors of {spec.name}")
+        try:
+            yield process
+        finally:
+            self.pid = None
+            process.close_input()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), GOODBYE)
+            await process.kill()
+            listening.cancel()
+            await asyncio.wait((listening,))
+
+    async def _listen(self, process: GuardedProcess) -> None:
+        """Keep the last line of what it complains about; a flood is read and dropped."""
+        tail = b""
+        async with aclosing(process.errors()) as errors:
+            async for chunk in errors:
+                tail = (tail + chunk)[-4096:]
+                lines = [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
+                if lines:
+                    self._last_words = f"Its last words: {lines[-1].strip()[:300]}"
+
+    def _understood(self, error: Exception) -> tuple[str, State]:
+        from sould.agents.mcp.link import UnauthorizedError  # noqa: PLC0415 -- D9
+
+        if isinstance(error, UnauthorizedError):
+            return f"It wants a sign-in: run `sould mcp auth {self.spec.name}`.", "unauthorized"
+        logger.info("MCP server %s: %r", self.spec.name, error)
+        if self._ended.is_set():
+            return "It ended before it was ready.", "failed"
+        cause = _innermost(error)
+        return f"The connection failed: {str(cause)[:300] or type(cause).__name__}.", "failed"
+
+    async def _elicit(self, question: Elicitation) -> dict[str, Any] | None:
+        """Put a server's question to the session that called it; with several, nobody can say whose it is."""
+        calls = list(self._calls)
+        if len({id(call.asking) for call in calls}) != 1:
+            return None
+        for call in calls:
+            call.limit.reschedule(None)
+        try:
+            return await calls[0].asking.elicit(self.spec.name, question)
+        finally:
+            now = asyncio.get_running_loop().time()
+            for call in calls:
+                if call in self._calls:
+                    call.limit.reschedule(now + call.seconds)
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    def _wait(self, failures: int) -> float | None:
+        """Seconds until the next attempt; None when there were too many."""
+        limits = self._limits()
+        now = time.monotonic()
+        while self._starts and self._starts[0] < now - limits.restart_window_s:
+            self._starts.popleft()
+        if self.state == "unauthorized" or len(self._starts) > limits.max_restarts:
+            return None
+        return min(limits.restart_first_wait_s * 2 ** min(failures - 1, 10), LONGEST_WAIT)
+
+    def _change(self, state: State, trouble: str) -> None:
+        self.state = state
+        self.trouble = trouble
+        if state != "connecting":
+            self.attempted.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in tuple(self.listeners):
+            listener()
+
+
+def _import() -> None:
+    for module in ("link", "pipes"):
+        import_module(f"sould.agents.mcp.{module}")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        elif error.__cause__ is not None:
+            error = error.__cause__
+        else:
+            return error

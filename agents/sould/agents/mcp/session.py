@@ -1,0 +1,256 @@
+"""The MCP servers of one session: which it has, what state they are in, and the tools they bring.
+
+Says everything through the session's log and never makes anybody wait: a server that fails is reported once and its
+tools are gone until it is back.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sould.agents.mcp.asking import ask_user
+from sould.agents.mcp.pool import McpPool
+from sould.agents.mcp.results import Elicitation
+from sould.agents.mcp.server import Place, Server
+from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
+from sould.agents.mcp.tool import McpTool
+from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.permissions.approval import Approval
+from sould.agents.sessions.opening import McpServer, Opening
+from sould.agents.tools.base import Tool
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import (
+    MCPLoadingBegin,
+    MCPLoadingEnd,
+    McpServerStatus,
+    McpStatus,
+    Notification,
+    StatusUpdate,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where servers are configured: the user's files, and the project's with the user's decision about them."""
+
+    user: tuple[Path, ...]
+    project: TrustedServers
+
+
+class SessionServers:
+    """`start` when the session begins to serve, `aclose` when it ends. Gives the toolset its further tools."""
+
+    def __init__(
+        self,
+        pool: McpPool,
+        files: Files,
+        log: SessionLog,
+        approval: Approval,
+        variables: Mapping[str, str],
+        opening: Opening,
+    ) -> None:
+        self._pool = pool
+        self._files = files
+        self._log = log
+        self._approval = approval
+        self._variables = variables
+        self._asked: dict[str, McpServer] = {server.name: server for server in opening.mcp_servers}
+        self._cwd = opening.cwd
+        self._roots = (opening.cwd, *opening.additional)
+        self._servers: dict[str, Server] = {}
+        self._tools: dict[str, Tool[Any]] = {}
+        self._seen: dict[str, McpTool] = {}
+        self._read: object = None
+        self._said: set[str] = set()
+        self._reported: set[str] = set()
+        self._loading = False
+        self._status: McpStatus | None = None
+        self._patience = 0.0
+        self._open = False
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to connect to everything that is configured; returns at once."""
+        self._open = True
+        self._patience = time.monotonic() + self._pool.limits.turn_wait_ms / 1000
+        self._renew()
+
+    async def refresh(self) -> None:
+        """Before a turn: follow changed files, and give servers that are only just starting a moment."""
+        if not self._open:
+            return
+        self._renew()
+        pending = [server.attempted.wait() for server in self._servers.values() if not server.attempted.is_set()]
+        seconds = self._patience - time.monotonic()
+        if not pending or seconds <= 0:
+            for waiting in pending:
+                waiting.close()
+            return
+        tasks = [asyncio.ensure_future(waiting) for waiting in pending]
+        try:
+            await asyncio.wait(tasks, timeout=seconds)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def add(self, servers: Sequence[McpServer]) -> None:
+        """A further client brings servers; those whose name is known stay as they are."""
+        new = {server.name: server for server in servers if server.name not in self._asked}
+        if new and self._open:
+            self._asked |= new
+            self._read = None
+            self._renew()
+
+    async def aclose(self) -> None:
+        """Let go of every server; nothing is published any more."""
+        self._open = False
+        for server in self._servers.values():
+            self._let_go(server)
+        self._servers.clear()
+        self._tools.clear()
+
+    # --- what they bring ----------------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> Mapping[str, Tool[Any]]:
+        """The tools of the servers that are connected, by the names the model uses; the same object until they change."""
+        return self._tools
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The session's servers by name."""
+        return self._servers
+
+    async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
+        """Put a server's question to whoever looks at the session."""
+        return await ask_user(self._log, server, question)
+
+    # --- which servers ------------------------------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        """Take over what the files and the clients say now."""
+        refusal = self._files.project.refusal()
+        sources = (*self._files.user, *(() if refusal else self._files.project.files()))
+        read = (refusal, tuple(map(_version, sources)))
+        if refusal:
+            self._tell(refusal, "warning")
+        if read == self._read:
+            return
+        self._read = read
+        wanted = self._load(bool(refusal))
+        for notice in wanted.notices:
+            self._tell(notice, "warning")
+        self._take(wanted.servers)
+
+    def _load(self, refused: bool) -> Loaded:
+        users = [load_file(path, "user", self._variables) for path in self._files.user]
+        files = () if refused else self._files.project.files()
+        projects = [load_file(path, "project", self._variables) for path in files]
+        return merge(*users, *projects, from_editor(tuple(self._asked.values())))
+
+    def _take(self, specs: Sequence[ServerSpec]) -> None:
+        place = Place(self._variables, self._cwd, self._roots)
+        before = dict(self._servers)
+        self._servers.clear()
+        for spec in specs:
+            known = before.get(spec.name)
+            if known is not None and known.spec == spec:
+                self._servers[spec.name] = before.pop(spec.name)
+                continue
+            server = self._pool.acquire(spec, place)
+            server.listeners.add(self._changed)
+            self._servers[spec.name] = server
+        for server in before.values():
+            self._let_go(server)
+        if self._servers or before:
+            self._changed()
+
+    def _let_go(self, server: Server) -> None:
+        server.listeners.discard(self._changed)
+        self._pool.release(server)
+
+    # --- what is said ---------------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        """A server's state or tools changed, or the list of servers did."""
+        if not self._open:
+            return
+        self._collect()
+        for name, server in self._servers.items():
+            if server.state == "connected":
+                self._reported.discard(name)
+            elif server.state in ("failed", "unauthorized") and name not in self._reported:
+                self._reported.add(name)
+                self._tell(f"The MCP server {name} is not available. {server.trouble}", "warning", again=True)
+        self._publish_status()
+
+    def _collect(self) -> None:
+        tools: dict[str, Tool[Any]] = {}
+        for server in self._servers.values():
+            for definition in server.definitions:
+                tool = McpTool(server, definition, self._approval, self)
+                known = self._seen.get(tool.name)
+                if known is not None and known.server is server and known.definition == definition:
+                    tool = known
+                elif known is not None and known.definition != definition:
+                    self._approval.forget(f"mcp:{tool.name}")  # what was allowed was another tool (F74)
+                self._seen[tool.name] = tool
+                tools.setdefault(tool.name, tool)
+        if list(tools.items()) != list(self._tools.items()):
+            self._tools = tools
+
+    def _publish_status(self) -> None:
+        servers = tuple(
+            McpServerStatus(
+                name=name,
+                status=server.state,
+                tools=tuple(definition.name for definition in server.definitions),
+            )
+            for name, server in self._servers.items()
+        )
+        status = McpStatus(
+            loading=any(not server.attempted.is_set() for server in self._servers.values()),
+            connected=sum(server.state == "connected" for server in self._servers.values()),
+            total=len(servers),
+            tools=len(self._tools),
+            servers=servers,
+        )
+        if status == self._status:
+            return
+        self._status = status
+        if status.loading and not self._loading:
+            self._log.publish(MCPLoadingBegin())
+        self._log.publish(StatusUpdate(mcp_status=status))
+        if self._loading and not status.loading:
+            self._log.publish(MCPLoadingEnd())
+        self._loading = status.loading
+
+    def _tell(self, sentence: str, severity: str, *, again: bool = False) -> None:
+        if sentence in self._said and not again:
+            return
+        self._said.add(sentence)
+        self._log.publish(
+            Notification(
+                id=secrets.token_hex(8),
+                category="mcp",
+                type="mcp",
+                source_kind="mcp",
+                title="MCP",
+                body=sentence,
+                severity=severity,
+                created_at=time.time(),
+            )
+        )
+
+
+def _version(path: Path) -> tuple[str, int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return str(path), status.st_ino, status.st_mtime_ns, status.st_size

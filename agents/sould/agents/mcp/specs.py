@@ -1,0 +1,202 @@
+"""Which MCP servers a session has: read from `mcp.json` files and from what the editor says, merged by name.
+
+Reads files and nothing else: it starts no program, opens no connection and never follows a file of a project that is
+not trusted. One bad entry costs that entry and a sentence, never the others.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+import orjson
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from sould.agents.sessions.opening import McpServer
+
+Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
+Source: TypeAlias = Literal["user", "project", "editor"]
+
+PROJECT_FILES = (".mcp.json", ".sould/mcp.json")
+"""Below the workspace; the later one wins where both name a server."""
+LARGEST_FILE = 1024 * 1024
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_TRANSPORTS = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """One server, ready to be started: variables are filled in. Times in seconds; None is the configuration's."""
+
+    name: str
+    transport: Transport
+    source: Source
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    start_timeout: float | None = None
+    call_timeout: float | None = None
+    shared: bool = True
+    """Sessions with the same command, arguments, environment, directory and roots use one process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The servers of one place, and a sentence for each entry that cannot be used."""
+
+    servers: tuple[ServerSpec, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class Entry(BaseModel):
+    """One entry of `mcpServers`, as most programs write it; keys of other programs are ignored. Times in milliseconds."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    type: Annotated[
+        Transport | None,
+        BeforeValidator(lambda value: _TRANSPORTS.get(value, value) if isinstance(value, str) else value),
+    ] = Field(default=None, validation_alias=AliasChoices("type", "transport"))
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    timeout: Annotated[int, Field(ge=1)] | None = None
+    start_timeout: Annotated[int, Field(ge=1)] | None = None
+    shared: bool = True
+    enabled: bool = True
+    disabled: bool = False
+
+    @property
+    def transport(self) -> Transport:
+        """What it says, else what it has."""
+        return self.type or ("http" if self.url else "stdio")
+
+
+def read_entries(path: Path) -> tuple[dict[str, Entry], tuple[str, ...]]:
+    """The entries of one file by name, and what is wrong with it. A missing file has none."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        return {}, ()
+    except OSError as error:
+        return {}, (f"{path}: cannot be read ({error.strerror}).",)
+    if len(text) > LARGEST_FILE:
+        return {}, (f"{path}: is larger than {LARGEST_FILE // 1024} KiB.",)
+    try:
+        document: object = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return {}, (f"{path}: line {error.lineno}: {error.msg}.",)
+    servers = cast("dict[str, Any]", document).get("mcpServers") if isinstance(document, dict) else None
+    if not isinstance(servers, dict):
+        return {}, (f"{path}: has no object `mcpServers`.",)
+    return _parsed(path, cast("dict[str, Any]", servers))
+
+
+def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, Entry], tuple[str, ...]]:
+    entries: dict[str, Entry] = {}
+    notices: list[str] = []
+    for name, raw in servers.items():
+        try:
+            entry = Entry.model_validate(raw)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in ("mcpServers", name, *first["loc"]))
+            notices.append(f"{path}: {where}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
+            continue
+        problem = _problem(entry)
+        if problem:
+            notices.append(f"{path}: mcpServers.{name}: {problem}.")
+        else:
+            entries[name] = entry
+    return entries, tuple(notices)
+
+
+def _problem(entry: Entry) -> str:
+    if entry.transport == "stdio":
+        return "" if entry.command else "needs `command` or `url`"
+    if entry.transport == "acp":
+        return "only an editor can serve tools over its own connection"
+    return "" if entry.url.startswith(("http://", "https://", "${")) else "needs a `url` that begins with http"
+
+
+def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> Loaded:
+    """The servers of a file that are switched on, with `${NAME}` and `${NAME:-else}` filled in from `variables`."""
+    entries, notices = read_entries(path)
+    found: list[ServerSpec] = []
+    said = list(notices)
+    for name, entry in entries.items():
+        if entry.disabled or not entry.enabled:
+            continue
+        missing: list[str] = []
+        spec = _spec(name, entry, source, variables, missing)
+        if missing:
+            said.append(f"{path}: mcpServers.{name}: the variable {missing[0]} is not set, so it is not started.")
+        else:
+            found.append(spec)
+    return Loaded(tuple(found), tuple(said))
+
+
+def _spec(name: str, entry: Entry, source: Source, variables: Mapping[str, str], missing: list[str]) -> ServerSpec:
+    def filled(text: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            otherwise = cast("str | None", match[2])
+            found = variables.get(match[1], otherwise)
+            if found is None:
+                missing.append(match[1])
+            return found or ""
+
+        return _VARIABLE.sub(value, text)
+
+    return ServerSpec(
+        name=name,
+        transport=entry.transport,
+        source=source,
+        command=filled(entry.command),
+        args=tuple(map(filled, entry.args)),
+        env={key: filled(value) for key, value in entry.env.items()},
+        cwd=filled(entry.cwd),
+        url=filled(entry.url),
+        headers={key: filled(value) for key, value in entry.headers.items()},
+        start_timeout=entry.start_timeout / 1000 if entry.start_timeout else None,
+        call_timeout=entry.timeout / 1000 if entry.timeout else None,
+        shared=entry.shared,
+    )
+
+
+def from_editor(servers: Sequence[McpServer]) -> Loaded:
+    """What the client that opened the session asked for."""
+    found: list[ServerSpec] = []
+    notices: list[str] = []
+    for server in servers:
+        if server.transport == "stdio" and not server.command:
+            notices.append(f"The editor's MCP server {server.name!r} has no command.")
+        elif server.transport in ("http", "sse") and not server.url.startswith(("http://", "https://")):
+            notices.append(f"The editor's MCP server {server.name!r} has no URL that begins with http.")
+        else:
+            spec = ServerSpec(
+                name=server.name,
+                transport=server.transport,
+                source="editor",
+                command=server.command,
+                args=server.args,
+                env=dict(server.env),
+                url=server.url,
+                headers=dict(server.headers),
+            )
+            found.append(spec)
+    return Loaded(tuple(found), tuple(notices))
+
+
+def merge(*places: Loaded) -> Loaded:
+    """One server a name: a later place wins and keeps the position of the one it replaces."""
+    servers = {server.name: server for place in places for server in place.servers}
+    return Loaded(tuple(servers.values()), tuple(notice for place in places for notice in place.notices))

@@ -1,0 +1,68 @@
+"""A tool of an MCP server as the model sees and calls it.
+
+Its arguments are checked by its server, not here; its schema, name and description are what `naming` leaves of them.
+Every call is a question unless a rule, the mode or an earlier answer allows it.
+"""
+
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+from pydantic import JsonValue, RootModel
+
+from sould.agents.llm.provider import ToolSpec
+from sould.agents.mcp.naming import described, safe_schema, tool_name
+from sould.agents.mcp.results import Definition
+from sould.agents.mcp.server import Asking, Server
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import CallExternal
+from sould.agents.tools.base import CallView, Tool, ToolCallContext
+from sould.agents.wire.messages import ToolReturn
+
+SHOWN: Final = 20_000
+"""Characters of arguments shown with the question."""
+
+
+class Arguments(RootModel[dict[str, JsonValue]]):
+    """Any object."""
+
+
+class McpTool(Tool[Arguments]):
+    """One tool of one server, for one session."""
+
+    params = Arguments
+
+    def __init__(self, server: Server, definition: Definition, approval: Approval, asking: Asking) -> None:
+        self.name = tool_name(server.spec.name, definition.name)  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
+        self.server = server
+        self.definition = definition
+        self._approval = approval
+        self._asking = asking
+
+    @cached_property
+    def description(self) -> str:
+        """The server's name, then its words."""
+        return described(self.server.spec.name, self.definition.description)
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """See `Tool`."""
+        return ToolSpec(self.name, self.description, safe_schema(self.definition.schema))
+
+    def view(self, params: Arguments) -> CallView:
+        """`github: create_issue`."""
+        return CallView(title=f"{self.server.spec.name}: {self.definition.name}")
+
+    async def run(self, params: Arguments, call: ToolCallContext) -> ToolReturn:
+        """Ask, then let the server do it."""
+        arguments: dict[str, Any] = params.root
+        shown = orjson.dumps(arguments, option=orjson.OPT_INDENT_2).decode()
+        refused = await self._approval.request(
+            call,
+            CallExternal(self.name, arguments),
+            sender=self.name,
+            description=f"Call {self.definition.name} of the MCP server {self.server.spec.name} with\n{shown[:SHOWN]}",
+        )
+        if refused is not None:
+            return refused
+        return await self.server.call(self.definition.name, arguments, self._asking, call.stream)

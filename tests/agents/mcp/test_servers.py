@@ -1,0 +1,155 @@
+"""MCP servers of a session: tools, results, sharing, restarting, project files."""
+
+import asyncio
+
+from sould.agents.wire.content import ImagePart, TextPart
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    MCPLoadingBegin,
+    MCPLoadingEnd,
+    Notification,
+    StatusUpdate,
+    ToolOutput,
+)
+from soultest.bench import Bench
+from soultest.mcpbench import asked, configure, entry, open_session, result_of, state_of, tools_of, user_file
+
+
+async def test_a_server_of_the_user_brings_tools_that_ask_before_they_run(bench: Bench) -> None:
+    configure(user_file(bench), {"box": entry()})
+    async with bench.running():
+        watcher = await open_session(bench)
+        result = await result_of(bench, watcher, "box__echo", text="hello")
+        assert (result.is_error, result.output) == (False, "hello")
+        assert [request.action for request in watcher.of(ApprovalRequest)] == ["mcp:box__echo"]
+        assert '"text": "hello"' in watcher.of(ApprovalRequest)[0].description
+        assert "box__sum" in tools_of(watcher.session)
+
+
+async def test_connecting_is_said_with_its_progress_and_its_end(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"), asked("other"))
+        await watcher.wait_for(MCPLoadingEnd)
+        states = [update.mcp_status for update in watcher.of(StatusUpdate) if update.mcp_status]
+        assert len(watcher.of(MCPLoadingBegin)) == len(watcher.of(MCPLoadingEnd)) == 1
+        assert (states[0].loading, states[0].connected, states[0].total) == (True, 0, 2)
+        assert (states[-1].loading, states[-1].connected, states[-1].tools) == (False, 2, 24)
+
+
+async def test_images_structured_content_and_errors_are_kept(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        picture = await result_of(bench, watcher, "box__picture")
+        assert [type(part) for part in picture.output] == [TextPart, ImagePart]
+        total = await result_of(bench, watcher, "box__sum", a=2, b=3)
+        assert total.extras == {"structured": {"sum": 5}}
+        assert '"sum": 5' in str(total.output)
+        failed = await result_of(bench, watcher, "box__fail")
+        assert (failed.is_error, failed.output) == (True, "no such row")
+
+
+async def test_long_output_is_cut_to_the_limit_and_says_so(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        result = await result_of(bench, watcher, "box__long", length=250_000)
+        assert 100_000 <= len(result.output) <= 100_100
+        assert "100000 of 250000 characters" in result.message
+
+
+async def test_a_call_without_an_answer_ends_in_time_and_shows_its_progress(bench: Bench) -> None:
+    bench.settings["mcp"]["client"]["tool_call_timeout_ms"] = 300
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        result = await result_of(bench, watcher, "box__slow")
+        assert result.is_error
+        assert "did not answer within 0.3 s" in result.message
+        assert [output.text for output in watcher.of(ToolOutput)] == ["1/4 at work\n"]
+
+
+async def test_tools_come_and_go_while_the_server_runs(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        await state_of(watcher, "box", "connected")
+        specs = watcher.session.soul.tools.toolset.specs
+        assert watcher.session.soul.tools.toolset.specs is specs
+        await result_of(bench, watcher, "box__grow")
+        await watcher.wait_for(StatusUpdate, lambda update: bool(update.mcp_status and update.mcp_status.tools == 13))
+        assert "box__extra" in tools_of(watcher.session)
+        await result_of(bench, watcher, "box__shrink")
+        await watcher.wait_for(
+            StatusUpdate,
+            lambda update: watcher.of(StatusUpdate)[-1] is update and "box__extra" not in tools_of(watcher.session),
+        )
+
+
+async def test_identical_servers_share_a_process_and_others_do_not(bench: Bench) -> None:
+    configure(user_file(bench), {"shared": entry(), "own": entry(shared=False)})
+    async with bench.running():
+        watchers = [await open_session(bench), await open_session(bench), await open_session(bench, EXTRA="1")]
+        shared = [str((await result_of(bench, each, "shared__whoami", variable="EXTRA")).output) for each in watchers]
+        own = [str((await result_of(bench, each, "own__whoami", variable="PATH")).output) for each in watchers]
+    pids = [said.split()[0] for said in shared]
+    assert pids[0] == pids[1] != pids[2]
+    assert shared[2].endswith(" 1")
+    assert len({said.split()[0] for said in own}) == 3
+
+
+async def test_provider_keys_are_kept_from_servers(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"), OPENAI_API_KEY="secret", EDITOR="vi")
+        assert str((await result_of(bench, watcher, "box__whoami", variable="OPENAI_API_KEY")).output).endswith(" -")
+        said = str((await result_of(bench, watcher, "box__whoami", variable="EDITOR")).output)
+        assert said.split()[1:] == [str(bench.project), "vi"]
+
+
+async def test_a_server_that_ends_is_started_again_and_its_call_says_so(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        died = await result_of(bench, watcher, "box__die")
+        assert died.is_error
+        assert "the connection to it ended" in died.message
+        failed = await watcher.wait_for(Notification)
+        assert "struck by lightning" in failed.body
+        await watcher.wait_for(
+            StatusUpdate,
+            lambda update: update is watcher.of(StatusUpdate)[-1] and "box__echo" in tools_of(watcher.session),
+        )
+        assert (await result_of(bench, watcher, "box__echo", text="back")).output == "back"
+
+
+async def test_a_changed_file_of_the_user_holds_from_the_next_turn(bench: Bench) -> None:
+    configure(user_file(bench), {"box": entry()})
+    async with bench.running():
+        watcher = await open_session(bench)
+        await result_of(bench, watcher, "box__echo", text="one")
+        configure(user_file(bench), {"crate": entry()})
+        gone = await result_of(bench, watcher, "box__echo", text="two")
+        assert "not found" in gone.message
+        await state_of(watcher, "crate", "connected")
+        assert (await result_of(bench, watcher, "crate__echo", text="three")).output == "three"
+
+
+async def test_a_question_of_a_server_reaches_the_user_and_the_answer_the_server(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        watcher.answers = {"Colour": "green"}
+        said = await result_of(bench, watcher, "box__ask")
+        assert '"action": "accept"' in str(said.output)
+        assert '"colour": "green"' in str(said.output)
+
+
+async def test_a_dismissed_question_is_no_answer(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        watcher.answers = {}
+        said = await result_of(bench, watcher, "box__ask")
+        assert '"action": "cancel"' in str(said.output)
+
+
+async def test_cancelling_a_turn_ends_a_call_at_once(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        calling = asyncio.ensure_future(result_of(bench, watcher, "box__slow"))
+        await watcher.wait_for(ToolOutput)
+        watcher.session.cancel("watcher")
+        assert (await calling).is_error
