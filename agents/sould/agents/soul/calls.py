@@ -14,10 +14,12 @@ from typing import Any, cast
 import orjson
 
 from sould.agents.config import LoopControl
+from sould.agents.hooks.engine import Hooks
+from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.tools.base import ToolCallContext, tool_error
+from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
@@ -140,8 +142,11 @@ class ToolRunner:
     approval: Approval
     limits: Callable[[], LoopControl]
     cwd: str
+    hooks: Hooks | None = None
     turn_id: str = ""
     """The turn the calls belong to; set by the soul when a turn begins."""
+    source: AgentSource | None = None
+    """The subagent whose calls these are; None: the session's main agent."""
 
     async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
@@ -149,6 +154,7 @@ class ToolRunner:
         Cancelling kills the tools; what had finished is published with its real result.
         """
         calls.complete = True
+        repeats.begin_step()
         prepared = [self._prepare(call) for call in calls.all]
         await self.log.commit()
         room = asyncio.Semaphore(self.limits().parallel_tools)
@@ -200,7 +206,7 @@ class ToolRunner:
         calls.publish_ready()
 
     async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
-        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text), self.turn_id)
+        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text), self.turn_id, self.source)
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
             return tool_error(
@@ -216,7 +222,9 @@ class ToolRunner:
             )
             if refused is not None:
                 return refused
-        result = await self.toolset.call(call.name, arguments, context)
+        result = await with_hooks(
+            self.hooks, call.name, arguments, call.id, lambda: self.toolset.call(call.name, arguments, context)
+        )
         repeats.note_result(call.name, call.arguments, repr(result.output) + result.message)
         if advice == "remind":
             result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
@@ -228,7 +236,7 @@ class ToolRunner:
     def _verdict(
         self, calls: Sequence[OpenCall], prepared: Sequence[dict[str, Any] | None], repeats: RepeatGuard
     ) -> Stop | None:
-        if any(stops_turn(call.result) for call in calls):
+        if self.source is None and any(stops_turn(call.result) for call in calls):
             return Stop("tool_rejected")
         if any(repeats.exhausted(call.name, call.arguments) for call in calls):
             return Stop("repeated_calls")

@@ -28,10 +28,22 @@ class RepeatGuard:
     _repeats: dict[Key, int] = field(default_factory=dict[Key, int])
     _stopped: set[Key] = field(default_factory=set[Key])
     _invalid: int = 0
+    _advised: dict[Key, Advice] = field(default_factory=dict[Key, Advice])
+    _noted: set[Key] = field(default_factory=set[Key])
+
+    def begin_step(self) -> None:
+        """Identical calls of one step count once: the model could not know their result yet (F43)."""
+        self._advised.clear()
+        self._noted.clear()
 
     def advise(self, name: str, arguments: str) -> Advice:
         """What to do about a call that is about to run."""
         key = (name, arguments)
+        if key not in self._advised:
+            self._advised[key] = self._count(key)
+        return self._advised[key]
+
+    def _count(self, key: Key) -> Advice:
         self._streak = self._streak + 1 if key == self._last else 1
         self._last = key
         count = max(self._streak, self._repeats.get(key, 0) + 1)
@@ -49,6 +61,9 @@ class RepeatGuard:
     def note_result(self, name: str, arguments: str, result: str) -> None:
         """Remember that the call came to `result`."""
         key = (name, arguments)
+        if key in self._noted:
+            return
+        self._noted.add(key)
         self._same[key, hash(result)] += 1
         self._repeats[key] = self._same[key, hash(result)]
 
