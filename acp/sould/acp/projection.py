@@ -20,7 +20,7 @@ from sould.agents.sessions.options import SessionOption
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
-from sould.agents.wire.display import TodoBlock
+from sould.agents.wire.display import TodoBlock, TodoItem
 
 PIECE = 16_384
 """Characters of one text chunk; what was merged while the client was behind is sent in pieces of this size."""
@@ -163,6 +163,8 @@ class UpdatesV1:
                 yield from () if self.replaying else self._changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
                 yield _chunk("agent_message_chunk", block(message), f"m{record.seq}")
+            case wire.PlanUpdate():
+                yield _plan(message.items)
             case wire.PlanDisplay():
                 yield _chunk("agent_message_chunk", text_block(message.content), f"m{record.seq}")
             case wire.BtwEnd():
@@ -175,7 +177,7 @@ class UpdatesV1:
                 wire.StepBegin() | wire.StepInterrupted() | wire.MCPLoadingBegin() | wire.MCPLoadingEnd()
                 | wire.BtwBegin() | wire.HookTriggered() | wire.ToolCallRequest()
                 | wire.QuestionRequest() | wire.QuestionResponse() | wire.HookRequest() | wire.HookResponse()
-                | wire.RequestClosed() | wire.SystemPrompt() | wire.ContextNote() | wire.ContextCleared()
+                | wire.RequestClosed() | wire.SubagentCreated() | wire.SystemPrompt() | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted()
             ):  # fmt: skip
                 return
@@ -253,11 +255,7 @@ class UpdatesV1:
             yield from map(_json, call.ended(message.return_value))
         for item in message.return_value.display:
             if isinstance(item, TodoBlock):
-                entries = [
-                    {"content": todo.title, "priority": "medium", "status": _PLAN_STATUS[todo.status]}
-                    for todo in item.items
-                ]
-                yield {"sessionUpdate": "plan", "entries": entries}
+                yield _plan(item.items)
 
     def _subagent(self, message: wire.SubagentEvent) -> Iterator[Json]:
         """A subagent's calls are shown as calls of their own that name their parent; its words are in the parent's result."""
@@ -393,6 +391,13 @@ def iso_time(seconds: float) -> str:
 def _user(given: UserInput, seq: int) -> Iterator[Json]:
     for item in input_blocks(given):
         yield _chunk("user_message_chunk", item, f"m{seq}")
+
+
+def _plan(items: Sequence[TodoItem]) -> Json:
+    entries: list[Json] = [
+        {"content": item.title, "priority": "medium", "status": _PLAN_STATUS[item.status]} for item in items
+    ]
+    return {"sessionUpdate": "plan", "entries": entries}
 
 
 def _chunk(kind: str, content: Json, message_id: str) -> Json:

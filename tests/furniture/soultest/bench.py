@@ -40,7 +40,7 @@ from sould.agents.workspace import Workspace
 MessageT = TypeVar("MessageT")
 
 
-def call(name: str, **arguments: object) -> str:
+def call(name: str, /, **arguments: object) -> str:
     """A script line that calls a tool."""
     return "tool_call: " + json.dumps({"id": "1", "name": name, "arguments": json.dumps(arguments)})
 

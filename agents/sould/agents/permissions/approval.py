@@ -181,8 +181,14 @@ def _question(
 ) -> ApprovalRequest:
     offer = verdict.scope_offer if _is_short(action) else None
     notes = [shortened(visible(description)), visible(verdict.reason), *_warnings(action, display)]
+    source = call.source
     return ApprovalRequest(
         id=secrets.token_hex(8),
+        source_kind="background_agent" if source is not None and source.background else "foreground_turn",
+        source_id=call.turn_id or None,
+        agent_id=source.agent_id if source is not None else None,
+        subagent_type=source.kind if source is not None else None,
+        source_description=(source.description or None) if source is not None else None,
         tool_call_id=call.id,
         sender=visible(sender),
         action=visible(action_name(action)),

@@ -15,6 +15,7 @@ from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.subagents.crew import Crew
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import Notification, SystemPrompt
 
@@ -32,6 +33,7 @@ class SessionAgent:
     name: str
     situation: Callable[[], Situation]
     prompt: Callable[[AgentSpec], str]
+    crew: Crew
     problem: str = ""
     _next: AgentSpec | None = None
     _made_of: AgentKey = ("", ())
@@ -74,6 +76,7 @@ class SessionAgent:
             key = self._key(spec)
             if key == self._made_of:
                 return
+            self.crew.spec = spec
             self.soul.tools.toolset.become(self._load(spec))
         except SouldError as error:
             self._tell("This agent cannot be read anew; the session goes on with it as it was", error.message)

@@ -13,6 +13,9 @@ from typing import Any
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config, LoopControl
 from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.hooks.command import HookRunner
+from sould.agents.hooks.engine import Hooks
+from sould.agents.hooks.project import ProjectHooks
 from sould.agents.llm.pool import ProviderPool, key_variables
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
@@ -29,6 +32,7 @@ from sould.agents.review.ledger import Ledger
 from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, offered_paths, use_model
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
+from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.models import SessionModels
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.projects import ProjectMemory
@@ -44,6 +48,8 @@ from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.planreminder import PlanReminder
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.subagents.crew import Crew
+from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.usage import Meter
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
@@ -95,6 +101,7 @@ class Shared:
     skills: SkillCatalog
     questions: Questions
     plan_mode: PlanMode
+    hooks: Hooks
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""
@@ -122,6 +129,7 @@ class Parts:
     todos: TodoList
     agent: SessionAgent
     mcp: SessionServers
+    project_hooks: ProjectHooks
 
 
 async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
@@ -157,6 +165,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         own=services.own,
         readable=(stored.directory / _OUTPUTS, *skills.places),
     )
+    project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
     usual = projects.mode(opening.cwd) or config.default_mode or opening.default_mode
     shared = Shared(
         services,
@@ -170,6 +179,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         skills,
         Questions(log.channel),
         PlanMode(lambda: approval.mode, log, stored.directory, before="ask" if usual == "plan" else usual),
+        make_hooks(services, project_hooks, environment, opening, log, stored),
     )
     todos = TodoList(state.todos)
     user_agents = services.config_dir / "agents" if services.config_dir is not None else None
@@ -177,11 +187,25 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     name, spec, problem = first_spec(agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
-    soul = build_soul(shared, spec, log, todos)
-    agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), problem)
+    crew = Crew(labor_market(shared, log, agents, build_soul), log, spec)
+    soul = build_soul(shared, spec, log, todos, crew)
+    agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     mcp = SessionServers(services.mcp, mcp_files(shared), log, approval, environment.variables, opening)
     soul.tools.toolset.external = lambda: mcp.tools
-    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp)
+    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, project_hooks)
+
+
+def make_hooks(
+    services: HostServices,
+    project: ProjectHooks,
+    environment: Environment,
+    opening: Opening,
+    log: SessionLog,
+    stored: StoredSession,
+) -> Hooks:
+    """The user's hooks and the project's, read anew for every event."""
+    runner = HookRunner(services.guard, environment, opening.cwd)
+    return Hooks(log, runner, stored.info.id, lambda: (*services.config().hooks, *project.hooks()))
 
 
 def mcp_files(shared: Shared) -> Files:
@@ -194,7 +218,7 @@ def mcp_files(shared: Shared) -> Files:
     return Files((kimi, *own), TrustedServers(accepted, services.trust, shared.opening.cwd))
 
 
-def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList) -> Soul:
+def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList, crew: Crew) -> Soul:
     """One agent with its own log, over what its session shares. A new log gets its system prompt.
 
     Raises:
@@ -206,6 +230,8 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         Approval: shared.approval,
         Environment: shared.environment,
         TodoList: todos,
+        Crew: crew,
+        LaborMarket: crew.market,
         OutputDirectory: OutputDirectory(shared.directory / _OUTPUTS),
         Questions: shared.questions,
         PlanMode: shared.plan_mode,
@@ -226,12 +252,13 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         settings=lambda: shared.services.config().compaction,
         tools=lambda: toolset.specs,
         charge=meter.charge,
+        hook=shared.hooks.compaction,
     )
     meter.estimate = lambda: compactor.used
     return Soul(
         log=log,
         model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id),
-        tools=ToolRunner(log, toolset, shared.approval, shared.limits, str(shared.opening.cwd)),
+        tools=ToolRunner(log, toolset, shared.approval, shared.limits, str(shared.opening.cwd), hooks=shared.hooks),
         compactor=compactor,
         limits=shared.limits,
         before_step=(PlanReminder(log, lambda: shared.approval.mode),),

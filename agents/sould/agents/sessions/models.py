@@ -1,7 +1,7 @@
 """Which model answers in a session: the user's choice among those its environment and the configuration offer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sould.agents.errors import NoModelError
 from sould.agents.llm.pool import ProviderPool
@@ -46,6 +46,13 @@ class SessionModels:
     async def choose(self, key: str) -> None:
         """Use another model from the next step on. Raises NoModelError when it cannot work."""
         self._provider = await self._pool.get(key, self._environment)
+
+    async def other(self, key: str) -> "SessionModels":
+        """The same models with another one chosen. Raises NoModelError, naming those there are."""
+        if key not in {info.key for info in self.available}:
+            known = ", ".join(info.key for info in self.available)
+            raise NoModelError(f"There is no model {key!r}; there are {known}.")
+        return replace(self, _provider=await self._pool.get(key, self._environment))
 
     async def refresh(self) -> None:
         """Take up a changed configuration; a chosen model that is gone stays until another is chosen."""

@@ -44,7 +44,7 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
         soul.pending = found.open_calls
         turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
     else:
-        _close(log, found)
+        close_open_work(log, found)
     told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "")))
     if told:
         _notify(log, told)
@@ -68,7 +68,8 @@ def only_waited(calls: Iterable[ToolCall], requests: Iterable[WireRequest]) -> b
     return bool(open_calls) and open_calls <= waiting
 
 
-def _close(log: SessionLog, found: Recovery) -> None:
+def close_open_work(log: SessionLog, found: Recovery) -> None:
+    """Give whatever was open an honest end."""
     for request in found.open_requests:
         log.publish(RequestClosed(request_id=request.id, reason="expired"))
     for call in found.open_calls:

@@ -15,13 +15,13 @@ from pydantic import BaseModel, Field, ValidationError
 from sould.agents.errors import ConfigError, SouldError
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.projects import write_private
-from sould.agents.soul.spec import AgentSpec, builtin_names, builtin_path, load_spec
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
 
 PROJECT_FOLDERS = (".sould/agents", ".agents")
 _HOME_FOLDERS = (".sould", ".agents")
-SUBAGENTS = frozenset({"coder", "explore", "plan"})
+SUBAGENTS = frozenset({"coder", "explore", "plan", "dynamic"})
 """Builtin agents that are made to be started by others."""
 
 
@@ -79,10 +79,16 @@ class AgentCatalog:
         if os.sep in name or name.endswith((".yaml", ".yml")):
             path = (self._project / Path(name).expanduser()).resolve()
             if path.is_file():
-                return AgentFile(name, path, "project" if self._is_ours(path) else "user")
+                return self.at(path, name)
             raise ConfigError(f"There is no agent file {path}.")
         known = ", ".join(files)
         raise ConfigError(f"There is no agent {name!r}; there are {known}. Or give the path of an agent file.")
+
+    def at(self, path: Path, name: str = "") -> AgentFile:
+        """The agent in a file; whose it is follows from where it lies."""
+        if path.is_relative_to(BUILTIN):
+            return AgentFile(name, path, "builtin")
+        return AgentFile(name, path, "project" if self._is_ours(path) else "user")
 
     def load(self, file: AgentFile) -> AgentSpec:
         """Read it. A project's must be trusted as it is now.
@@ -106,10 +112,9 @@ class AgentCatalog:
     def _check_inside(self, spec: AgentSpec) -> None:
         """What a project's agent is made of lies where trust looks, so that a change is noticed."""
         homes = [self._project.resolve() / home for home in _HOME_FOLDERS]
-        builtin = builtin_path("default").parent.parent
         for path in spec.files:
             real = path.resolve()
-            if not any(real.is_relative_to(home) for home in (*homes, builtin)):
+            if not any(real.is_relative_to(home) for home in (*homes, BUILTIN)):
                 raise ConfigError(
                     f"{spec.document.path}: {path} lies outside .sould and .agents of the project; move it there."
                 )

@@ -55,6 +55,16 @@ def tool_rejected(feedback: str = "") -> ToolReturn:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentSource:
+    """The subagent that makes a call, as an approval says it."""
+
+    agent_id: str
+    kind: str
+    description: str = ""
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallContext:
     """The call being made: passed, never global."""
 
@@ -64,6 +74,8 @@ class ToolCallContext:
     """Show output while the tool runs; synchronous, bounded by the caller's channel."""
     turn_id: str = ""
     """The turn the call belongs to; the review ledger attributes edits to it."""
+    source: AgentSource | None = None
+    """The subagent that calls; None: the session's main agent."""
 
 
 @runtime_checkable

@@ -23,6 +23,9 @@ REFERENCE_TOOLS = {
     "Shell": "sould.agents.tools.shell:Shell",
     "Bash": "sould.agents.tools.shell:Shell",
     "SetTodoList": "sould.agents.tools.todo:SetTodoList",
+    "Agent": "sould.agents.tools.agent:Agent",
+    "Task": "sould.agents.tools.agent:Agent",
+    "CreateSubagent": "sould.agents.tools.createsubagent:CreateSubagent",
     "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
     "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
     "ExitPlanMode": "sould.agents.tools.planmode:ExitPlanMode",
@@ -31,8 +34,8 @@ REFERENCE_TOOLS = {
 
 REFERENCE_TOOLS_WE_LACK = frozenset(
     {
-        "Agent", "CMD", "CreateSubagent", "FetchURL", "ReadMediaFile",
-        "SearchWeb", "SendDMail", "Task", "TaskList", "TaskOutput", "TaskStop", "Think",
+        "CMD", "FetchURL", "ReadMediaFile",
+        "SearchWeb", "SendDMail", "TaskList", "TaskOutput", "TaskStop", "Think",
     }
 )  # fmt: skip
 

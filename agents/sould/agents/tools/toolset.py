@@ -106,6 +106,11 @@ class Toolset:
             self._offered = (external, (*(entry.tool.spec for entry in self._tools.values()), *further))
         return self._offered[1]
 
+    @property
+    def paths(self) -> Mapping[str, str]:
+        """The paths of the tools of the spec, by name."""
+        return {name: entry.path for name, entry in self._tools.items()}
+
     def find(self, name: str) -> Tool[Any] | None:
         """The tool called `name`."""
         entry = self._entry(name)

@@ -21,6 +21,7 @@ from sould.agents.wire.messages import (
     QuestionResponse,
     RequestClosed,
     Response,
+    SubagentEvent,
     ToolCall,
     ToolCallPart,
     ToolCallRequest,
@@ -28,7 +29,7 @@ from sould.agents.wire.messages import (
     WireMessage,
     WireRequest,
 )
-from sould.agents.wire.stream import VOLATILE, Cursor, Record, is_delta, joined, length, piece
+from sould.agents.wire.stream import VOLATILE, Cursor, Record, is_delta, is_volatile, joined, length, piece
 
 __all__ = ["MIB", "Channel", "Cursor", "Record", "RequestClosedError", "Resolution", "Sink", "Subscription"]
 
@@ -303,7 +304,7 @@ class Channel:
             offset = self._offset
             self._offset = offset + length(message)
             return Record(self._next - 1, offset, message, now)
-        if kind in _VOLATILE:
+        if kind in _VOLATILE or (kind is SubagentEvent and is_volatile(message)):
             return Record(self._next - 1, 0, message, now, volatile=True)
         seq = self._next
         self._next = seq + 1

@@ -21,6 +21,7 @@ from sould.agents.wire.messages import (
     StatusUpdate,
     SteerInput,
     StepBegin,
+    SubagentCreated,
     SystemPrompt,
     ToolCall,
     ToolCallPart,
@@ -120,6 +121,8 @@ class Context:
         """Tokens of the last model call, as the provider counted them."""
         self.generation = 0
         """Counts how often history was replaced: by compaction, clearing, reverting."""
+        self.subagents: dict[str, SubagentCreated] = {}
+        """Kinds of subagents made in this session, by name; going back does not unmake them (D32)."""
         self._entries: list[Entry | _Step] = []
         self._step: _Step | None = None
         self._step_at = 0
@@ -150,6 +153,7 @@ class Context:
             StepBegin: self._mark,
             StatusUpdate: self._count,
             SystemPrompt: self._set_system_prompt,
+            SubagentCreated: self._add_subagent,
             ContextNote: self._note,
             CompactionEnd: self._compact,
             ContextCleared: self._clear,
@@ -289,6 +293,9 @@ class Context:
             factor = min(2.0, max(0.5, (reported - self.token_count) * 4 / self._pending))
             self._correction = (self._correction + factor) / 2
         self._measured = reported is not None
+
+    def _add_subagent(self, made: SubagentCreated) -> None:
+        self.subagents[made.name] = made
 
     def _set_system_prompt(self, prompt: SystemPrompt) -> None:
         self._pending += weight(prompt.text)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.display import Display
+from sould.agents.wire.display import Display, TodoItem
 
 
 class Message(BaseModel):
@@ -65,6 +65,12 @@ class PromptQueued(Message):
     user_input: UserInput = ""
 
 
+class PlanUpdate(Message):
+    """How far a flow or loop has come, whole each time; within its turn. Clients show it as they show a todo list."""
+
+    items: tuple[TodoItem, ...]
+
+
 class SessionChanged(Message):
     """Title or options changed; absent fields are unchanged."""
 
@@ -77,6 +83,16 @@ class SystemPrompt(Message):
     """The frozen system prompt; first record of a session, and again when it is replaced."""
 
     text: str
+
+
+class SubagentCreated(Message):
+    """A new kind of subagent exists from here on, in this session (D32). `creator`: the agent's id, "" for the main one."""
+
+    name: str
+    description: str = ""
+    system_prompt: str
+    tools: tuple[str, ...] = ()
+    creator: str = ""
 
 
 class ContextNote(Message):

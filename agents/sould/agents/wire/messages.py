@@ -35,9 +35,11 @@ from sould.agents.wire.extensions import (
     ContextNote,
     ContextReverted,
     Message,
+    PlanUpdate,
     PromptQueued,
     RequestClosed,
     SessionChanged,
+    SubagentCreated,
     SystemPrompt,
     ToolCallDetail,
     ToolOutput,
@@ -436,8 +438,8 @@ WireEvent: TypeAlias = (
 WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | HookRequest
 
 Extension: TypeAlias = (
-    ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | SessionChanged
-    | SystemPrompt | ContextNote | ContextCleared | ContextReverted | QuestionResponse | HookResponse
+    ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
+    | SubagentCreated | SystemPrompt | ContextNote | ContextCleared | ContextReverted | QuestionResponse | HookResponse
 )  # fmt: skip
 
 WireMessage: TypeAlias = Content | WireEvent | WireRequest | Extension

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
-from sould.agents.wire.messages import PromptQueued, ToolCall, ToolCallPart, ToolOutput, WireMessage
+from sould.agents.wire.messages import PromptQueued, SubagentEvent, ToolCall, ToolCallPart, ToolOutput, WireMessage
 
 
 class Cursor(NamedTuple):
@@ -45,6 +45,13 @@ class Record:
 
 VOLATILE = (ToolOutput, PromptQueued)
 """Types that are shown but not kept."""
+
+
+def is_volatile(message: object) -> bool:
+    """Whether a message, or what a subagent's event holds, is shown but not kept."""
+    while isinstance(message, SubagentEvent):
+        message = message.event
+    return isinstance(message, VOLATILE)
 
 
 def is_delta(message: WireMessage) -> bool:

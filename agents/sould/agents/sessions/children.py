@@ -1,0 +1,57 @@
+"""Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sould.agents.sessions.recovery import close_open_work
+from sould.agents.soul.catalog import AgentCatalog
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.subagents.crew import Crew
+from sould.agents.soul.subagents.market import Birth, LaborMarket
+from sould.agents.tools.todo import TodoList
+from sould.agents.wire.log import SessionLog
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.compose import Shared
+
+FOLDER = "subagents"
+"""Below the session's directory, where the store does not look for sessions."""
+
+
+def labor_market(
+    shared: "Shared",
+    log: SessionLog,
+    catalog: AgentCatalog,
+    build_soul: "Callable[[Shared, AgentSpec, SessionLog, TodoList, Crew], Soul]",
+) -> LaborMarket:
+    """The market of a session."""
+
+    async def open_log(directory: Path, new: bool) -> SessionLog:
+        writer = shared.services.writer
+        if new:
+            return await SessionLog.create(directory, writer, session_id=directory.name, cwd=shared.opening.cwd)
+        log = await SessionLog.open(directory, writer)
+        if not log.recovery.clean:
+            close_open_work(log, log.recovery)
+        return log
+
+    async def build(birth: Birth, log: SessionLog) -> Soul:
+        record = birth.record
+        models = await shared.models.other(record.model) if record.model else shared.models
+        crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
+        soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
+        soul.tools.source = birth.source
+        return soul
+
+    market = LaborMarket(
+        log=log,
+        directory=shared.directory / FOLDER,
+        config=shared.services.config,
+        load=lambda path: catalog.load(catalog.at(path)),
+        build=build,
+        open_log=open_log,
+    )
+    return market

@@ -1,0 +1,186 @@
+"""The agents that one agent may start: made or resumed, given a task, and heard until they have answered.
+
+Whatever happens to a subagent is a result for the agent that started it; only cancellation passes through. Its events
+are in the parent's stream, its edits in the session's ledger under the parent's turn.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sould.agents.errors import SouldError
+from sould.agents.llm.provider import ChatMessage
+from sould.agents.soul.loop import Ending, Soul
+from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.subagents.forward import Forwarding
+from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError
+from sould.agents.tools.base import AgentSource, ToolCallContext
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
+
+logger = logging.getLogger(__name__)
+
+_PROBLEMS: dict[StopReason, str] = {
+    "max_steps_reached": "it reached its limit of steps",
+    "repeated_calls": "it kept making the same call",
+    "max_tokens": "its answer was cut at the model's limit",
+    "refusal": "its model refused",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a subagent is to do. `resume`: the id of one that goes on, with all it remembers."""
+
+    prompt: str
+    kind: str
+    description: str = ""
+    model: str = ""
+    resume: str = ""
+    timeout: float | None = None
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it. `problem` is "" when it finished; `text` then is its answer, else what it had said."""
+
+    agent_id: str
+    kind: str
+    text: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    birth: Birth
+    log: SessionLog
+    soul: Soul
+
+
+@dataclass(slots=True)
+class Crew:
+    """Injectable, one per agent. `depth` 0 is the main agent; `lineage` are the kinds from it down to this one."""
+
+    market: LaborMarket
+    log: SessionLog
+    spec: AgentSpec
+    agent_id: str = ""
+    depth: int = 0
+    lineage: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The fixed kinds it may start, and what each is for."""
+        return {name: entry.description for name, entry in self.spec.fields.subagents.items()}
+
+    async def work(self, job: Job, call: ToolCallContext) -> Outcome:
+        """Give one subagent its job and wait for the answer.
+
+        Raises:
+            SubagentError: it could not begin.
+        """
+        try:
+            birth, resumed = self._birth(job)
+            self.market.enter(birth.id)
+        except SubagentError:
+            raise
+        except SouldError as error:
+            raise SubagentError(error.message) from error
+        try:
+            worker = await self._open(birth, resumed=resumed)
+            try:
+                forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
+                try:
+                    return await self._turn(worker, job, call)
+                finally:
+                    forwarding.close()
+            finally:
+                await _closed(worker.log)
+        finally:
+            self.market.leave(birth.id)
+
+    def _birth(self, job: Job) -> tuple[Birth, bool]:
+        if job.resume:
+            _, record = self.market.find(job.resume)
+            agent_id = job.resume
+        else:
+            record = AgentRecord(
+                kind=job.kind,
+                description=job.description,
+                model=job.model,
+                depth=self.depth + 1,
+                lineage=(*self.lineage, job.kind),
+            )
+            agent_id = f"agent_{secrets.token_hex(6)}"
+        deepest = self.market.config().subagents.max_depth
+        if record.depth > deepest:
+            raise SubagentError(f"Subagents go {deepest} levels deep and no deeper; do this yourself.")
+        if record.kind in record.lineage[:-1]:
+            chain = " -> ".join(record.lineage)
+            raise SubagentError(f"A subagent cannot start one of its own kind, directly or through others: {chain}.")
+        spec = self.market.spec_of(record.kind, self.spec, self.agent_id)
+        if job.model:
+            record = record.model_copy(update={"model": job.model})
+        source = AgentSource(agent_id, record.kind, record.description or job.description, background=job.background)
+        return Birth(agent_id, record, spec, source), bool(job.resume)
+
+    async def _open(self, birth: Birth, *, resumed: bool) -> _Worker:
+        market = self.market
+        try:
+            directory = market.find(birth.id)[0] if resumed else market.settle(birth.id, birth.record)
+            log = await market.open_log(directory, not resumed)
+        except OSError as error:
+            raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
+        try:
+            return _Worker(birth, log, await market.build(birth, log))
+        except BaseException as error:
+            await _closed(log)
+            if isinstance(error, SouldError):
+                raise SubagentError(error.message) from error
+            raise
+
+    async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
+        log, turn_id = worker.log, call.turn_id or secrets.token_hex(8)
+        limit = job.timeout or self.market.config().background.agent_task_timeout_s
+        log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
+        ending = Ending("cancelled")
+        try:
+            async with asyncio.timeout(limit):
+                ending = await self._guarded(worker, turn_id)
+        except TimeoutError:
+            why = f"it did not finish within {limit:g} seconds"
+            ending = Ending("interrupted", TurnError(kind="timeout", message=f"The subagent was stopped: {why}."))
+        finally:
+            log.publish(TurnEnd(turn_id=turn_id, stop_reason=ending.stop_reason, error=ending.error))
+        problem = ending.error.message if ending.error is not None else _PROBLEMS.get(ending.stop_reason, "")
+        return Outcome(worker.birth.id, worker.birth.record.kind, last_answer(log.context.messages), problem)
+
+    async def _guarded(self, worker: _Worker, turn_id: str) -> Ending:
+        try:
+            return await worker.soul.turn(turn_id)
+        except SouldError as error:
+            return Ending("error", TurnError(kind=error.kind, message=error.message))
+        except Exception:  # a turn is a dispatch boundary: a bug of ours ends the subagent, not its parent
+            logger.exception("subagent %s failed", worker.birth.id)
+            return Ending("error", TurnError(kind="internal", message="sould hit a bug in the subagent."))
+
+
+async def _closed(log: SessionLog) -> None:
+    """Let go of the journal, whoever cancels meanwhile."""
+    closing = asyncio.ensure_future(log.aclose())
+    while not closing.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([closing])
+
+
+def last_answer(messages: Sequence[ChatMessage]) -> str:
+    """What the agent said after its last tool call."""
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant":
+        return ""
+    return "".join(part.text for part in last.content if isinstance(part, TextPart)).strip()

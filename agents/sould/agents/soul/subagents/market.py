@@ -1,0 +1,150 @@
+"""The labor market of a session: which kinds of subagents there are, and the agents that were ever started.
+
+Fixed kinds come from the spec of whoever starts them, dynamic ones from `CreateSubagent`; those are in the session's
+journal, so they survive a restart. Nothing here runs an agent.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from sould.agents.config import Config
+from sould.agents.errors import SouldError
+from sould.agents.sessions.projects import write_private
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
+from sould.agents.tools.base import AgentSource
+from sould.agents.tools.loading import same_tool
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import SubagentCreated
+
+BELOW = ("Agent", "CreateSubagent", "SetTodoList")
+"""Tools a subagent has only when its own file lists them (D32)."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_RECORD = "agent.json"
+
+
+class SubagentError(SouldError):
+    """A subagent cannot be started or went wrong; the sentence is for the model that asked for it."""
+
+    kind = "subagent"
+
+
+class AgentRecord(BaseModel):
+    """What is kept of a subagent beside its journal, so that it can be resumed."""
+
+    kind: str
+    description: str = ""
+    model: str = ""
+    depth: int = 1
+    lineage: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What a subagent is made of."""
+
+    id: str
+    record: AgentRecord
+    spec: AgentSpec
+    source: AgentSource
+
+
+Build = Callable[[Birth, SessionLog], Awaitable[Soul]]
+
+
+@dataclass(slots=True)
+class LaborMarket:
+    """One per session; `log` is the session's own. Injectable."""
+
+    log: SessionLog
+    directory: Path
+    config: Callable[[], Config]
+    load: Callable[[Path], AgentSpec]
+    build: Build
+    open_log: Callable[[Path, bool], Awaitable[SessionLog]]
+    """The journal in a directory; True: a new one."""
+    _working: set[str] = field(default_factory=set[str])
+
+    @property
+    def dynamic(self) -> Mapping[str, SubagentCreated]:
+        """The kinds that `CreateSubagent` made."""
+        return self.log.context.subagents
+
+    def create(self, made: SubagentCreated, taken: Mapping[str, object]) -> None:
+        """A new kind; `taken` are the fixed ones.
+
+        Raises:
+            SubagentError: the name cannot be used.
+        """
+        if not NAME.fullmatch(made.name):
+            raise SubagentError(f"{made.name!r} is no name: letters, digits, - and _, beginning with a letter.")
+        if made.name in taken:
+            raise SubagentError(f"There is a subagent type {made.name} already; choose another name.")
+        self.log.publish(made)
+
+    def spec_of(self, kind: str, fixed: AgentSpec, creator: str) -> AgentSpec:
+        """The spec of a kind that an agent with the spec `fixed` may start. `creator`: that agent's id, "" for the main one.
+
+        Raises:
+            SubagentError: there is no such kind for it. ConfigError, InvalidToolError: its file is wrong.
+        """
+        entry = fixed.fields.subagents.get(kind)
+        if entry is not None:
+            return _as_subagent(self.load(entry.path))
+        made = self.dynamic.get(kind)
+        if made is not None and made.creator in ("", creator):
+            return _of_made(made)
+        known = ", ".join((*fixed.fields.subagents, *self.dynamic)) or "none"
+        raise SubagentError(f"There is no subagent type {kind!r}; there are: {known}.")
+
+    def enter(self, agent_id: str) -> None:
+        """The agent works now. Raises SubagentError when it does already."""
+        if agent_id in self._working:
+            raise SubagentError(f"The agent {agent_id} is working already; wait for its result.")
+        self._working.add(agent_id)
+
+    def leave(self, agent_id: str) -> None:
+        """It does not work any more."""
+        self._working.discard(agent_id)
+
+    def find(self, agent_id: str) -> tuple[Path, AgentRecord]:
+        """An agent that was started in this session before; looked up, never joined (D15).
+
+        Raises:
+            SubagentError: there is none.
+        """
+        known = {path.name: path for path in self.directory.iterdir()} if self.directory.is_dir() else {}
+        try:
+            path = known[agent_id]
+            return path, AgentRecord.model_validate_json((path / _RECORD).read_bytes())
+        except (KeyError, OSError, ValidationError):
+            raise SubagentError(f"There is no agent {agent_id!r} in this session that could be resumed.") from None
+
+    def settle(self, agent_id: str, record: AgentRecord) -> Path:
+        """The directory of a new agent, with its record."""
+        path = self.directory / agent_id
+        path.mkdir(mode=0o700, parents=True)
+        write_private(path / _RECORD, record.model_dump_json().encode())
+        return path
+
+
+def _as_subagent(spec: AgentSpec) -> AgentSpec:
+    written = spec.fields.tools if "tools" in spec.own else ()
+    return spec.without([name for name in BELOW if not any(same_tool(name, entry.tool) for entry in written)])
+
+
+def _of_made(made: SubagentCreated) -> AgentSpec:
+    template = builtin_spec("dynamic")
+    fields = template.fields.model_copy(
+        update={
+            "name": made.name,
+            "when_to_use": made.description,
+            "system_prompt_args": {"ROLE_ADDITIONAL": made.system_prompt},
+            "tools": tuple(ToolEntry(tool=path) for path in made.tools),
+        }
+    )
+    return replace(template, fields=fields, own=frozenset({"name", "tools"}))

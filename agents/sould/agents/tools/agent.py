@@ -1,0 +1,133 @@
+"""Agent: give a task to a subagent, or to several in a pipeline. The injected `Crew` does it; this is its face to the model."""
+
+from functools import cached_property
+from typing import ClassVar
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from sould.agents.soul.subagents.crew import Crew, Job, Outcome
+from sould.agents.soul.subagents.market import SubagentError
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.wire.messages import ToolKind, ToolReturn
+
+_KIND = AliasChoices("subagent_type", "subagent_name", "subagent", "agent")
+
+
+class Stage(BaseModel):
+    """One stage of a pipeline."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    subagent_type: str = Field(validation_alias=_KIND, description="Which kind of subagent.")
+    prompt: str = Field(min_length=1, description="Its task; `{previous}` is the result of the stage before.")
+
+
+class Params(ToolParams):
+    """One task, or a pipeline of them."""
+
+    description: str = Field(default="", description="The task in three to five words, for the user.")
+    prompt: str = Field(default="", description="The whole task, with everything the subagent must know.")
+    subagent_type: str = Field(default="coder", validation_alias=_KIND, description="Which kind of subagent.")
+    model: str | None = Field(default=None, description="Another model for this subagent, by its key.")
+    resume: str | None = Field(default=None, description="The id of an agent that is to go on.")
+    timeout: int | None = Field(default=None, ge=30, le=3600, description="Seconds after which it is stopped.")
+    pipeline: tuple[Stage, ...] = Field(
+        default=(), description="In place of `prompt`: stages that run one after the other."
+    )
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> "Params":
+        if bool(self.prompt) == bool(self.pipeline):
+            raise ValueError("give either `prompt` or `pipeline`")
+        return self
+
+
+class Agent(Tool[Params]):
+    """Start a subagent."""
+
+    name = "Agent"
+    aliases = ("Task",)
+    kind: ClassVar[ToolKind] = "other"
+    example: ClassVar[dict[str, JsonValue]] = {
+        "description": "Find the parser's tests",
+        "prompt": "Find every test of src/parser.py and say what each covers.",
+        "subagent_type": "explore",
+    }
+    params = Params
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+
+    @cached_property
+    def description(self) -> str:
+        """What it is for, and the kinds there are."""
+        kinds = "\n".join(f"- {name}: {what}" for name, what in self._crew.kinds.items())
+        return f"{super().description}\n\nThe types of subagents are:\n{kinds or '- none; create one first'}"
+
+    def view(self, params: Params) -> CallView:
+        """The task and who does it."""
+        if params.pipeline:
+            chain = " → ".join(stage.subagent_type for stage in params.pipeline)
+            return CallView(title=f"{params.description or 'Pipeline'} ({chain})")
+        return CallView(title=f"{params.description or params.prompt[:60]} ({params.subagent_type})")
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Wait for the answer, or for the last stage's."""
+        try:
+            if params.pipeline:
+                return await self._pipeline(params, call)
+            return result_of(await self._crew.work(job_of(params, params.subagent_type, params.prompt), call))
+        except SubagentError as error:
+            return tool_error(error.message, brief="Not started")
+
+    async def _pipeline(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        previous = ""
+        outcome: Outcome | None = None
+        for number, stage in enumerate(params.pipeline, 1):
+            job = job_of(params, stage.subagent_type, _with_previous(stage.prompt, previous, first=number == 1))
+            try:
+                outcome = await self._crew.work(job, call)
+            except SubagentError as error:
+                return tool_error(f"Stage {number} did not begin: {error.message}", brief="Pipeline broke off")
+            if outcome.problem:
+                failed = result_of(outcome)
+                return failed.model_copy(
+                    update={"message": f"The pipeline broke off at stage {number}. {failed.message}"}
+                )
+            previous = outcome.text
+        assert outcome is not None
+        return result_of(outcome)
+
+
+def job_of(params: Params, kind: str, prompt: str) -> Job:
+    """The job a call describes."""
+    return Job(
+        prompt=prompt,
+        kind=kind,
+        description=params.description,
+        model=params.model or "",
+        resume="" if params.pipeline else params.resume or "",
+        timeout=params.timeout,
+    )
+
+
+def result_of(outcome: Outcome) -> ToolReturn:
+    """The outcome as the model that asked for it is told."""
+    again = f"`resume` with {outcome.agent_id} goes on with it."
+    if outcome.problem:
+        return tool_error(
+            f"The subagent {outcome.agent_id} did not finish: {outcome.problem.rstrip('.')}. {again}",
+            brief="Subagent failed",
+            output=outcome.text,
+        )
+    return tool_ok(
+        outcome.text or "(It had nothing to say.)",
+        message=f"The {outcome.kind} subagent {outcome.agent_id} has finished. {again}",
+        extras={"agent_id": outcome.agent_id, "subagent_type": outcome.kind},
+    )
+
+
+def _with_previous(prompt: str, previous: str, *, first: bool) -> str:
+    if first or "{previous}" in prompt:
+        return prompt.replace("{previous}", previous)
+    return f"{prompt}\n\nThe result of the stage before:\n{previous}"
