@@ -19,6 +19,7 @@ from sould.agents.sessions.recovery import only_waits, recover
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.flows.commands import flow_commands
 from sould.agents.skills.commands import renew_skills, skill_commands
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Resolution
@@ -55,7 +56,10 @@ class Session:
         self._agent = parts.agent
         self.mcp = parts.mcp
         self._skills = parts.shared.skills
-        self._sources: tuple[CommandSource, ...] = (lambda: skill_commands(self._skills),)
+        self._sources: tuple[CommandSource, ...] = (
+            lambda: skill_commands(self._skills),
+            lambda: flow_commands(self._skills, lambda: parts.shared.services.config().flows),
+        )
         self.plan_mode = parts.shared.plan_mode
         self.plan_mode.switch = self._switch_mode
         self._clients: dict[str, Client] = {}

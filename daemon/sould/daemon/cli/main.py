@@ -35,6 +35,7 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "run": Entry("run", "run", "Do one prompt and print the answer."),
     "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
+    "flow": Entry("flow", "flow", "Check and show flows."),
     "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),
     "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
     "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),

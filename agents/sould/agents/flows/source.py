@@ -1,0 +1,39 @@
+"""Where a flow is written: a file of its own, or the one fenced block of a flow skill."""
+
+import re
+from pathlib import Path
+
+from sould.agents.flows.d2 import parse_d2
+from sould.agents.flows.graph import Flow, FlowError, Place, Problem
+from sould.agents.flows.mermaid import parse_mermaid
+from sould.agents.skills.skill import Skill, read_skill
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*(mermaid|d2)[^\n]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def skill_flow(skill: Skill) -> Flow:
+    """The flow of a flow skill.
+
+    Raises:
+        FlowError: there is not exactly one block, or it cannot be run; lines are the file's.
+    """
+    blocks = list(_FENCE.finditer(skill.body))
+    if len(blocks) != 1:
+        found = "no" if not blocks else f"{len(blocks)}"
+        raise FlowError(Problem(f"a flow has one fenced `mermaid` or `d2` block; there are {found}", Place(1, 1)))
+    block = blocks[0]
+    offset = skill.line - 1 + skill.body.count("\n", 0, block.start(3))
+    return (parse_mermaid if block.group(2) == "mermaid" else parse_d2)(block.group(3), offset)
+
+
+def read_flow(path: Path) -> Flow:
+    """The flow in a file: Markdown with a block, Mermaid (`.mmd`, `.mermaid`) or D2 (`.d2`).
+
+    Raises:
+        FlowError, SkillError, OSError
+    """
+    if path.suffix == ".d2":
+        return parse_d2(path.read_text(encoding="utf-8"))
+    if path.suffix in (".mmd", ".mermaid"):
+        return parse_mermaid(path.read_text(encoding="utf-8"))
+    return skill_flow(read_skill(path, "user"))

@@ -1,0 +1,191 @@
+"""Flows in a session: each node a prompt in the turn, decisions by choice, progress as a plan."""
+
+from pathlib import Path
+
+import pytest
+
+from sould.agents.config import FlowLimits
+from sould.agents.flows.arguments import with_arguments
+from sould.agents.flows.drawing import draw
+from sould.agents.flows.mermaid import parse_mermaid
+from sould.agents.flows.runner import choice_in
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.session import Session
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import PlanUpdate, TurnBegin, TurnEnd
+from soultest.bench import Bench, Watcher, call, finish, make_bench
+
+FLOW = """\
+flowchart TD
+  BEGIN([BEGIN]) --> work[Work on $ARGUMENTS]
+  work --> good{"Is it good?"}
+  good -->|yes| END([END])
+  good -->|no| work
+"""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return make_bench(tmp_path)
+
+
+def write(bench: Bench, text: str = FLOW, language: str = "mermaid") -> None:
+    path = bench.project / ".agents" / "skills" / "polish.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ndescription: polishes\ntype: flow\n---\nIntro.\n\n```{language}\n{text}```\n")
+
+
+async def begin(bench: Bench) -> Session:
+    return await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"}))
+
+
+def asked(session: Session) -> list[str]:
+    return [
+        part.text
+        for message in session.log.context.messages
+        if message.role == "user"
+        for part in message.content
+        if isinstance(part, TextPart)
+    ]
+
+
+async def test_a_flow_runs_its_nodes_in_one_turn_and_loops_by_choice(bench: Bench) -> None:
+    write(bench)
+    bench.script(
+        "text: first try",
+        "text: not yet <choice>no</choice>",
+        "text: second try",
+        "text: <choice>no</choice> I mean <choice> yes </choice>",
+    )
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish the README")
+        prompts = asked(watcher.session)
+    assert end.stop_reason == "finished"
+    assert [("Work on the README" in prompt, "Is it good?" in prompt) for prompt in prompts] == [
+        (True, False),
+        (False, True),
+    ] * 2
+    assert (len(watcher.of(TurnBegin)), len(watcher.of(TurnEnd))) == (1, 1)
+
+
+async def test_the_plan_shows_how_far_it_has_come(bench: Bench) -> None:
+    write(bench)
+    bench.script("text: done", "text: <choice>yes</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/flow:polish it")
+    states = [[item.status for item in plan.items] for plan in watcher.of(PlanUpdate)]
+    assert states == [["in_progress", "pending"], ["done", "in_progress"], ["done", "done"]]
+    assert watcher.of(PlanUpdate)[0].items[0].title == "Work on it"
+
+
+async def test_tools_of_a_step_run_as_in_any_turn(bench: Bench) -> None:
+    write(bench)
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: done", "text: <choice>yes</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish it")
+    assert end.stop_reason == "finished"
+    assert (bench.project / "b.txt").read_text() == "x"
+
+
+async def test_an_invalid_choice_is_asked_for_again_and_then_ends_the_turn(bench: Bench) -> None:
+    bench.settings["flows"] = {"choice_reprompts": 2}
+    write(bench)
+    bench.script("text: done", "text: maybe", "text: <choice>Yes</choice>", "text: <choice>perhaps</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish it")
+        prompts = asked(watcher.session)
+    assert end.stop_reason == "error"
+    assert end.error is not None
+    assert "no valid choice at good" in end.error.message
+    assert "has no <choice>" in prompts[-2]
+    assert "'Yes' is not one of the choices" in prompts[-1]
+
+
+async def test_moves_are_bounded(bench: Bench) -> None:
+    bench.settings["flows"] = {"max_moves": 4}
+    write(bench)
+    bench.script(*["text: <choice>no</choice>"] * 10)
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish it")
+        assert len(asked(watcher.session)) == 4
+    assert end.stop_reason == "max_steps_reached"
+
+
+async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> None:
+    write(bench, "flowchart TD\n  BEGIN --> a\n  a ==> END\n")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish it")
+    assert end.error is not None
+    assert "polish.md:10:5: '==> END' is not understood here" in end.error.message
+
+
+async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:
+    write(bench, "BEGIN -> 检查代码 -> END\n", "d2")
+    bench.script("text: 好")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/flow:polish 全部")
+        assert "检查代码" in asked(watcher.session)[0]
+        assert "全部" in asked(watcher.session)[0]
+    assert end.stop_reason == "finished"
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("pull-request", ["", "yes", "", "no", "", "", "yes", "", "", "no", ""]),
+        ("release", ["", "yes", "", "", "yes", "", "yes", "", ""]),
+    ],
+)
+async def test_a_shipped_flow_runs_to_its_end(bench: Bench, name: str, choices: list[str]) -> None:
+    bench.script(*(f"text: done {f'<choice>{choice}</choice>' if choice else ''}" for choice in choices))
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, f"/flow:{name} the parser")
+        prompts = asked(watcher.session)
+    assert end.stop_reason == "finished"
+    assert "the parser" in prompts[0]
+    assert len(prompts) == len(choices)
+
+
+async def test_flows_are_advertised_with_their_hint(bench: Bench) -> None:
+    write(bench)
+    async with bench.running():
+        commands = {command.name: command for command in (await begin(bench)).commands()}
+    assert {"flow:polish", "flow:pull-request", "flow:release"} <= set(commands)
+    assert commands["flow:polish"].hint
+
+
+def test_words_fill_numbered_places_and_none_leaves_them_empty() -> None:
+    flow = parse_mermaid('flowchart TD\nBEGIN --> a["$2 before $1, $3."] --> END')
+    assert with_arguments(flow, "'one thing' two").nodes["a"].label == "two before one thing, ."
+
+
+def test_arguments_without_a_place_go_to_the_first_task() -> None:
+    flow = parse_mermaid("flowchart TD\nBEGIN --> a[First] --> b[Second] --> END")
+    assert with_arguments(flow, "please").nodes["a"].label == "First\n\nplease"
+    assert with_arguments(flow, " ").nodes["a"].label == "First"
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [("<choice>a</choice>", "a"), ("<choice>\n a b </choice>", "a b"), ("<choice>a</choice><choice>b</choice>", "b"), ("a", "")],
+)  # fmt: skip
+def test_the_last_choice_counts_trimmed(answer: str, choice: str) -> None:
+    assert choice_in(answer) == choice
+
+
+def test_a_flow_is_drawn_with_every_step_and_where_its_edges_lead() -> None:
+    assert draw(parse_mermaid(FLOW)) == (
+        " ● BEGIN\n   │\n ▢ 1. Work on $ARGUMENTS\n   │\n ◇ 2. Is it good?\n   ├─ yes → END\n   └─ no → 1. work\n\n ◉ END\n"
+    )
+
+
+def test_the_limits_are_those_of_the_table() -> None:
+    assert (FlowLimits().max_moves, FlowLimits().choice_reprompts) == (1000, 3)

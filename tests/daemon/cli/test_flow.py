@@ -1,0 +1,53 @@
+"""`sould flow check|show`."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sould.agents.flows.mermaid import parse_mermaid
+from sould.agents.skills.discovery import BUILTIN
+from sould.daemon.cli.flow import flow
+
+GOOD = "BEGIN -> work -> sure: x\nsure.shape: diamond\nsure -> END: yes\nsure -> work: no\n"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.d2"
+    path.write_text(GOOD)
+    return path
+
+
+def test_a_sound_flow_is_said_to_be_so(good: Path) -> None:
+    done = CliRunner().invoke(flow, ["check", str(good)])
+    assert done.exit_code == 0
+    assert "2 steps, 1 of them decisions; nothing is wrong" in done.output
+
+
+def test_every_mistake_is_a_line_with_file_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "SKILL.md"
+    path.write_text(
+        "---\nname: x\ntype: flow\n---\n# Head\n\n```mermaid\nflowchart TD\nBEGIN --> q{?} --> END\nq --> x\n```\n"
+    )
+    done = CliRunner().invoke(flow, ["check", str(path)])
+    assert done.exit_code == 1
+    assert done.stderr.splitlines() == [
+        f"{path}:9:16: this edge of the decision q has no label",
+        f"{path}:10:3: this edge of the decision q has no label",
+        f"{path}:10:7: no edge leaves x",
+    ]
+
+
+def test_show_draws_the_graph_and_prints_mermaid_that_means_the_same(good: Path) -> None:
+    done = CliRunner().invoke(flow, ["show", str(good)])
+    assert done.exit_code == 0
+    drawn, _, mermaid = done.output.partition("flowchart TD")
+    assert "◇ 2. sure" in drawn
+    assert parse_mermaid("flowchart TD" + mermaid).nodes["sure"].kind == "decision"
+    assert CliRunner().invoke(flow, ["show", "--mermaid", str(good)]).output == "flowchart TD" + mermaid
+
+
+@pytest.mark.parametrize("name", ["pull-request", "release"])
+def test_the_shipped_flows_are_sound(name: str) -> None:
+    assert CliRunner().invoke(flow, ["check", str(BUILTIN / name / "SKILL.md")]).exit_code == 0
