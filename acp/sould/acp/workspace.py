@@ -124,6 +124,13 @@ class ClientWorkspace:
             )
         await self._inner.write_text(path, text, expected=expected)
 
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """From the disk: ACP cannot delete. A buffer with unsaved changes keeps its file."""
+        before = await self._present(path)
+        if before is None or before.digest != expected or before.unsaved:
+            raise FileChangedError(f"{path} is not what it was when it was read; it was not deleted")
+        await self._inner.delete(path, expected=expected)
+
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """See `Workspace`."""
         return await self._inner.read_bytes(path, limit)

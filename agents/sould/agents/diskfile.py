@@ -74,6 +74,30 @@ def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
                 os.unlink(temp, dir_fd=folder)
 
 
+def remove_file(path: Path, *, expected: str) -> None:
+    """Remove the file whose content has the digest `expected`.
+
+    It is taken aside before the last look, so that what another program writes at the same moment is put back.
+
+    Raises:
+        FileChangedError: the content is not `expected`; the file is as the other program left it.
+        NotAFileError, OutsideError, WorkspaceError: nothing was removed.
+    """
+    with _said(path, "delete"), _directory(path.parent) as folder:
+        old = _check_target(folder, path, expected)
+        if old is not None:
+            os.close(old)
+        aside = f".sould-{secrets.token_hex(8)}.tmp"
+        os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        if _digest_at(folder, aside) != expected:
+            if not _rename(folder, aside, path.name, _NO_REPLACE):
+                os.link(aside, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+                os.unlink(aside, dir_fd=folder)
+            raise _changed(path)
+        os.unlink(aside, dir_fd=folder)
+        _sync_directory(folder)
+
+
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 

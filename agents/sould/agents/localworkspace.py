@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of, read_file, replace_file
+from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.patience import uninterrupted
 from sould.agents.workspace import (
     Command,
@@ -80,6 +80,10 @@ class LocalWorkspace:
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
         await uninterrupted(replace_file, path, data, expected=expected)
+
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """Remove the file. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
+        await uninterrupted(remove_file, path, expected=expected)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """The first `limit` bytes on disk. Raises NotAFileError, OutsideError, WorkspaceError."""

@@ -133,6 +133,14 @@ class Workspace(Protocol):
         """
         ...
 
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """Remove a file from the disk; `expected` is the digest the caller read. Its directories stay.
+
+        Raises:
+            FileChangedError: it holds something else by now; it is still there.
+        """
+        ...
+
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """The first `limit` bytes on disk. Raises NotAFileError."""
         ...

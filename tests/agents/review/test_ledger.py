@@ -70,7 +70,7 @@ def test_every_text_can_be_restored_exactly_from_what_was_saved(writes: list[tup
                 continue
             change = ledger.changes[path]
             saved = [None if edit.before is None else await ledger.text(edit.before) for edit in change.edits]
-            assert [*saved, await ledger.text(change.current)] == versions
+            assert [*saved, await ledger.text(change.current or "")] == versions
             assert path.read_bytes().decode() == versions[-1]
             assert all(edit.settled for edit in change.edits)
         await ledger.aclose()
@@ -91,7 +91,7 @@ async def test_edits_carry_session_turn_and_call(project: Project) -> None:
         ("session", "first", "call_1"),
         ("session", "second", "call_2"),
     ]
-    assert (change.base, await again.text(change.current)) == (None, "two")
+    assert (change.base, await again.text(change.current or "")) == (None, "two")
     await again.aclose()
 
 

@@ -18,12 +18,12 @@ class _Event(BaseModel):
 
 
 class Intent(_Event):
-    """Write number `n` is about to begin: both texts are in the blob store. `before` None: there was no file."""
+    """Write number `n` is about to begin: both texts are in the blob store. None: there was no file, there will be none."""
 
     type: Literal["intent"] = "intent"
     path: str
     before: str | None
-    after: str
+    after: str | None
     session_id: str
     turn_id: str
     call_id: str

@@ -14,7 +14,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.journal import Event, Intent, LedgerFile, Settled
-from sould.agents.review.state import FileChange, LedgerState
+from sould.agents.review.state import Edit, FileChange, LedgerState
 from sould.agents.tools.base import ToolCallContext
 from sould.agents.tools.locks import FileLocks
 from sould.agents.workspace import (
@@ -71,6 +71,11 @@ class Ledger:
         """The files the agent changed, by resolved path."""
         return self._state.changes
 
+    @property
+    def edits(self) -> Mapping[Path, Sequence[Edit]]:
+        """Every edit by resolved path, oldest first, taken back or not."""
+        return self._state.edits
+
     async def text(self, digest: str) -> str:
         """A text named in `changes`. Raises BlobMissingError."""
         return (await asyncio.to_thread(self._store.get, digest)).decode()
@@ -103,6 +108,10 @@ class Ledger:
         """Write for no tool call in particular (a command of the user's)."""
         await self.write(path, text, expected=expected, turn_id="", call_id="")
 
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """Delete for no tool call in particular."""
+        await self.remove(path, expected=expected, turn_id="", call_id="")
+
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """As the workspace inside."""
         return await self.inner.read_bytes(path, limit)
@@ -127,17 +136,22 @@ class Ledger:
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
         async with self._locks.editing(path):
-            await self._write(path, text, data, expected, turn_id, call_id)
+            await self._change(path, text, data, expected, turn_id, call_id)
 
-    async def _write(
-        self, path: Path, text: str, data: bytes, expected: str | None, turn_id: str, call_id: str
+    async def remove(self, path: Path, *, expected: str, turn_id: str, call_id: str) -> None:
+        """Save the text, note the intent, delete the file, note the outcome. Raises as `write`."""
+        async with self._locks.editing(path):
+            await self._change(path, None, None, expected, turn_id, call_id)
+
+    async def _change(
+        self, path: Path, text: str | None, data: bytes | None, expected: str | None, turn_id: str, call_id: str
     ) -> None:
         before = await self._before(path, expected)
         intent = Intent(
             n=self._state.next_n,
             path=str(path),
             before=expected,
-            after=digest_of(data),
+            after=digest_of(data) if data is not None else None,
             session_id=self._session_id,
             turn_id=turn_id,
             call_id=call_id,
@@ -152,7 +166,10 @@ class Ledger:
                 f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
             ) from error
         try:
-            await self.inner.write_text(path, text, expected=expected)
+            if text is not None:
+                await self.inner.write_text(path, text, expected=expected)
+            elif expected is not None:
+                await self.inner.delete(path, expected=expected)
         except FileChangedError:
             await self._settle(intent.n, written=False)
             raise
@@ -181,17 +198,18 @@ class Ledger:
         except WorkspaceError:
             return None
 
-    async def _judge(self, n: int, before: str | None, after: str, found: str | None) -> None:
+    async def _judge(self, n: int, before: str | None, after: str | None, found: str | None) -> None:
         """Settle a write of unknown outcome by what the file holds; a third text settles nothing and the edit stays."""
         if found == after:
             await self._settle(n, written=True)
         elif found == before:
             await self._settle(n, written=False)
 
-    def _save(self, before: TextFile | None, data: bytes, intent: Intent) -> None:
+    def _save(self, before: TextFile | None, data: bytes | None, intent: Intent) -> None:
         if before is not None:
             self._store.put(before.text.encode())
-        self._store.put(data)
+        if data is not None:
+            self._store.put(data)
         self._file.append(intent, sync=True)
 
     async def _settle(self, n: int, *, written: bool) -> None:
@@ -232,6 +250,10 @@ class AttributedWorkspace:
     async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
         """Write in the name of this call."""
         await self.ledger.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
+
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """Delete in the name of this call."""
+        await self.ledger.remove(path, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """As the ledger."""

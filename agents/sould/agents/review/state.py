@@ -1,6 +1,6 @@
 """What the agent changed, as a fold over the ledger's events. Pure: no file, no clock, no editor."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,11 +9,14 @@ from sould.agents.review.journal import Event, Intent, Settled
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One write, its texts by digest. `before` None: there was no file. `settled` False: nobody knows yet if it happened."""
+    """One write, its texts by digest; None: there was no file, or it was deleted.
+
+    `settled` False: nobody knows yet if it happened.
+    """
 
     n: int
     before: str | None
-    after: str
+    after: str | None
     session_id: str
     turn_id: str
     call_id: str
@@ -23,14 +26,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What the agent did to one file: `base` is the text before its first edit (None: it made the file), `current` its last.
+    """What the agent did to one file: `base` is the text before its first edit, `current` its last (None: no file).
 
     Where an edit's `before` is not the `after` of the one above it, somebody else wrote in between.
     """
 
     path: Path
     base: str | None
-    current: str
+    current: str | None
     edits: tuple[Edit, ...]
 
 
@@ -77,12 +80,19 @@ class LedgerState:
             self._edits[n] = (path, settled)
 
     @property
-    def changes(self) -> Mapping[Path, FileChange]:
-        """The files that are not as they were, by resolved path."""
+    def edits(self) -> Mapping[Path, Sequence[Edit]]:
+        """Every edit by resolved path, in the order they were made."""
         by_path: dict[Path, list[Edit]] = {}
         for path, edit in self._edits.values():
             by_path.setdefault(path, []).append(edit)
-        changes = (FileChange(path, edits[0].before, edits[-1].after, tuple(edits)) for path, edits in by_path.items())
+        return by_path
+
+    @property
+    def changes(self) -> Mapping[Path, FileChange]:
+        """The files that are not as they were, by resolved path."""
+        changes = (
+            FileChange(path, edits[0].before, edits[-1].after, tuple(edits)) for path, edits in self.edits.items()
+        )
         return {change.path: change for change in changes if change.base != change.current}
 
     def unsettled(self, path: Path | None = None) -> list[tuple[Path, Edit]]:

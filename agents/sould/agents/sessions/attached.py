@@ -62,6 +62,10 @@ class AttachedWorkspace:
         """See `Workspace`."""
         await self._current.write_text(path, text, expected=expected)
 
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """See `Workspace`."""
+        await self._current.delete(path, expected=expected)
+
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """See `Workspace`."""
         return await self._disk.read_bytes(path, limit)
