@@ -37,11 +37,16 @@ def user_file(bench: Bench) -> Path:
 
 
 async def open_session(bench: Bench, *servers: McpServer, **environment: str) -> Watcher:
-    """A new session, watched."""
+    """A new session, watched by somebody who approves of everything."""
+    return Watcher(await new_session(bench, *servers, **environment))
+
+
+async def new_session(bench: Bench, *servers: McpServer, **environment: str) -> Session:
+    """A new session of an editor with these servers and variables."""
     home = bench.root / "home"
     home.mkdir(exist_ok=True)
     opening = Opening(bench.project, environment={**ENVIRONMENT, "HOME": str(home), **environment}, mcp_servers=servers)
-    return Watcher(await bench.host.new(opening))
+    return await bench.host.new(opening)
 
 
 async def state_of(watcher: Watcher, name: str, status: str) -> McpServerStatus:

@@ -35,6 +35,7 @@ TOOLS = [
     tool("flood", "A line of nine mebibytes."),
     tool("grow", "Gets a further tool."),
     tool("shrink", "Loses it again."),
+    tool("change", "Echo becomes another tool."),
     tool("ask", "Asks the user for a colour."),
     tool("fail", "Reports an error."),
 ]
@@ -105,6 +106,10 @@ class Server:
                 return text("never complete")
             case "grow" | "shrink":
                 self.tools = [*TOOLS, tool("extra", "New.")] if name == "grow" else list(TOOLS)
+                self.say({"method": "notifications/tools/list_changed"})
+                return text("done")
+            case "change":
+                self.tools = [tool("echo", "It does more now.", text="string"), *TOOLS[1:]]
                 self.say({"method": "notifications/tools/list_changed"})
                 return text("done")
             case "ask":

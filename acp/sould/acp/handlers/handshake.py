@@ -60,7 +60,7 @@ def _capabilities(peer: Peer) -> Json:
     capabilities: Json = {
         "loadSession": True,
         "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-        "mcpCapabilities": {"http": False, "sse": False},
+        "mcpCapabilities": {"http": True, "sse": True},
         "sessionCapabilities": {
             "list": {},
             "delete": {},

@@ -9,7 +9,7 @@ import logging
 import os
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -124,19 +124,28 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
             return mcp_types.ElicitResult(action="cancel")
         return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
 
-    client: Client[Any] = Client(
-        transport,
-        name="sould",
-        roots=[root.as_uri() for root in roots],
-        message_handler=heard,
-        elicitation_handler=cast("Any", elicited),
-        log_handler=_ignore,
-        init_timeout=0,
-        client_info=mcp_types.Implementation(name="sould", version="1"),
-    )
+    def client(mode: str) -> Client[Any]:
+        return Client(
+            transport,
+            mode=mode,
+            name="sould",
+            roots=[root.as_uri() for root in roots],
+            message_handler=heard,
+            elicitation_handler=cast("Any", elicited),
+            log_handler=_ignore,
+            init_timeout=0,
+            client_info=mcp_types.Implementation(name="sould", version="1"),
+        )
+
     try:
-        async with client:
-            yield Link(client)
+        async with AsyncExitStack() as stack:
+            try:  # the newer protocol has no questions to the user yet, so the older one comes first
+                connected = await stack.enter_async_context(client("legacy"))
+            except MCPError:
+                if transport.legacy_only:
+                    raise
+                connected = await stack.enter_async_context(client("auto"))
+            yield Link(connected)
     except Exception as error:
         if wants_sign_in(error):
             raise UnauthorizedError from error
@@ -147,31 +156,33 @@ async def _ignore(_: object) -> None:
     """What servers log is theirs; their standard error is what we keep."""
 
 
-def status_of(error: BaseException | None) -> int | None:
-    """The HTTP status somewhere below an error."""
-    while error is not None:
-        if isinstance(error, httpx2.HTTPStatusError):
-            return error.response.status_code
-        if isinstance(error, BaseExceptionGroup):
-            group = cast("BaseExceptionGroup[BaseException]", error)
-            return next((status for each in group.exceptions if (status := status_of(each))), None)
-        error = error.__cause__ or error.__context__
-    return None
-
-
 def wants_sign_in(error: BaseException) -> bool:
     """The server refused for want of a sign-in, wherever below `error` that stands."""
-    if isinstance(error, UnauthorizedError) or status_of(error) in (401, 403):
-        return True
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(wants_sign_in, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-    below = error.__cause__ or error.__context__
-    return below is not None and wants_sign_in(below)
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, UnauthorizedError):
+            return True
+        if isinstance(each, httpx2.HTTPStatusError) and each.response.status_code in (401, 403):
+            return True
+        if isinstance(each, BaseExceptionGroup):
+            pending.extend(cast("BaseExceptionGroup[BaseException]", each).exceptions)
+        pending += [each.__cause__, each.__context__]
+    return False
 
 
-def http_client(spec: ServerSpec, variables: Mapping[str, str]) -> McpHttpClientFactory:
-    """Makes clients that go through the session's proxy and trust its certificates."""
+def http_client(
+    spec: ServerSpec, variables: Mapping[str, str], heard: Callable[[int], None] = lambda _: None
+) -> McpHttpClientFactory:
+    """Makes clients that go through the session's proxy and trust its certificates. `heard` is told each status."""
     network = NetworkSettings.of(spec.url, variables)
+
+    async def responded(response: httpx2.Response) -> None:
+        heard(response.status_code)
 
     def client(
         headers: dict[str, str] | None = None,
@@ -186,15 +197,18 @@ def http_client(spec: ServerSpec, variables: Mapping[str, str]) -> McpHttpClient
             proxy=network.proxy or None,
             verify=_tls(network),
             trust_env=False,
+            event_hooks={"response": [responded]},
         )
 
     return client
 
 
-def remote_transport(spec: ServerSpec, variables: Mapping[str, str], auth: httpx2.Auth | None) -> ClientTransport:
-    """A server that is reached over the network."""
+def remote_transport(
+    spec: ServerSpec, variables: Mapping[str, str], auth: httpx2.Auth | None, heard: Callable[[int], None]
+) -> ClientTransport:
+    """A server that is reached over the network. `heard` is told the status of each response."""
     kind = SSETransport if spec.transport == "sse" else StreamableHttpTransport
-    client = http_client(spec, variables)
+    client = http_client(spec, variables, heard)
     return kind(spec.url, headers=dict(spec.headers), auth=auth, httpx_client_factory=client)
 
 

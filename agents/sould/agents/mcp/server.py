@@ -73,6 +73,15 @@ class _Call:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How an attempt to connect ended, and whether there was a connection before that."""
+
+    connected: bool
+    state: State
+    trouble: str
+
+
 class Server:
     """`run` owns the connection; everything else only looks at it or calls through it."""
 
@@ -105,6 +114,10 @@ class Server:
         self._calls: list[_Call] = []
         self._starts: deque[float] = deque()
         self._last_words = ""
+        self._status = 0
+        """Of the last HTTP response."""
+        self._up = asyncio.Event()
+        self._down = asyncio.Event()
 
     async def run(self) -> None:
         """Connect, and again after every end, until cancelled."""
@@ -112,13 +125,17 @@ class Server:
         while True:
             self._starts.append(time.monotonic())
             self._wanted.clear()
-            if await self._attempt():
-                failures = 0
-            failures += 1
-            wait = self._wait(failures)
-            if wait is None:
-                self.trouble += " It is not started again until another session asks for it."
-                self._tell()
+            self._change("connecting", self.trouble)
+            ending = await self._attempt()
+            self._down.set()
+            failures = 1 if ending.connected else failures + 1
+            wait = self._wait(ending.state, failures)
+            if ending.connected and wait is not None:  # back in a moment: its tools stay, and calls wait for it
+                self._change("connecting", ending.trouble)
+            else:
+                self.definitions = ()
+                given_up = "" if wait is not None else " It is not started again until another session asks for it."
+                self._change(ending.state, ending.trouble + given_up)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wanted.wait(), wait)
 
@@ -132,7 +149,7 @@ class Server:
         self, tool: str, arguments: Mapping[str, Any], asking: Asking, stream: Callable[[str], None]
     ) -> ToolReturn:
         """Call a tool. Whatever goes wrong is an error for the model; only cancellation is raised."""
-        link = self._link
+        link = await self._connected()
         if link is None:
             return tool_error(
                 f"The MCP server {self.spec.name} is not connected, so nothing was run. {self.trouble} "
@@ -156,30 +173,43 @@ class Server:
                 brief="No answer in time",
             )
         except Exception as error:  # noqa: BLE001 -- a tool call: whatever a server or the library does is its result
-            return self._failed_call(error)
+            return await self._failed_call(error)
 
-    def _failed_call(self, error: Exception) -> ToolReturn:
+    async def _connected(self) -> "Link | None":
+        """The connection, waiting for one that is being made."""
+        if self._link is None and self.state == "connecting":
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._up.wait(), self._start_seconds)
+        return self._link
+
+    async def _failed_call(self, error: Exception) -> ToolReturn:
         from sould.agents.mcp.link import ServerError, wants_sign_in  # noqa: PLC0415 -- D9
 
         if isinstance(error, ServerError):
             return tool_error(f"The MCP server {self.spec.name} refused the call: {error}", brief="Refused")
         logger.info("call to %s: %r", self.spec.name, error)
-        if self.spec.transport != "stdio":
-            self._ended.set()
+        self._ended.set()
+        with suppress(TimeoutError):  # what it said last is known when it is down
+            await asyncio.wait_for(self._down.wait(), 2 * GOODBYE)
         why = "it wants a sign-in" if wants_sign_in(error) else "the connection to it ended"
         return tool_error(
-            f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out.",
+            f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out. "
+            f"{self._last_words}".rstrip(),
             brief=f"{self.spec.name} went away",
         )
 
     # --- one connection ---------------------------------------------------------------------------------------------
 
-    async def _attempt(self) -> bool:
-        """Connect and stay so until the connection ends. Whether there was a connection at all."""
+    @property
+    def _start_seconds(self) -> float:
+        return self.spec.start_timeout or self._limits().start_timeout_ms / 1000
+
+    async def _attempt(self) -> "_Ending":
+        """Connect, stay so until the connection ends, and say how it ended."""
         connected = False
+        seconds = self._start_seconds
         self._ended.clear()
-        self._change("connecting", "")
-        seconds = self.spec.start_timeout or self._limits().start_timeout_ms / 1000
+        self._down.clear()
         try:
             await asyncio.to_thread(_import)
             async with asyncio.timeout(seconds) as limit, self._opened() as link:
@@ -187,20 +217,20 @@ class Server:
                 limit.reschedule(None)
                 connected = True
                 self._link = link
+                self._up.set()
                 self._change("connected", "")
                 await self._stay(link)
-            trouble, state = "It ended.", "failed"
+            state, trouble = "failed", "It ended."
         except TimeoutError:
-            trouble, state = f"It did not answer within {seconds:g} s.", "failed"
+            state, trouble = "failed", f"It did not answer within {seconds:g} s."
         except WorkspaceError as error:
-            trouble, state = str(error), "failed"
+            state, trouble = "failed", str(error)
         except Exception as error:  # noqa: BLE001 -- the library raises anything for a server that misbehaves
-            trouble, state = self._understood(error)
+            state, trouble = self._understood(error)
         finally:
             self._link = None
-            self.definitions = ()
-        self._change(state, f"{trouble} {self._last_words}".strip())
-        return connected
+            self._up.clear()
+        return _Ending(connected, state, f"{trouble} {self._last_words}".strip())
 
     async def _stay(self, link: "Link") -> None:
         while not self._ended.is_set():
@@ -226,11 +256,12 @@ class Server:
     @asynccontextmanager
     async def _transport(self) -> "AsyncGenerator[ClientTransport, None]":
         self._last_words = ""
+        self._status = 0
         if self.spec.transport != "stdio":
             from sould.agents.mcp.link import remote_transport  # noqa: PLC0415 -- D9
 
             auth = self._sign_ins.auth(self.spec, self.place.variables)
-            yield remote_transport(self.spec, self.place.variables, auth)
+            yield remote_transport(self.spec, self.place.variables, auth, self._note_status)
             return
         from sould.agents.mcp.pipes import ProcessTransport  # noqa: PLC0415 -- D9
 
@@ -275,16 +306,21 @@ class Server:
                 if lines:
                     self._last_words = f"Its last words: {lines[-1].strip()[:300]}"
 
-    def _understood(self, error: Exception) -> tuple[str, State]:
-        from sould.agents.mcp.link import UnauthorizedError  # noqa: PLC0415 -- D9
+    def _note_status(self, status: int) -> None:
+        self._status = status
 
-        if isinstance(error, UnauthorizedError):
-            return f"It wants a sign-in: run `sould mcp auth {self.spec.name}`.", "unauthorized"
+    def _understood(self, error: Exception) -> tuple[State, str]:
+        from sould.agents.mcp.link import wants_sign_in  # noqa: PLC0415 -- D9
+
+        if wants_sign_in(error) or self._status in (401, 403):
+            return "unauthorized", f"It wants a sign-in: run `sould mcp auth {self.spec.name}`."
         logger.info("MCP server %s: %r", self.spec.name, error)
         if self._ended.is_set():
-            return "It ended before it was ready.", "failed"
+            return "failed", "It ended before it was ready."
         cause = _innermost(error)
-        return f"The connection failed: {str(cause)[:300] or type(cause).__name__}.", "failed"
+        said = str(cause)[:300].rstrip(".") or type(cause).__name__
+        status = f" (HTTP {self._status})" if self._status >= 400 else ""
+        return "failed", f"The connection failed: {said}{status}."
 
     async def _elicit(self, question: Elicitation) -> dict[str, Any] | None:
         """Put a server's question to the session that called it; with several, nobody can say whose it is."""
@@ -303,13 +339,13 @@ class Server:
 
     # --- state ------------------------------------------------------------------------------------------------------
 
-    def _wait(self, failures: int) -> float | None:
+    def _wait(self, state: State, failures: int) -> float | None:
         """Seconds until the next attempt; None when there were too many."""
         limits = self._limits()
         now = time.monotonic()
         while self._starts and self._starts[0] < now - limits.restart_window_s:
             self._starts.popleft()
-        if self.state == "unauthorized" or len(self._starts) > limits.max_restarts:
+        if state == "unauthorized" or len(self._starts) > limits.max_restarts:
             return None
         return min(limits.restart_first_wait_s * 2 ** min(failures - 1, 10), LONGEST_WAIT)
 

@@ -68,7 +68,7 @@ class SessionServers:
         self._said: set[str] = set()
         self._reported: set[str] = set()
         self._loading = False
-        self._status: McpStatus | None = None
+        self._status: tuple[McpStatus, Mapping[str, Tool[Any]]] | None = None
         self._patience = 0.0
         self._open = False
 
@@ -220,9 +220,9 @@ class SessionServers:
             tools=len(self._tools),
             servers=servers,
         )
-        if status == self._status:
+        if (status, self._tools) == self._status:
             return
-        self._status = status
+        self._status = (status, self._tools)
         if status.loading and not self._loading:
             self._log.publish(MCPLoadingBegin())
         self._log.publish(StatusUpdate(mcp_status=status))

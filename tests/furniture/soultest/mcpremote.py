@@ -1,0 +1,102 @@
+"""An MCP server over HTTP or SSE, made with the library that most servers are made with; or one that wants a sign-in.
+
+    python mcpremote.py http|sse|closed
+
+Prints its address when it listens, and ends when its input does.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+PROGRAM = Path(__file__)
+
+
+@asynccontextmanager
+async def remote(kind: str, root: Path) -> AsyncGenerator[str, None]:
+    """The address of such a server, running until the block is left."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(PROGRAM),
+        kind,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd=root,
+    )
+    assert process.stdout is not None
+    try:
+        yield (await process.stdout.readline()).decode().strip()
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def main(kind: str) -> None:
+    """Serve until the input ends."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    if kind == "closed":
+        _closed(port)
+    else:
+        _open(kind, port)
+
+
+def _say(address: str) -> None:
+    sys.stdout.write(address + "\n")
+    sys.stdout.flush()
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(0)
+
+
+def _open(kind: str, port: int) -> None:
+    from fastmcp import Context, FastMCP
+    from fastmcp.server.dependencies import get_http_headers
+
+    server = FastMCP("remote")
+
+    @server.tool
+    def greet(name: str) -> str:  # pyright: ignore[reportUnusedFunction] -- registered
+        """Greets, and says which token it was sent."""
+        return f"hello {name} with {get_http_headers().get('x-token', 'nothing')}"
+
+    @server.tool
+    async def confirm(ctx: Context) -> str:  # pyright: ignore[reportUnusedFunction] -- registered
+        """Asks first."""
+        answer = await ctx.elicit("Really?", response_type=["yes", "no"])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- untyped
+        return f"{answer.action} {getattr(answer, 'data', '')}"
+
+    path = "sse" if kind == "sse" else "mcp"
+    _say(f"http://127.0.0.1:{port}/{path}")
+    server.run(transport="sse" if kind == "sse" else "http", host="127.0.0.1", port=port, show_banner=False)
+
+
+def _closed(port: int) -> None:
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Refuses(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Bearer")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.do_POST()
+
+    _say(f"http://127.0.0.1:{port}/mcp")
+    HTTPServer(("127.0.0.1", port), Refuses).serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
