@@ -91,6 +91,8 @@ class Editor:
         while True:
             line = self.bridge.line(max(0.1, deadline - time.monotonic()))
             assert line, "the stream ended"
+            if not line.strip():
+                continue  # the next daemon ends a line that may have been cut (D11)
             message: Json = json.loads(line)  # every line on standard output is a frame (F23)
             self.messages.append(message)
             if message.get("method") == "session/request_permission" and self.answer:

@@ -1,0 +1,107 @@
+"""F61-F63 and F65 as an editor sees them: killed, full and shared state behind the real daemon."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from soultest.daemon import Sould, until
+from soultest.faulty import Editor
+from soultest.processes import marked
+from soultest.world import call
+
+
+def test_a_turn_killed_with_its_daemon_is_closed_honestly_for_the_next_editor(sould: Sould) -> None:
+    sould.world.script([call("Shell", "1", command="echo ran >> ran; echo ru'nn'ing; sleep 1000"), "text: next"])
+    editor = Editor(sould, sould.acp())
+    session = editor.open()
+    editor.begin("go", "p")
+    editor.wait(lambda message: "running" in str(message.get("params", {}).get("update", "")))
+    sould.kill9()
+    died = editor.wait(lambda message: message.get("id") == "p" and "method" not in message)
+    assert died["error"]["data"]["kind"] == "interrupted"
+    until(
+        lambda: (
+            not [
+                pid
+                for pid in marked(sould.mark)
+                if pid not in {bridge.process.pid for bridge in sould.bridges} | {sould.pid}
+            ]
+        )
+    )
+    other = Editor(sould, sould.acp())
+    other.request("session/load", sessionId=session, cwd=str(sould.workspace), mcpServers=[])
+    other.session = session
+    shown = [update for update in other.updates if update["sessionUpdate"] in ("tool_call", "tool_call_update")]
+    assert shown[-1]["status"] == "failed"
+    assert (sould.workspace / "ran").read_text() == "ran\n"
+    sould.world.script(["text: next"])
+    assert other.prompt("go on")["result"]["stopReason"] == "end_turn"
+
+
+@pytest.fixture
+def small_state(sould: Sould) -> Iterator[Path]:
+    """The state directory on a file system of 400 KiB."""
+    state = Path(sould.environment["XDG_STATE_HOME"])
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k,mode=0700", "tmpfs", str(state)], check=True)
+    yield state
+    sould.close()
+    subprocess.run(["umount", "-l", str(state)], check=True)
+
+
+@pytest.mark.needs_root
+def test_a_full_disk_refuses_prompts_in_one_sentence_and_recovers_without_a_restart(
+    sould: Sould, small_state: Path
+) -> None:
+    sould.world.script([f"text: {number}" for number in range(9)])
+    editor = Editor(sould, sould.acp())
+    editor.open()
+    assert editor.prompt("one")["result"]["stopReason"] == "end_turn"
+    ballast = small_state / "ballast"
+    with ballast.open("wb") as file:
+        try:
+            while True:
+                os.write(file.fileno(), b"x" * 512)
+        except OSError:
+            pass
+    refused = editor.prompt("two " + "y" * 20_000)
+    assert refused["error"]["data"]["kind"] == "disk_full"
+    assert "disk" in refused["error"]["message"].lower()
+    ballast.unlink()
+    assert editor.prompt("three")["result"]["stopReason"] == "end_turn"
+    with sould.control() as daemon:
+        assert [problem for problem in daemon.fsck().problems if problem.severity == "error"] == []
+
+
+def test_a_session_open_in_another_daemon_is_refused_by_its_pid(sould: Sould) -> None:
+    sould.world.script(["text: one"])
+    editor = Editor(sould, sould.acp())
+    session = editor.open()
+    editor.prompt("hi")
+    elsewhere = Path(sould.environment["HOME"]) / "run2"
+    elsewhere.mkdir(mode=0o700)
+    first = sould.pid
+    other = Editor(sould, sould.acp(env={"XDG_RUNTIME_DIR": str(elsewhere)}))
+    refusal = other.request("session/load", sessionId=session, cwd=str(sould.workspace), mcpServers=[])
+    assert str(first) in refusal["error"]["message"]
+    assert editor.prompt("still mine")["error"]["data"]["kind"] == "provider"
+
+
+def test_one_bad_session_never_hides_the_others(sould: Sould) -> None:
+    sould.world.script(["text: one"])
+    editor = Editor(sould, sould.acp())
+    session = editor.open()
+    editor.prompt("the good one")
+    sessions = Path(sould.environment["XDG_STATE_HOME"]) / "sould" / "sessions"
+    (sessions / "BAD1").mkdir()
+    (sessions / "BAD1" / "wire.jsonl").mkdir()
+    (sessions / "BAD2").mkdir()
+    (sessions / "BAD2" / "wire.jsonl").write_bytes(b"\xef\xbb\xbf\x00\x00")
+    (sessions / "BAD3").write_text("a file")
+    listed = editor.request("session/list")["result"]["sessions"]
+    assert session in [each["sessionId"] for each in listed]
+    refusal = editor.request("session/load", sessionId="BAD2", cwd=str(sould.workspace), mcpServers=[])
+    assert "error" in refusal
