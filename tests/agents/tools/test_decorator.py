@@ -81,7 +81,7 @@ async def test_a_plain_function_runs_beside_the_loop_and_may_return_a_whole_resu
     tools = load("weigh")
     assert tools.check("Weigh", {"unit": "g"})
     result = await tools.call("Weigh", {"unit": "g"}, CALL)
-    assert result.message.startswith("g False")
+    assert result.message.startswith("g False Session(id='s1'")
 
 
 def test_a_parameter_that_is_neither_service_nor_data_fails_at_load_with_the_list() -> None:

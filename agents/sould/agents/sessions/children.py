@@ -11,6 +11,7 @@ from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import Birth, LaborMarket
+from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.log import SessionLog
 
@@ -53,5 +54,6 @@ def labor_market(
         load=lambda path: catalog.load(catalog.at(path)),
         build=build,
         open_log=open_log,
+        tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config().background),
     )
     return market

@@ -51,6 +51,7 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.usage import Meter
+from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
 from sould.agents.tools.session import PromptArguments
@@ -189,6 +190,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         await use_model(models, spec)
     crew = Crew(labor_market(shared, log, agents, build_soul), log, spec)
     soul = build_soul(shared, spec, log, todos, crew)
+    soul.before_step = (*soul.before_step, crew.market.tasks.tell)
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     mcp = SessionServers(services.mcp, mcp_files(shared), log, approval, environment.variables, opening)
     soul.tools.toolset.external = lambda: mcp.tools
@@ -232,6 +234,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         TodoList: todos,
         Crew: crew,
         LaborMarket: crew.market,
+        BackgroundTasks: crew.market.tasks,
         OutputDirectory: OutputDirectory(shared.directory / _OUTPUTS),
         Questions: shared.questions,
         PlanMode: shared.plan_mode,

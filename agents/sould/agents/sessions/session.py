@@ -7,19 +7,24 @@ that all clients see the same session.
 import asyncio
 from collections.abc import Callable, Mapping
 
+from sould.agents.config import Config
 from sould.agents.errors import OptionError
+from sould.agents.flows.commands import flow_commands
+from sould.agents.flows.loopcommand import loop_commands, prompt_turn
+from sould.agents.flows.loopstate import LoopStore
+from sould.agents.flows.ralph import Restore
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.commands import CommandSource, SlashCommand, find_command, list_commands
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.hooking import SessionHooks
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.sessions.recovery import only_waits, recover
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
-from sould.agents.flows.commands import flow_commands
 from sould.agents.skills.commands import renew_skills, skill_commands
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Resolution
@@ -54,12 +59,23 @@ class Session:
         self._models = parts.shared.models
         self._state = parts.state
         self._agent = parts.agent
+        self.tasks = parts.agent.crew.market.tasks
+        self.tasks.on_idle = lambda: on_idle(self)
         self.mcp = parts.mcp
         self._skills = parts.shared.skills
+        self._services = parts.shared.services
+        self.loops = LoopStore(self._services.state_dir / "loops")
+        self.loop_limit: int | None = None
+        """How often prompts of this session are repeated; None: as the configuration says."""
+        self.restore_files: Restore | None = None
+        """Brings the files of this session back to a checkpoint."""
         self._sources: tuple[CommandSource, ...] = (
             lambda: skill_commands(self._skills),
-            lambda: flow_commands(self._skills, lambda: parts.shared.services.config().flows),
+            lambda: flow_commands(self._skills, lambda: self.config.flows),
+            loop_commands,
         )
+        self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
+        self.soul.before_stop = self.hooks.send_back
         self.plan_mode = parts.shared.plan_mode
         self.plan_mode.switch = self._switch_mode
         self._clients: dict[str, Client] = {}
@@ -87,6 +103,7 @@ class Session:
     def detach(self, client_id: str) -> None:
         """A client is gone or looks elsewhere. The turn goes on (D12); the host applies `on_last_detach`."""
         self._clients.pop(client_id, None)
+        self.hooks.hooks.unsubscribe(client_id)
         self._workspace.detach(client_id)
 
     # --- turns ---
@@ -104,7 +121,7 @@ class Session:
     @property
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
-        return not self._clients and not self.running and not self.queue
+        return not self._clients and not self.running and not self.queue and not self.tasks.running
 
     @property
     def queue(self) -> tuple[Prompt, ...]:
@@ -135,7 +152,9 @@ class Session:
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:
-            return await self._run_turn(prompt)
+            ending = await self._run_turn(prompt)
+            await self.hooks.failed(ending)
+            return ending
         finally:
             self._keep_todos()
 
@@ -156,9 +175,20 @@ class Session:
         await renew_skills(self._skills, self.log)
         command = find_command(prompt.user_input, self._sources)
         if command is None:
-            return await self.soul.turn(prompt.turn_id)
+            allowed = await self.hooks.allow_prompt(prompt.user_input)
+            return await prompt_turn(self, prompt.user_input) if allowed else Ending("finished")
         handler, argument = command
         return await handler(self, argument)
+
+    @property
+    def config(self) -> Config:
+        """The configuration as it is now."""
+        return self._services.config()
+
+    @property
+    def closing(self) -> bool:
+        """The daemon lets go of this session: what runs is interrupted, not cancelled by a person."""
+        return self._turns.closing
 
     @property
     def current_turn(self) -> str:
@@ -256,7 +286,8 @@ class Session:
         """Run turns until `aclose`; then the files are let go."""
         self.mcp.start()
         try:
-            await self._turns.serve()
+            async with self.hooks.around("resume" if self.info.turns else "startup"), self.tasks.serving():
+                await self._turns.serve()
         finally:
             await self.mcp.aclose()
             await self._ledger.aclose()

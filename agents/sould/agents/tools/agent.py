@@ -7,6 +7,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, mode
 
 from sould.agents.soul.subagents.crew import Crew, Job, Outcome
 from sould.agents.soul.subagents.market import SubagentError
+from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
@@ -30,6 +31,9 @@ class Params(ToolParams):
     subagent_type: str = Field(default="coder", validation_alias=_KIND, description="Which kind of subagent.")
     model: str | None = Field(default=None, description="Another model for this subagent, by its key.")
     resume: str | None = Field(default=None, description="The id of an agent that is to go on.")
+    run_in_background: bool = Field(
+        default=False, description="Let it go on by itself; you are told when it ends, see TaskOutput."
+    )
     timeout: int | None = Field(default=None, ge=30, le=3600, description="Seconds after which it is stopped.")
     pipeline: tuple[Stage, ...] = Field(
         default=(), description="In place of `prompt`: stages that run one after the other."
@@ -39,6 +43,8 @@ class Params(ToolParams):
     def _one_or_the_other(self) -> "Params":
         if bool(self.prompt) == bool(self.pipeline):
             raise ValueError("give either `prompt` or `pipeline`")
+        if self.pipeline and self.run_in_background:
+            raise ValueError("a pipeline cannot run in the background")
         return self
 
 
@@ -55,8 +61,9 @@ class Agent(Tool[Params]):
     }
     params = Params
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, tasks: BackgroundTasks) -> None:
         self._crew = crew
+        self._tasks = tasks
 
     @cached_property
     def description(self) -> str:
@@ -76,9 +83,32 @@ class Agent(Tool[Params]):
         try:
             if params.pipeline:
                 return await self._pipeline(params, call)
+            if params.run_in_background:
+                return self._begin(params, call)
             return result_of(await self._crew.work(job_of(params, params.subagent_type, params.prompt), call))
-        except SubagentError as error:
+        except (SubagentError, TaskError) as error:
             return tool_error(error.message, brief="Not started")
+
+    def _begin(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        if self._crew.depth:
+            return tool_error(
+                "Only the main agent can start agents in the background; wait for this one.", brief="Not started"
+            )
+        job = job_of(params, params.subagent_type, params.prompt)
+
+        async def work(printed: Printed) -> Ended:
+            outcome = await self._crew.work(job, call)
+            printed.write(outcome.text)
+            again = f"`resume` with {outcome.agent_id} goes on with it."
+            if outcome.problem:
+                return Ended("failed", f"It did not finish: {outcome.problem.rstrip('.')}. {again}")
+            return Ended("completed", again)
+
+        record = self._tasks.begin("agent", params.description or params.prompt[:60], work)
+        return tool_ok(
+            message=f"Working in the background as {record.id}. You are told when it has finished.",
+            display=(record.block,),
+        )
 
     async def _pipeline(self, params: Params, call: ToolCallContext) -> ToolReturn:
         previous = ""
@@ -108,6 +138,7 @@ def job_of(params: Params, kind: str, prompt: str) -> Job:
         model=params.model or "",
         resume="" if params.pipeline else params.resume or "",
         timeout=params.timeout,
+        background=params.run_in_background,
     )
 
 

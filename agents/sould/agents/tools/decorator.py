@@ -8,7 +8,8 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_type_hints, overload
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
@@ -53,8 +54,9 @@ class ToolFunction:
         wanted: dict[str, Any] = {}
         for parameter in inspect.signature(self.function).parameters.values():
             kind = hints.get(parameter.name, Any)
-            if kind is ToolCallContext or _is_service(kind, services):
-                given[parameter.name] = None if kind is ToolCallContext else services[kind]
+            service = service_type(kind)
+            if service is ToolCallContext or _is_service(service, services):
+                given[parameter.name] = None if service is ToolCallContext else services[service]
                 continue
             _check_sendable(self.name, parameter, kind, services)
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
@@ -117,6 +119,13 @@ def tool(
         return ToolFunction(function, called, inspect.getdoc(function) or called, kind)
 
     return make(function) if function is not None else make
+
+
+def service_type(kind: object) -> object:
+    """The type a parameter asks for: `X | None` asks for X, and does without."""
+    arguments = [each for each in get_args(kind) if each is not NoneType]
+    is_optional = get_origin(kind) in (Union, UnionType) and len(arguments) == 1
+    return arguments[0] if is_optional else kind
 
 
 def _is_service(kind: object, services: Mapping[Any, object]) -> bool:

@@ -25,6 +25,9 @@ REFERENCE_TOOLS = {
     "SetTodoList": "sould.agents.tools.todo:SetTodoList",
     "Agent": "sould.agents.tools.agent:Agent",
     "Task": "sould.agents.tools.agent:Agent",
+    "TaskList": "sould.agents.tools.tasks:TaskList",
+    "TaskOutput": "sould.agents.tools.tasks:TaskOutput",
+    "TaskStop": "sould.agents.tools.tasks:TaskStop",
     "CreateSubagent": "sould.agents.tools.createsubagent:CreateSubagent",
     "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
     "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
@@ -35,7 +38,7 @@ REFERENCE_TOOLS = {
 REFERENCE_TOOLS_WE_LACK = frozenset(
     {
         "CMD", "FetchURL", "ReadMediaFile",
-        "SearchWeb", "SendDMail", "TaskList", "TaskOutput", "TaskStop", "Think",
+        "SearchWeb", "SendDMail", "Think",
     }
 )  # fmt: skip
 

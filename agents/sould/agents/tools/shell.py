@@ -13,18 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sould.agents.config import Config
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RunCommand
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.terminaltext import PlainText, Updates
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Command, CommandExit, RunningCommand, Workspace, WorkspaceError
 
+MOST_FOREGROUND: Final = 300
 MOST_OUTPUT: Final = 1024 * 1024 * 1024
 """Bytes after which a command is ended (F53)."""
 
@@ -46,8 +48,15 @@ class Params(ToolParams):
 
     command: str = Field(min_length=1, description="The command line, run with bash in the working directory.")
     timeout: int = Field(
-        default=60, ge=1, le=300, description="Seconds after which the command and all it started are ended."
+        default=60,
+        ge=1,
+        le=86_400,
+        description="Seconds after which the command and all it started are ended; at most 300 unless in the background.",
     )
+    run_in_background: bool = Field(
+        default=False, description="Let it go on by itself; you are told when it ends, see TaskOutput."
+    )
+    description: str = Field(default="", description="For a background command: what it does, in a few words.")
 
     @field_validator("command")
     @classmethod
@@ -55,6 +64,12 @@ class Params(ToolParams):
         if "\0" in command:
             raise ValueError("a command cannot hold NUL characters")
         return command
+
+    @model_validator(mode="after")
+    def _not_too_long(self) -> "Params":
+        if self.timeout > MOST_FOREGROUND and not self.run_in_background:
+            raise ValueError(f"a timeout above {MOST_FOREGROUND} seconds needs `run_in_background`")
+        return self
 
 
 class Shell(Tool[Params]):
@@ -66,12 +81,18 @@ class Shell(Tool[Params]):
     params = Params
 
     def __init__(
-        self, workspace: Workspace, approval: Approval, config: Config, outputs: OutputDirectory | None = None
+        self,
+        workspace: Workspace,
+        approval: Approval,
+        config: Config,
+        outputs: OutputDirectory | None = None,
+        tasks: BackgroundTasks | None = None,
     ) -> None:
         self._workspace = workspace
         self._approval = approval
         self._limits = config.tools
         self._outputs = outputs
+        self._tasks = tasks
 
     def view(self, params: Params) -> CallView:
         """The command itself."""
@@ -80,15 +101,58 @@ class Shell(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask, run, show, report."""
         root = self._workspace.root
+        where = "in the background in" if params.run_in_background else "in"
         refused = await self._approval.request(
             call,
             RunCommand(params.command, root),
             sender=self.name,
-            description=f"Run a command in {root}",
+            description=f"Run a command {where} {root}",
             display=(ShellBlock(command=params.command),),
         )
         if refused is not None:
             return refused
+        if params.run_in_background:
+            return self._begin(params)
+        return await self._wait_for(params, call)
+
+    def _begin(self, params: Params) -> ToolReturn:
+        if self._tasks is None:
+            return tool_error("Nothing can be run in the background here.", brief="Not started")
+        most = self._limits.shell_max_background_s
+        timeout = min(params.timeout, most) if "timeout" in params.model_fields_set else most
+        command = Command(params.command, self._workspace.root, timeout)
+        try:
+            record = self._tasks.begin(
+                "shell", params.description or params.command, lambda printed: self._go_on(command, printed)
+            )
+        except TaskError as error:
+            return tool_error(error.message, brief="Not started")
+        return tool_ok(
+            message=f"Running in the background as {record.id}. You are told when it ends.", display=(record.block,)
+        )
+
+    async def _go_on(self, command: Command, printed: Printed) -> Ended:
+        try:
+            running = await self._start(command)
+        except WorkspaceError as error:
+            return Ended("failed", str(error))
+        text = PlainText()
+        try:
+            async for data in running.output():
+                printed.write(text.feed(data))
+            printed.write(text.finish())
+            ended = await running.wait()
+        except BaseException:
+            await _finished(running.kill())
+            raise
+        if ended.timed_out:
+            return Ended("timed_out", f"Ended by sould after {command.timeout:g} seconds.")
+        if ended.code is None:
+            return Ended("failed", f"Ended by signal {_signal_name(ended.signal)}.")
+        return Ended("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{_left_behind(ended)}")
+
+    async def _wait_for(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        root = self._workspace.root
         given = params.timeout if "timeout" in params.model_fields_set else self._limits.shell_timeout_s
         timeout = min(given, self._limits.shell_max_timeout_s)
         try:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, tool_error
-from sould.agents.tools.decorator import InvalidToolError, ToolFunction
+from sould.agents.tools.decorator import InvalidToolError, ToolFunction, service_type
 from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -202,7 +202,7 @@ def _injected(path: str, factory: type[Tool[Any]], services: Mapping[Any, object
         raise InvalidToolError(f"{path}: an annotation of its constructor cannot be resolved: {error}") from error
     arguments: dict[str, object] = {}
     for parameter in list(inspect.signature(factory).parameters.values()):
-        kind = hints.get(parameter.name)
+        kind = service_type(hints.get(parameter.name))
         if kind in services:
             arguments[parameter.name] = services[kind]
         elif parameter.default is inspect.Parameter.empty:

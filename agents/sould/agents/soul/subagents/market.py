@@ -16,6 +16,7 @@ from sould.agents.errors import SouldError
 from sould.agents.sessions.projects import write_private
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
+from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import AgentSource
 from sould.agents.tools.loading import same_tool
 from sould.agents.wire.log import SessionLog
@@ -67,6 +68,7 @@ class LaborMarket:
     build: Build
     open_log: Callable[[Path, bool], Awaitable[SessionLog]]
     """The journal in a directory; True: a new one."""
+    tasks: BackgroundTasks
     _working: set[str] = field(default_factory=set[str])
 
     @property

@@ -1,0 +1,270 @@
+"""Tasks that go on after the call that began them: commands and subagents, a few at a time (D7).
+
+They belong to the session, not to a turn: the model is told before its next step when one has ended, the editor at once.
+What is kept on disk is what they printed and how they ended; a task does not survive the daemon, and the model is told.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from sould.agents.config import Background
+from sould.agents.errors import SouldError
+from sould.agents.sessions.projects import write_private
+from sould.agents.wire.display import BackgroundTaskBlock
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import ContextNote, Notification
+
+logger = logging.getLogger(__name__)
+
+TaskKind: TypeAlias = Literal["shell", "agent"]
+TaskStatus: TypeAlias = Literal["running", "completed", "failed", "timed_out", "stopped", "lost"]
+
+PREVIEW = 32 * 1024
+"""Bytes of a task's output that the model is given at once."""
+MOST_OUTPUT = 64 * 1024 * 1024
+_SEVERITY: dict[TaskStatus, str] = {"completed": "info", "stopped": "info"}
+_KEPT = 100
+
+
+class TaskError(SouldError):
+    """A task cannot be begun or found; the sentence is for the model."""
+
+    kind = "task"
+
+
+class TaskRecord(BaseModel):
+    """What is known of a task."""
+
+    id: str = Field(pattern=r"^(?:shell|agent)_[0-9]+$")
+    kind: TaskKind
+    description: str
+    status: TaskStatus = "running"
+    message: str = ""
+    started: float = 0.0
+    ended: float | None = None
+    told: bool = False
+    """The model knows that it has ended."""
+
+    @property
+    def block(self) -> BackgroundTaskBlock:
+        """As people see it."""
+        return BackgroundTaskBlock(task_id=self.id, kind=self.kind, status=self.status, description=self.description)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a task's work came out."""
+
+    status: TaskStatus
+    message: str
+
+
+class Printed:
+    """What a task prints, in a file of its own; beyond 64 MiB the rest is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        self._size = 0
+
+    def write(self, text: str) -> None:
+        """More output. A disk that refuses costs the output, never the task."""
+        data = text.encode("utf-8", errors="replace")[: MOST_OUTPUT - self._size]
+        try:
+            self._size += os.write(self._fd, data) if data else 0
+        except OSError as error:
+            logger.warning("output of a task was lost: %s", error.strerror)
+
+    def close(self) -> None:
+        """No more."""
+        os.close(self._fd)
+
+
+Work: TypeAlias = Callable[[Printed], Awaitable[Ended]]
+_RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord])
+
+
+@dataclass(slots=True)
+class BackgroundTasks:
+    """The tasks of one session. `serving` owns them. Injectable."""
+
+    log: SessionLog
+    directory: Path
+    limits: Callable[[], Background]
+    on_idle: Callable[[], None] = lambda: None
+    """Called when the last one has ended."""
+    _records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
+    _tasks: dict[str, "asyncio.Task[Ended]"] = field(default_factory=dict[str, "asyncio.Task[Ended]"])
+    _stopping: dict[str, str] = field(default_factory=dict[str, str])
+    _group: asyncio.TaskGroup | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            found = _RECORDS.validate_json(self._file.read_bytes())
+        except (OSError, ValidationError):
+            found = []
+        for record in found:
+            if record.status == "running":
+                record.status, record.ended = "lost", time.time()
+                record.message = "The daemon stopped while it ran; the task was ended with it."
+            self._records[record.id] = record
+
+    @property
+    def _file(self) -> Path:
+        return self.directory / "tasks.json"
+
+    @property
+    def running(self) -> int:
+        """How many run."""
+        return len(self._tasks)
+
+    @property
+    def records(self) -> Mapping[str, TaskRecord]:
+        """All that are known, oldest first."""
+        return self._records
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None, None]:
+        """Own the tasks while the block runs; when it is left none runs."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                self._group = None
+                for task_id, task in self._tasks.items():
+                    self._stopping.setdefault(task_id, "The session was closed.")
+                    task.cancel()
+
+    def require_room(self) -> None:
+        """Raises TaskError when as many run as may."""
+        most = self.limits().max_running_tasks
+        if self._group is None:
+            raise TaskError("The session is closing; nothing can be begun in the background.")
+        if len(self._tasks) >= most:
+            raise TaskError(
+                f"{most} background tasks run already, and more may not. Wait for one (TaskOutput with block) or end one (TaskStop)."
+            )
+
+    def begin(self, kind: TaskKind, description: str, work: Work) -> TaskRecord:
+        """Let `work` go on by itself. Raises TaskError when there is no room."""
+        self.require_room()
+        assert self._group is not None
+        record = TaskRecord(id=f"{kind}_{self._next_number()}", kind=kind, description=description, started=time.time())
+        folder = self.directory / "tasks"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            printed = Printed(folder / f"{record.id}.log")
+        except OSError as error:
+            raise TaskError(f"The task's output cannot be kept: {error.strerror}.") from error
+        self._records[record.id] = record
+        task = self._group.create_task(self._run(record, work, printed), name=record.id)
+        self._tasks[record.id] = task
+        task.add_done_callback(lambda done: self._ended(record, printed, done))
+        self._save()
+        return record
+
+    def _next_number(self) -> int:
+        return 1 + max((int(task_id.rpartition("_")[2]) for task_id in self._records), default=0)
+
+    def find(self, task_id: str) -> TaskRecord:
+        """Raises TaskError when there is none."""
+        if task_id not in self._records:
+            known = ", ".join(self._records) or "none"
+            raise TaskError(f"There is no task {task_id!r}; there are: {known}.")
+        return self._records[task_id]
+
+    def output(self, task_id: str) -> tuple[str, Path]:
+        """The end of what it has printed, and the file with all of it."""
+        path = self.directory / "tasks" / f"{self.find(task_id).id}.log"
+        try:
+            with path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - PREVIEW))
+                text = file.read(PREVIEW).decode("utf-8", errors="replace")
+        except OSError:
+            return "", path
+        return (f"[... {size - PREVIEW} bytes left out ...]\n{text}" if size > PREVIEW else text), path
+
+    async def wait(self, task_id: str, seconds: float) -> None:
+        """Until it has ended, or for so long."""
+        task = self._tasks.get(self.find(task_id).id)
+        if task is not None:
+            await asyncio.wait([task], timeout=seconds)
+
+    async def stop(self, task_id: str, reason: str) -> TaskRecord:
+        """End it; returns when nothing of it runs."""
+        record = self.find(task_id)
+        task = self._tasks.get(task_id)
+        if task is not None:
+            self._stopping[task_id] = reason or "Stopped."
+            task.cancel()
+            await asyncio.wait([task])
+        return record
+
+    async def tell(self) -> None:
+        """Before a step: the model is told which tasks have ended since it last asked."""
+        news = [record for record in self._records.values() if record.status != "running" and not record.told]
+        if not news:
+            return
+        lines = "\n".join(f"- {record.id} ({record.description}): {record.status}. {record.message}" for record in news)
+        self.log.publish(ContextNote(text=f"Background tasks have ended. TaskOutput shows what they printed.\n{lines}"))
+        self.saw(*news)
+
+    def saw(self, *records: TaskRecord) -> None:
+        """The model knows how these stand."""
+        ended = [record for record in records if record.status != "running" and not record.told]
+        for record in ended:
+            record.told = True
+        if ended:
+            self._save()
+
+    async def _run(self, record: TaskRecord, work: Work, printed: Printed) -> Ended:
+        try:
+            return await work(printed)
+        except SouldError as error:
+            return Ended("failed", error.message)
+        except Exception:  # the main of a task: our bug ends it, not the session
+            logger.exception("task %s failed", record.id)
+            return Ended("failed", "sould hit a bug in this task; see `sould logs`.")
+
+    def _ended(self, record: TaskRecord, printed: Printed, task: "asyncio.Task[Ended]") -> None:
+        """However it ended, and also when it was cancelled before it had begun."""
+        printed.close()
+        del self._tasks[record.id]
+        stopped = self._stopping.pop(record.id, "Stopped.")
+        ended = Ended("stopped", stopped) if task.cancelled() else task.result()
+        record.status, record.message, record.ended = ended.status, ended.message, time.time()
+        self._save()
+        self.log.publish(
+            Notification(
+                id=secrets.token_hex(6),
+                category="task",
+                type=f"task.{record.status}",
+                source_kind="background_task",
+                source_id=record.id,
+                title=f"Background task {record.status.replace('_', ' ')}: {record.description}",
+                body=record.message,
+                severity=_SEVERITY.get(record.status, "warning"),
+                created_at=record.ended,
+            )
+        )
+        if not self._tasks:
+            self.on_idle()
+
+    def _save(self) -> None:
+        kept = list(self._records.values())[-_KEPT:]
+        try:
+            write_private(self._file, _RECORDS.dump_json(kept))
+        except OSError as error:  # a list of tasks is not worth a failed call
+            logger.warning("%s: %s", self._file, error.strerror)
