@@ -88,6 +88,10 @@ class LoopControl(Section):
     max_retries_per_step: Count = 3
     """Attempts in all, the first included."""
     max_ralph_iterations: Annotated[int, Field(ge=-1)] = 0
+    ralph_max_tokens: Count | None = None
+    ralph_max_cost: Positive | None = None
+    ralph_max_time_s: Positive | None = None
+    """Budgets of a loop; None means none."""
     reserved_context_size: Annotated[int, Field(ge=1000)] = 50_000
     compaction_trigger_ratio: Annotated[float, Field(ge=0.5, le=0.99)] = 0.85
     max_preserved_messages: Count = 2

@@ -44,9 +44,9 @@ class FlowRunner:
     limits: FlowLimits
     _done: set[str] = field(default_factory=set[str])
 
-    async def run(self) -> Ending:
-        """From BEGIN to END, or to whatever ended a step early."""
-        node = self._next(self.flow.out(self.flow.begin.id)[0])
+    async def run(self, start: str = "") -> Ending:
+        """From BEGIN, or the node `start`, to END, or to whatever ended a step early."""
+        node = self.flow.nodes[start] if start else self._next(self.flow.out(self.flow.begin.id)[0])
         for _ in range(self.limits.max_moves):
             if node.kind == "end":
                 self.show(None)
@@ -69,6 +69,9 @@ class FlowRunner:
     async def chosen(self, edge: Edge, answer: str) -> Ending | None:
         """After a decision; an ending stops the run here."""
         return None
+
+    async def noted(self, node: Node, answer: str) -> None:
+        """After a task."""
 
     def prompt(self, node: Node) -> str:
         """What the agent is told at a node; "" when it has been told."""
@@ -98,6 +101,7 @@ class FlowRunner:
             return ending
         out = self.flow.out(node.id)
         if node.kind == "task":
+            await self.noted(node, answer)
             return out[0]
         for _ in range(self.limits.choice_reprompts):
             if any(edge.label == choice_in(answer) for edge in out):

@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
+from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.flows.loopstate import LoopStore
 from sould.agents.sessions.compose import HostServices, compose
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.session import Session
@@ -31,6 +32,9 @@ class SessionHost:
         self._sessions: dict[str, Session] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._group: asyncio.TaskGroup | None = None
+        self._loops = LoopStore(services.state_dir / "loops")
+        self._taken_up: set[str] = set()
+        """Sessions whose loop is being taken up right now."""
         self._closing = asyncio.Event()
         self.started = asyncio.Event()
 
@@ -76,6 +80,7 @@ class SessionHost:
             raise
         session = Session(stored.info, store, parts, opening, self._unload_soon)
         self._start(session)
+        self._take_up_loops(opening)
         return session
 
     async def open(self, session_id: str, opening: Opening) -> Session:
@@ -98,7 +103,25 @@ class SessionHost:
                 session = Session(stored.info, self._services.store, parts, opening, self._unload_soon)
                 await session.recover()
             self._start(session)
-            return session
+        self._take_up_loops(opening)
+        return session
+
+    def _take_up_loops(self, opening: Opening) -> None:
+        """A client of the project is here: loops that waited for its environment go on (D14)."""
+        for loop in self._loops.waiting(opening.cwd):
+            live = self._sessions.get(loop.session_id)
+            if loop.session_id not in self._taken_up and not (live and (live.running or live.queue)) and self._group:
+                self._taken_up.add(loop.session_id)
+                self._group.create_task(self._take_up(loop.session_id, opening), name=f"loop {loop.session_id}")
+
+    async def _take_up(self, session_id: str, opening: Opening) -> None:
+        try:
+            session = await self.open(session_id, Opening(opening.cwd, environment=opening.environment))
+            session.prompt("/loop resume", "")
+        except SouldError as error:
+            logger.warning("the loop of session %s cannot go on: %s", session_id, error.message)
+        finally:
+            self._taken_up.discard(session_id)
 
     async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
         """Stored sessions, newest first. Raises OptionError for a cursor this store did not give."""

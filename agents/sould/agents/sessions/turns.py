@@ -71,6 +71,11 @@ class Turns:
         """Prompts that wait, next first."""
         return tuple(self._waiting)
 
+    @property
+    def closing(self) -> bool:
+        """`close` was called."""
+        return self._closed
+
     def submit(self, prompt: Prompt) -> None:
         """Take a prompt. Synchronous, so that a cancel arriving right behind it finds it (F33)."""
         if self._closed:

@@ -1,0 +1,135 @@
+"""The loop: a task is done once and then again, until the agent finds it complete, on the runner of flows (D34).
+
+Every move is on disk before the next begins. A loop that stops for any reason but its end can be taken up again.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from sould.agents.flows.graph import Edge, Flow, Node, Place, Sketch, build
+from sould.agents.flows.loopstate import LoopState, LoopStore, Status
+from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
+from sould.agents.soul.loop import Ending
+from sould.agents.wire.display import TodoItem
+from sould.agents.wire.messages import ContextNote, ContextReverted, PlanUpdate
+
+CHOICES = {
+    "CONTINUE": "there is more to do, or you are not certain that all is done.",
+    "STOP": "the task is fully complete, and you have verified it.",
+    "PAUSE": "only the user can settle what comes next; say what you need from them.",
+    "ADJUST": "the plan has to change; you will be asked for the new one.",
+    "ROLLBACK": "this iteration made things worse; it is undone and begun again.",
+}
+_ADJUST = (
+    "State the adjusted plan for the task: what is done, what you change about the approach and why, what is left."
+)
+_MAX_ROLLBACKS = 2
+_SHOWN = 5
+
+Restore = Callable[[int], Awaitable[str]]
+"""Bring the files back to a checkpoint; what the model should know about it."""
+
+
+def loop_flow(prompt: str) -> Flow:
+    """The loop as a graph."""
+    place = Place(1, 1)
+    sketches = [
+        Sketch("BEGIN", "BEGIN", decides=False, place=place),
+        Sketch("work", prompt or "the task", decides=False, place=place),
+        Sketch("again", prompt or "the task", decides=True, place=place),
+        Sketch("adjust", _ADJUST, decides=False, place=place),
+        Sketch("END", "END", decides=False, place=place),
+    ]
+    targets = {"CONTINUE": "again", "STOP": "END", "PAUSE": "END", "ADJUST": "adjust", "ROLLBACK": "again"}
+    plain = [Edge("BEGIN", "work"), Edge("work", "again"), Edge("adjust", "again")]
+    return build(sketches, [*plain, *(Edge("again", target, label) for label, target in targets.items())])
+
+
+@dataclass(slots=True)
+class LoopRunner(FlowRunner):
+    """One run of a loop. `told`: the first iteration's prompt is in the context already."""
+
+    loop: LoopState = field(kw_only=True)
+    store: LoopStore = field(kw_only=True)
+    restore: Restore | None = field(kw_only=True, default=None)
+    told: bool = field(kw_only=True, default=False)
+
+    async def enter(self, node: Node) -> Ending | None:
+        """Count the iteration that begins, or end the loop at its limit."""
+        loop = self.loop
+        if node.id == "adjust":
+            return None
+        if loop.runs is not None and loop.completed >= loop.runs:
+            self._settle("finished", f"all {loop.runs} iterations were used")
+            return Ending("finished")
+        # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
+        loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]
+        self.store.save(loop)
+        return None
+
+    def prompt(self, node: Node) -> str:
+        """The task itself, then the task with the notice that it is repeated."""
+        if node.id != "again":
+            return "" if node.id == "work" and self.told else node.label
+        loop = self.loop
+        of = f" of {loop.runs}" if loop.runs is not None else ""
+        plan = f"\n\nYour plan as you last adjusted it:\n{loop.plan}" if loop.plan else ""
+        meanings = "\n".join(f"- {label}: {meaning}" for label, meaning in CHOICES.items())
+        return (
+            f"{loop.prompt}\n\nYou work on this in a loop; this is iteration {loop.completed + 1}{of}. Find out what "
+            f"earlier iterations did, do what is still missing, and verify it.{plan}\n\nWhen this iteration's work is "
+            f"done, decide. STOP only when the task is fully complete; if you are not certain, CONTINUE.\n{meanings}"
+            f"\n\n{choice_prompt(self.labels(node))}"
+        )
+
+    async def noted(self, node: Node, answer: str) -> None:
+        """The first iteration is complete when its work is done; an adjusted plan is kept."""
+        if node.id == "adjust":
+            self.loop.plan = answer.strip()[:20_000]
+        elif node.id == "work":
+            self.loop.completed += 1
+        self.store.save(self.loop)
+
+    async def chosen(self, edge: Edge, answer: str) -> Ending | None:
+        """Count the iteration and do what was chosen."""
+        loop = self.loop
+        loop.completed += 1
+        loop.rollbacks = loop.rollbacks + 1 if edge.label == "ROLLBACK" else 0
+        said = answer.replace(f"<choice>{choice_in(answer)}</choice>", "").strip()[-500:]
+        if edge.label == "STOP":
+            self._settle("finished", "the agent found the task complete")
+        elif edge.label == "PAUSE":
+            self._settle("paused", said or "the agent waits for you")
+        elif loop.rollbacks >= _MAX_ROLLBACKS:
+            self._settle("paused", "the same iteration was rolled back twice")
+        elif edge.label == "ROLLBACK":
+            await self._roll_back(said)
+        self.store.save(loop)
+        return Ending("finished") if loop.status != "running" else None
+
+    async def _roll_back(self, why: str) -> None:
+        """Context and files go back to where the iteration began; the model is told what it gave up and why."""
+        target = self.loop.checkpoints[-1]
+        files = (
+            await self.restore(target) if self.restore else "Files are as they are now; undo what was wrong in them."
+        )
+        if self.agent.log.context.has_checkpoint(target):
+            self.agent.log.publish(ContextReverted(checkpoint_id=target))
+        self.agent.log.publish(
+            ContextNote(text=f"You rolled back iteration {self.loop.completed}. {files} Why, in your words: {why}")
+        )
+
+    def _settle(self, status: Status, reason: str) -> None:
+        self.loop.status, self.loop.reason = status, reason
+        self.store.save(self.loop)
+
+    def show(self, current: Node | None) -> None:
+        """The latest iterations and the one under way."""
+        loop = self.loop
+        first = max(0, loop.completed - _SHOWN)
+        items = [TodoItem(title=f"Iteration {n + 1}", status="done") for n in range(first, loop.completed)]
+        if current is not None:
+            of = f" of {loop.runs}" if loop.runs is not None else ""
+            title = "Adjust the plan" if current.id == "adjust" else f"Iteration {loop.completed + 1}{of}"
+            items.append(TodoItem(title=title, status="in_progress"))
+        self.agent.log.publish(PlanUpdate(items=tuple(items)))

@@ -1,0 +1,273 @@
+"""The loop: choices, limits, budgets, cancelling, and what survives the daemon."""
+
+from pathlib import Path
+
+import pytest
+
+from sould.agents.errors import SouldError
+from sould.agents.flows.looprequest import LoopRequest, parse_request
+from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.session import Session
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import ContextReverted, Notification, PlanUpdate, StepBegin
+from soultest.bench import Bench, Watcher, call, finish, make_bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return make_bench(tmp_path)
+
+
+def opening(bench: Bench) -> Opening:
+    return Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"})
+
+
+async def begin(bench: Bench) -> Session:
+    return await bench.host.new(opening(bench))
+
+
+def loop_of(bench: Bench, session: Session) -> LoopState:
+    loop = LoopStore(bench.state / "loops").load(session.id)
+    assert loop is not None
+    return loop
+
+
+def asked(session: Session) -> list[str]:
+    return [
+        part.text
+        for message in session.log.context.messages
+        if message.role == "user"
+        for part in message.content
+        if isinstance(part, TextPart)
+    ]
+
+
+async def test_a_task_runs_once_and_again_until_the_agent_stops(bench: Bench) -> None:
+    bench.script("text: begun", "text: more <choice>CONTINUE</choice>", "text: all done <choice>STOP</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/loop 5 tidy up")
+        prompts = asked(watcher.session)
+        loop = loop_of(bench, watcher.session)
+    assert end.stop_reason == "finished"
+    assert (loop.status, loop.completed) == ("finished", 3)
+    assert "loop" not in prompts[0]
+    assert "tidy up" in prompts[2]
+    assert "iteration 3 of 6" in prompts[2]
+    assert "STOP only when the task is fully complete; if you are not certain, CONTINUE." in prompts[2]
+    assert [item.title for item in watcher.of(PlanUpdate)[2].items] == [
+        "Iteration 1",
+        "Iteration 2",
+        "Iteration 3 of 6",
+    ]
+
+
+async def test_n_iterations_more_are_n_and_one_runs(bench: Bench) -> None:
+    bench.script("text: 1", *["text: <choice>CONTINUE</choice>"] * 5)
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/loop 2 tidy up")
+        loop = loop_of(bench, watcher.session)
+    assert end.stop_reason == "finished"
+    assert len(watcher.of(StepBegin)) == 3
+    assert (loop.completed, loop.status, loop.reason) == (3, "finished", "all 3 iterations were used")
+
+
+async def test_the_configuration_makes_every_prompt_a_loop_and_off_ends_it(bench: Bench) -> None:
+    bench.settings["loop_control"] = {"max_ralph_iterations": 1}
+    bench.script("text: 1", "text: <choice>STOP</choice>", "text: alone")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "tidy up")
+        assert asked(watcher.session)[0] == "tidy up"
+        assert len(watcher.of(StepBegin)) == 2
+        await finish(watcher.session, "/loop off")
+        await finish(watcher.session, "tidy up")
+    assert len(watcher.of(StepBegin)) == 3
+
+
+async def test_a_number_alone_makes_the_prompts_of_the_session_loop(bench: Bench) -> None:
+    bench.script("text: 1", "text: <choice>STOP</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 3")
+        await finish(watcher.session, "tidy up")
+        assert loop_of(bench, watcher.session).limit == 3
+
+
+async def test_a_pause_waits_for_the_user_and_goes_on_when_resumed(bench: Bench) -> None:
+    bench.script("text: 1", "text: Which colour? <choice>PAUSE</choice>", "text: <choice>STOP</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 5 paint it")
+        paused = loop_of(bench, watcher.session)
+        await finish(watcher.session, "/loop resume")
+        done = loop_of(bench, watcher.session)
+    assert (paused.status, paused.reason) == ("paused", "Which colour?")
+    assert any("Which colour?" in told.body for told in watcher.of(Notification))
+    assert (done.status, done.completed) == ("finished", 3)
+
+
+async def test_an_adjusted_plan_is_stated_and_given_to_later_iterations(bench: Bench) -> None:
+    bench.script(
+        "text: 1", "text: <choice>ADJUST</choice>", "text: New plan: sort first.", "text: <choice>STOP</choice>"
+    )
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 5 tidy up")
+        prompts = asked(watcher.session)
+        loop = loop_of(bench, watcher.session)
+    assert "State the adjusted plan" in prompts[2]
+    assert "New plan: sort first." in prompts[3]
+    assert (loop.plan, loop.completed) == ("New plan: sort first.", 3)
+
+
+async def test_a_rollback_takes_context_and_files_back_to_where_the_iteration_began(bench: Bench) -> None:
+    bench.script("text: good", "text: awful <choice>ROLLBACK</choice>", "text: better <choice>STOP</choice>")
+    went_to: list[int] = []
+
+    async def restore(checkpoint: int) -> str:
+        went_to.append(checkpoint)
+        return "The files are as they were."
+
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        watcher.session.restore_files = restore
+        await finish(watcher.session, "/loop 5 tidy up")
+        parts = [part for message in watcher.session.log.context.messages for part in message.content]
+        loop = loop_of(bench, watcher.session)
+    text = "\n".join(part.text for part in parts if isinstance(part, TextPart))
+    assert "good" in text
+    assert "awful <choice>" not in text
+    assert "You rolled back iteration 2. The files are as they were. Why, in your words: awful" in text
+    assert [reverted.checkpoint_id for reverted in watcher.of(ContextReverted)] == went_to
+    assert loop.completed == 3
+
+
+async def test_two_rollbacks_of_one_iteration_pause_the_loop(bench: Bench) -> None:
+    bench.script("text: 1", *["text: <choice>ROLLBACK</choice>"] * 4)
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 9 tidy up")
+        loop = loop_of(bench, watcher.session)
+    assert (loop.status, loop.completed, loop.reason) == ("paused", 3, "the same iteration was rolled back twice")
+
+
+async def test_a_spent_budget_of_tokens_pauses_the_loop(bench: Bench) -> None:
+    usage = "usage: input_other=60 output=10"
+    bench.script(f"text: 1\n{usage}", *[f"text: <choice>CONTINUE</choice>\n{usage}"] * 9)
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        end = await finish(watcher.session, "/loop unlimited --tokens 200 tidy up")
+        loop = loop_of(bench, watcher.session)
+    assert (end.stop_reason, end.error) == ("finished", None)
+    assert loop.status == "paused"
+    assert "210 of 200 tokens" in loop.reason
+    assert len(watcher.of(StepBegin)) == 3
+
+
+async def test_a_spent_budget_of_time_interrupts_what_runs(bench: Bench) -> None:
+    bench.script(call("Shell", command="sleep 600", timeout=300))
+    async with bench.running():
+        watcher = Watcher(
+            await bench.host.new(Opening(bench.project, environment=opening(bench).environment, mode="full"))
+        )
+        end = await finish(watcher.session, "/loop 3 --time 0.3s wait")
+        loop = loop_of(bench, watcher.session)
+    assert end.stop_reason == "finished"
+    assert loop.status == "paused"
+    assert "seconds" in loop.reason
+    assert loop.completed == 0
+
+
+async def test_cancelling_stops_at_once_and_keeps_the_progress(bench: Bench) -> None:
+    bench.script("text: 1", call("WriteFile", path="b.txt", content="x"), "text: <choice>STOP</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench), answer=None)
+        turn = watcher.session.prompt("/loop 5 tidy up", "watcher")
+        await watcher.wait_for(StepBegin, lambda step: len(watcher.of(StepBegin)) == 2 and step.n == 1)
+        watcher.session.cancel("watcher")
+        end = await turn.outcome()
+        loop = loop_of(bench, watcher.session)
+    assert end.stop_reason == "cancelled"
+    assert (loop.status, loop.reason, loop.completed) == ("stopped", "cancelled", 1)
+
+
+async def test_a_loop_survives_the_daemon_and_goes_on_when_a_client_of_its_project_comes(bench: Bench) -> None:
+    bench.script("text: 1", call("WriteFile", path="b.txt", content="x"))
+    async with bench.running():
+        watcher = Watcher(await begin(bench), answer=None)
+        session_id = watcher.session.id
+        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        await watcher.wait_for(StepBegin, lambda _: len(watcher.of(StepBegin)) == 2)
+    store = LoopStore(bench.state / "loops")
+    assert [(loop.session_id, loop.completed) for loop in store.waiting(bench.project)] == [(session_id, 1)]
+
+    bench.script("text: <choice>STOP</choice>")
+    async with bench.running():
+        await begin(bench)
+        session = await bench.host.open(session_id, opening(bench))
+        again = Watcher(session)
+        await again.wait_for(Notification, lambda told: told.type == "loop")
+    loop = store.load(session_id)
+    assert loop is not None
+    assert (loop.status, loop.completed) == ("finished", 2)
+
+
+async def test_a_loop_can_be_taken_over_by_a_new_session(bench: Bench) -> None:
+    bench.script("text: 1", "text: wait <choice>PAUSE</choice>", "text: <choice>STOP</choice>")
+    async with bench.running():
+        first = Watcher(await begin(bench))
+        await finish(first.session, "/loop 5 tidy up")
+        second = Watcher(await begin(bench))
+        await finish(second.session, f"/loop resume {first.session.id}")
+        assert "tidy up" in asked(second.session)[0]
+        assert loop_of(bench, second.session).completed == 3
+        assert first.session.loops.load(first.session.id) is None
+
+
+async def test_nothing_to_resume_is_said(bench: Bench) -> None:
+    async with bench.running():
+        end = await finish(Watcher(await begin(bench)).session, "/loop resume")
+    assert end.error is not None
+    assert "There is no loop to resume" in end.error.message
+
+
+async def test_the_state_of_a_loop_can_be_asked_for_and_the_loop_ended(bench: Bench) -> None:
+    bench.script("text: 1", "text: hm <choice>PAUSE</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 5 tidy up")
+        await finish(watcher.session, "/loop")
+        await finish(watcher.session, "/loop off")
+        loop = loop_of(bench, watcher.session)
+    said = "".join(part.text for part in watcher.of(TextPart))
+    assert "The loop is paused: hm. 2 iterations of 6" in said
+    assert loop.status == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("", LoopRequest("status")),
+        ("off", LoopRequest("off")),
+        ("5 do it", LoopRequest("start", 5, "do it")),
+        ("-1 do it", LoopRequest("start", -1, "do it")),
+        ("do 5 things", LoopRequest("start", None, "do 5 things")),
+        ("off just once", LoopRequest("start", 0, "just once")),
+        ("resume", LoopRequest("resume")),
+        ("resume 01AB", LoopRequest("resume", session_id="01AB")),
+        ("resume the old work", LoopRequest("start", None, "resume the old work")),
+        ("3 --time 1.5h --tokens 200k --cost 2 go", LoopRequest("start", 3, "go", Budget(tokens=200_000, cost=2, seconds=5400))),
+        ("--tokens 1M 3 go", LoopRequest("start", 3, "go", Budget(tokens=1_000_000))),
+    ],
+)  # fmt: skip
+def test_what_follows_the_command(text: str, request_: LoopRequest) -> None:
+    assert parse_request(text) == request_
+
+
+@pytest.mark.parametrize("text", ["--tokens lots go", "--time -5 go", "--cost", "--time 0 go"])
+def test_a_wrong_amount_says_how_it_is_written(text: str) -> None:
+    with pytest.raises(SouldError, match="takes an amount"):
+        parse_request(text)
