@@ -68,6 +68,7 @@ class Composition:
     providers: ProviderPool
     writer: JournalWriter
     config: Configuration
+    mcp: McpPool
 
     @property
     def guard_pid(self) -> int | None:
@@ -91,6 +92,7 @@ def compose(paths: Paths) -> Composition:
     guard = ProcessGuard()
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key)
+    mcp = McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins"))
     services = HostServices(
         store=store,
         writer=writer,
@@ -101,7 +103,7 @@ def compose(paths: Paths) -> Composition:
         rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
         state_dir=state,
         own=(Path(paths.runtime), state, Path(paths.config)),
-        mcp=McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins")),
+        mcp=mcp,
         config_dir=Path(paths.config),
     )
-    return Composition(SessionHost(services), store, guard, providers, writer, config)
+    return Composition(SessionHost(services), store, guard, providers, writer, config, mcp)

@@ -65,6 +65,18 @@ class Memory(ControlModel):
     pss_bytes: int
 
 
+class McpState(ControlModel):
+    """One MCP server of the daemon."""
+
+    name: str
+    state: str
+    trouble: str
+    tools: int
+    sessions: int
+    """How many use it now."""
+    pid: int | None = None
+
+
 class Status(ControlModel):
     """`status`: everything `sould status` prints."""
 
@@ -78,6 +90,7 @@ class Status(ControlModel):
     descriptor_limit: int
     connections: tuple[ConnectionInfo, ...]
     sessions: tuple[SessionState, ...]
+    mcp: tuple[McpState, ...] = ()
     running_turns: int
     guard_pid: int | None
     """The process that runs commands; None until the first command."""

@@ -30,6 +30,7 @@ from sould.daemon.control import (
     IfIdle,
     Leaving,
     ListParams,
+    McpState,
     Memory,
     Nothing,
     Pong,
@@ -47,6 +48,7 @@ from sould.daemon.lifecycle import Exit
 from sould.daemon.server import Connection
 
 if TYPE_CHECKING:
+    from sould.agents.mcp.server import Server
     from sould.agents.sessions.session import Session
     from sould.agents.sessions.store import SessionInfo, StoredSession
     from sould.daemon.daemon import Daemon
@@ -125,6 +127,7 @@ class ControlFace:
             descriptor_limit=_descriptor_limit(),
             connections=tuple(_connection(each) for each in daemon.server.connections.values()),
             sessions=tuple(_state(session) for session in sessions),
+            mcp=tuple(_server(server, users) for server, users in built.mcp.uses) if built else (),
             running_turns=daemon.sessions.running_turns,
             guard_pid=built.guard_pid if built else None,
             draining=daemon.lifecycle.draining,
@@ -243,6 +246,17 @@ def _row(info: "SessionInfo", *, live: bool) -> SessionRow:
         updated=info.updated,
         turns=info.turns,
         live=live,
+    )
+
+
+def _server(server: "Server", users: int) -> McpState:
+    return McpState(
+        name=server.spec.name,
+        state=server.state,
+        trouble=server.trouble,
+        tools=len(server.definitions),
+        sessions=users,
+        pid=server.pid,
     )
 
 

@@ -12,7 +12,10 @@ from soultest.world import SOULD
 COMMANDS = [
     "run",
     "acp",
+    "flow",
     "sessions",
+    "agents",
+    "mcp",
     "status",
     "stop",
     "restart",
@@ -27,6 +30,7 @@ COMMANDS = [
 ]
 GROUPS = [
     *(("sessions", name) for name in ("list", "show", "export", "delete", "rename")),
+    *(("mcp", name) for name in ("add", "list", "remove", "test", "auth", "reset-auth")),
     *(("config", name) for name in ("check", "path", "edit")),
 ]
 

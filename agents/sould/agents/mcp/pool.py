@@ -44,9 +44,9 @@ class McpPool:
         return self._limits()
 
     @property
-    def servers(self) -> tuple[Server, ...]:
-        """All that run or try to."""
-        return tuple(entry.server for entry in self._entries.values())
+    def uses(self) -> tuple[tuple[Server, int], ...]:
+        """All servers that run or try to, and how many sessions use each."""
+        return tuple((entry.server, entry.users) for entry in self._entries.values())
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "flow": Entry("flow", "flow", "Check and show flows."),
     "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),
     "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
+    "mcp": Entry("mcp", "mcp", "Add, list, try and remove MCP servers."),
     "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),
     "stop": Entry("service", "stop", "Stop the daemon, after its running turns."),
     "restart": Entry("service", "restart", "Replace the daemon by a fresh one."),

@@ -43,6 +43,7 @@ def status(as_json: bool) -> None:
     _overview(found)
     _connections(found)
     _sessions(found)
+    _servers(found)
 
 
 @click.command(cls=Command)
@@ -168,6 +169,22 @@ def _sessions(found: Status) -> None:
         for s in found.sessions
     ]
     click.echo(table(rows))
+
+
+def _servers(found: Status) -> None:
+    if found.mcp:
+        click.echo("\nMCP servers")
+        rows = (
+            (
+                f"  {visible(s.name)}",
+                s.state,
+                plural(s.tools, "tool"),
+                plural(s.sessions, "session"),
+                one_line(s.trouble, 100),
+            )
+            for s in found.mcp
+        )
+        click.echo(table(rows))
 
 
 def _short(path: str) -> str:

@@ -1,0 +1,70 @@
+"""`sould mcp` and the MCP part of `sould status`, as a user sees them; one server through the real daemon."""
+
+import json
+import sys
+from pathlib import Path
+
+from soultest.cliuser import User
+from soultest.mcpbench import SERVER, configure
+from soultest.world import call
+
+
+def test_a_server_is_added_listed_tried_and_removed(user: User) -> None:
+    added = user.sould("mcp", "add", "--env", "TOKEN=${HOME}", "box", "--", sys.executable, SERVER, "ok")
+    assert added.returncode == 0, added.stderr
+    file = user.config / "mcp.json"
+    assert json.loads(file.read_text())["mcpServers"]["box"]["args"] == [SERVER, "ok"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "box" in user.sould("mcp", "list").stdout
+    tried = user.sould("mcp", "test", "box")
+    assert tried.returncode == 0, tried.stderr
+    assert "is connected and has 13 tools" in tried.stdout
+    assert "echo" in tried.stdout
+    assert user.sould("mcp", "remove", "box").returncode == 0
+    assert "no MCP servers" in user.sould("mcp", "list").stdout
+
+
+def test_adding_keeps_what_else_stands_in_the_file(user: User) -> None:
+    configure(user.config / "mcp.json", {"other": {"command": "x", "theirs": 1}})
+    user.sould("mcp", "add", "--transport", "sse", "--header", "X-A: b", "far", "http://127.0.0.1:9/sse")
+    servers = json.loads((user.config / "mcp.json").read_text())["mcpServers"]
+    assert servers["other"] == {"command": "x", "theirs": 1}
+    assert servers["far"] == {"type": "sse", "url": "http://127.0.0.1:9/sse", "headers": {"X-A": "b"}}
+    assert "X-A" not in user.sould("mcp", "list").stdout
+
+
+def test_wrong_use_says_what_is_right(user: User) -> None:
+    assert "either one URL" in user.sould("mcp", "add", "--transport", "http", "x", "--", "true").stderr
+    assert "--env takes NAME=VALUE" in user.sould("mcp", "add", "--env", "a", "x", "--", "true").stderr
+    assert "There is no server 'x'" in user.sould("mcp", "test", "x").stderr
+    user.sould("mcp", "add", "x", "--", "no-such-program")
+    failed = user.sould("mcp", "test", "x")
+    assert failed.returncode == 1
+    assert "no-such-program cannot be run" in failed.stderr
+    assert "only remote servers have a sign-in" in user.sould("mcp", "auth", "x").stderr
+
+
+def test_a_project_is_not_listed_before_it_is_trusted(user: User) -> None:
+    configure(user.project / ".mcp.json", {"theirs": {"command": "true"}})
+    listed = user.sould("mcp", "list")
+    assert "theirs" not in listed.stdout
+    assert "until you trust this project" in listed.stderr
+    assert user.sould("trust").returncode == 0
+    assert "theirs" in user.sould("mcp", "list").stdout
+
+
+def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User) -> None:
+    user.scripted(call("box__echo", "1", text="from the server"), "text: done")
+    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "ok"]}})
+    result = user.result("--mode", "full", "call it")
+    assert result["text"] == "done", result
+    journals = list(Path(user.state).glob("sessions/*/wire.jsonl"))
+    assert "from the server" in journals[0].read_text()
+    shown = json.loads(user.sould("status", "--json").stdout)["mcp"]
+    assert [(server["name"], server["state"], server["tools"]) for server in shown] == [("box", "connected", 13)]
+    assert "MCP servers" in user.sould("status").stdout
+
+
+def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
+    user.sould("mcp", "add", "far", "http://127.0.0.1:9/mcp")
+    assert "Nobody signed in" in user.sould("mcp", "reset-auth", "far").stdout
