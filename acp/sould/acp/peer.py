@@ -59,6 +59,11 @@ class Peer:
         info = self.client.client_info if self.client else None
         return (info.title or info.name) if info else "an ACP client"
 
+    @property
+    def speaks_for_user(self) -> bool:
+        """See `Client`."""
+        return self.capabilities.asks_people
+
     def require_initialized(self) -> None:
         """Refuse work before the handshake."""
         if self.client is None:

@@ -22,6 +22,15 @@ async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench
         assert (await bench.new()).mode == "plan"
 
 
+async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> None:
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        watcher.speaks_for_user = False
+        await watcher.session.set_option("mode", "review", watcher.id)
+        assert watcher.session.mode == "review"
+        assert (await bench.new()).mode == "ask"
+
+
 async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()

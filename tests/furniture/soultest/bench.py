@@ -60,6 +60,7 @@ class Watcher:
         session.attach(self)
 
     id = name = "watcher"
+    speaks_for_user = True
 
     def workspace(self, inner: Workspace, session_id: str) -> None:
         """See `Client`."""

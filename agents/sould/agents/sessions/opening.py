@@ -52,6 +52,11 @@ class Client(Protocol):
         """What people call it, for "already answered by …"."""
         ...
 
+    @property
+    def speaks_for_user(self) -> bool:
+        """A person chooses there, so the choice is remembered for the project; a program's holds for its session."""
+        ...
+
     def workspace(self, inner: Workspace, session_id: str) -> Workspace | None:
         """The client's buffers over `inner`, or None when it offers none."""
         ...

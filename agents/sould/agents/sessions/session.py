@@ -12,7 +12,6 @@ from sould.agents.errors import OptionError
 from sould.agents.flows.commands import flow_commands
 from sould.agents.flows.loopcommand import loop_commands, prompt_turn
 from sould.agents.flows.loopstate import LoopStore
-from sould.agents.flows.ralph import Restore
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
@@ -67,8 +66,6 @@ class Session:
         self.loops = LoopStore(self._services.state_dir / "loops")
         self.loop_limit: int | None = None
         """How often prompts of this session are repeated; None: as the configuration says."""
-        self.restore_files: Restore | None = None
-        """Brings the files of this session back to a checkpoint."""
         self._sources: tuple[CommandSource, ...] = (
             lambda: skill_commands(self._skills),
             lambda: flow_commands(self._skills, lambda: self.config.flows),
@@ -82,6 +79,8 @@ class Session:
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.closed = asyncio.Event()
         parts.soul.compactor.attached = lambda: bool(self._clients)
+        self.rewinder = parts.shared.rewinder
+        self._post = parts.shared.post
 
     @property
     def id(self) -> str:
@@ -231,12 +230,14 @@ class Session:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
         await self._choose(option_id, choice)
+        client = self._clients.get(client_id)
+        if option_id == "mode" and (client is None or client.speaks_for_user):
+            self._projects.remember_mode(self.info.cwd, self._approval.mode)
         await self._keep_options()
 
     async def _choose(self, option_id: str, value: str) -> None:
         if option_id == "mode":
             self._set_mode(next(mode for mode in MODES if mode == value))
-            self._projects.remember_mode(self.info.cwd, self._approval.mode)
         elif option_id == "model":
             await self._models.choose(value)
             self._state.model = value
@@ -281,6 +282,9 @@ class Session:
     async def recover(self) -> None:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
         await recover(self.log, self.soul, self._asker, self._turns)
+        cut_off = self.log.recovery.open_restore
+        if cut_off is not None:
+            await self.rewinder.resume(cut_off)
 
     async def serve(self) -> None:
         """Run turns until `aclose`; then the files are let go."""
@@ -290,6 +294,7 @@ class Session:
                 await self._turns.serve()
         finally:
             await self.mcp.aclose()
+            self._post.close()
             await self._ledger.aclose()
             await self.log.aclose()
             self.closed.set()
