@@ -178,7 +178,7 @@ class UpdatesV1:
                 | wire.BtwBegin() | wire.HookTriggered() | wire.ToolCallRequest()
                 | wire.QuestionRequest() | wire.QuestionResponse() | wire.HookRequest() | wire.HookResponse()
                 | wire.RequestClosed() | wire.SubagentCreated() | wire.SystemPrompt() | wire.ContextNote() | wire.ContextCleared()
-                | wire.ContextReverted()
+                | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()
             ):  # fmt: skip
                 return
             case _:

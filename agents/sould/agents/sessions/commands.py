@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from sould.agents.sessions.rewinding import redo, rewind, undo
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import ContextCleared, ContextNote
@@ -128,6 +129,9 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
             ),
             _plan,
         ),
+        (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), rewind),
+        (SlashCommand("undo", "Undo the last turn, files included"), undo),
+        (SlashCommand("redo", "Take back the last undo or rewind"), redo),
         (SlashCommand("yolo", "Stop asking in this session"), _yolo),
         (SlashCommand("help", "List these commands"), _help),
     )

@@ -4,7 +4,7 @@ The one place where the parts of the soul meet. Nothing here runs a turn or talk
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,9 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.usage import Meter
+from sould.agents.timetravel.dmail import DenwaRenji, Exchange, Post
+from sould.agents.timetravel.machine import TOOL, TimeMachine
+from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
@@ -85,6 +88,8 @@ class HostServices:
     mcp: McpPool
     config_dir: Path | None = None
     """Where the user's own agents are, in `agents/`."""
+    exchange: Exchange = field(default_factory=Exchange)
+    """Through which sessions reach each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,8 @@ class Shared:
     questions: Questions
     plan_mode: PlanMode
     hooks: Hooks
+    post: Post
+    rewinder: Rewinder
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""
@@ -181,6 +188,8 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         Questions(log.channel),
         PlanMode(lambda: approval.mode, log, stored.directory, before="ask" if usual == "plan" else usual),
         make_hooks(services, project_hooks, environment, opening, log, stored),
+        services.exchange.open(stored.info.id, opening.cwd),
+        Rewinder(log, ledger),
     )
     todos = TodoList(state.todos)
     user_agents = services.config_dir / "agents" if services.config_dir is not None else None
@@ -226,7 +235,10 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     Raises:
         ConfigError, InvalidToolError
     """
+    phone = crew.phone = shared.post.connect(crew.agent_id, log)
     injectable: dict[Any, object] = {
+        DenwaRenji: phone,
+        Rewinder: shared.rewinder,
         Workspace: shared.workspace,
         Config: shared.services.config(),
         Approval: shared.approval,
@@ -258,7 +270,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         hook=shared.hooks.compaction,
     )
     meter.estimate = lambda: compactor.used
-    return Soul(
+    soul = Soul(
         log=log,
         model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id),
         tools=ToolRunner(log, toolset, shared.approval, shared.limits, str(shared.opening.cwd), hooks=shared.hooks),
@@ -266,6 +278,10 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         limits=shared.limits,
         before_step=(PlanReminder(log, lambda: shared.approval.mode),),
     )
+    machine = TimeMachine(phone, shared.rewinder, lambda: toolset.find(TOOL) is not None, lambda: soul.tools.turn_id)
+    soul.before_step = (*soul.before_step, machine.before_step)
+    soul.after_step = (machine.after_step,)
+    return soul
 
 
 def system_prompt(shared: Shared, spec: AgentSpec) -> str:

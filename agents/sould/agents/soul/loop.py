@@ -21,6 +21,7 @@ from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, ToolCall, TurnError
 
 BeforeStep: TypeAlias = Callable[[], Awaitable[None]]
+AfterStep: TypeAlias = "Callable[[StepCalls, Ending | None], Awaitable[Ending | None]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Soul:
     limits: Callable[[], LoopControl]
     before_step: tuple[BeforeStep, ...] = ()
     """Run in order before every model call, after compaction: what tells the model something publishes it here."""
+    after_step: tuple[AfterStep, ...] = ()
+    """Run in order after a step's results, each with what would end the turn; what they return does."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     pending: Sequence[ToolCall] = ()
     """Calls of a turn that waited for approval when the daemon stopped: the next turn runs them first."""
@@ -70,6 +73,7 @@ class Soul:
     async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
         calls = StepCalls.restored(self.log.publish, self.pending)
         self.pending = ()
+        ending: Ending | None = None
         try:
             if not calls.all:
                 await self.compactor.compact_if_needed()
@@ -77,15 +81,19 @@ class Soul:
                     await prepare()
                 self.log.publish(StepBegin(n=n))
                 finish = await self._ask(n, calls)
-                if not calls.all:
-                    return Ending(_BY_FINISH.get(finish, "finished"))
-            stop = await self.tools.run(calls, n, repeats)
+                ending = None if calls.all else Ending(_BY_FINISH.get(finish, "finished"))
+            if calls.all:
+                stop = await self.tools.run(calls, n, repeats)
+                ending = Ending(stop.reason, stop.error) if stop else None
         except BaseException:
             calls.close()
             self.log.publish(StepInterrupted())
             raise
-        await self.log.commit()
-        return Ending(stop.reason, stop.error) if stop else None
+        for follow in self.after_step:
+            ending = await follow(calls, ending)
+        if calls.all:
+            await self.log.commit()
+        return ending
 
     async def _ask(self, n: int, calls: StepCalls) -> str | None:
         try:

@@ -29,6 +29,7 @@ REFERENCE_TOOLS = {
     "TaskOutput": "sould.agents.tools.tasks:TaskOutput",
     "TaskStop": "sould.agents.tools.tasks:TaskStop",
     "CreateSubagent": "sould.agents.tools.createsubagent:CreateSubagent",
+    "SendDMail": "sould.agents.tools.senddmail:SendDMail",
     "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
     "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
     "ExitPlanMode": "sould.agents.tools.planmode:ExitPlanMode",
@@ -38,7 +39,7 @@ REFERENCE_TOOLS = {
 REFERENCE_TOOLS_WE_LACK = frozenset(
     {
         "CMD", "FetchURL", "ReadMediaFile",
-        "SearchWeb", "SendDMail", "Think",
+        "SearchWeb", "Think",
     }
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ call has exactly one result, right after it; nothing empty is sent.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import orjson
@@ -17,6 +18,7 @@ from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
     ContextNote,
+    ContextReturned,
     ContextReverted,
     StatusUpdate,
     SteerInput,
@@ -44,9 +46,10 @@ MEASURABLE = 4 * 200
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A place in the context to which `ContextReverted` can go back."""
+    """A place in the context to which `ContextReverted` can go back; `turn`: a turn of the model begins there."""
 
     id: int
+    turn: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,13 @@ class Context:
         """Counts how often history was replaced: by compaction, clearing, reverting."""
         self.subagents: dict[str, SubagentCreated] = {}
         """Kinds of subagents made in this session, by name; going back does not unmake them (D32)."""
+        self.undone: list[str] = []
+        """The reverts that can be taken back, as their restores' ids, newest last."""
         self._entries: list[Entry | _Step] = []
+        self._archive: list[list[Entry | _Step]] = []
+        """What compaction and clearing replaced; only going back reaches it."""
+        self._left: list[list[Entry | _Step]] = []
+        """What was left by going back, as long as it can be returned to."""
         self._step: _Step | None = None
         self._step_at = 0
         self._call = ""
@@ -158,6 +167,7 @@ class Context:
             CompactionEnd: self._compact,
             ContextCleared: self._clear,
             ContextReverted: self._revert,
+            ContextReturned: self._return,
         }
 
     @property
@@ -190,8 +200,26 @@ class Context:
                 yield entry
 
     def has_checkpoint(self, checkpoint_id: int) -> bool:
-        """Whether `ContextReverted` can go there: it exists and lies after the last compaction."""
+        """Whether a D-Mail can go there: it exists and lies after the last compaction."""
         return Checkpoint(checkpoint_id) in self._entries
+
+    def reaches(self, checkpoint_id: int) -> bool:
+        """Whether `ContextReverted` can go there, also to before a compaction."""
+        return self._holding(checkpoint_id) is not None
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The checkpoints at which the remembered turns began, oldest first."""
+        for entries in (self._entries, *reversed(self._archive)):
+            followed = pairwise(entries)
+            found = tuple(
+                mark.id
+                for mark, said in followed
+                if isinstance(mark, Checkpoint) and mark.turn and isinstance(said, ChatMessage)
+            )
+            if found:
+                return found
+        return ()
 
     def apply(self, message: WireMessage) -> None:
         """Fold one message (or delta) in; what does not concern the model is passed over."""
@@ -273,11 +301,15 @@ class Context:
             self._entries.append(ChatMessage("user", kept))
             self._pending += _weight(kept)
 
-    def _mark(self, _: WireMessage) -> None:
+    def _mark(self, message: WireMessage) -> None:
         self._muted = False
         self._close_step()
         self.checkpoint += 1
-        self._entries.append(Checkpoint(self.checkpoint))
+        of_model = not (isinstance(message, TurnBegin) and message.command)
+        if of_model:
+            self.undone.clear()
+            self._left.clear()
+        self._entries.append(Checkpoint(self.checkpoint, turn=of_model and isinstance(message, TurnBegin)))
 
     def _count(self, status: StatusUpdate) -> None:
         tokens = status.token_usage.total if status.token_usage else status.context_tokens
@@ -311,16 +343,30 @@ class Context:
         tail = max(0, len(messages) - max(0, end.kept))
         kept = [*_with_results(messages, end.also_kept, tail), *messages[tail:]]
         summary = ChatMessage("user", (TextPart(text=f"<system>{COMPACTED}</system>"), TextPart(text=end.summary)))
+        self._archive.append(self._entries)
         self._replace([summary, *_without_orphans(kept)])
         self.compacted_size = len(self.messages)
 
     def _clear(self, _: ContextCleared) -> None:
+        self._archive.append(self._entries)
         self._replace([])
 
     def _revert(self, reverted: ContextReverted) -> None:
-        mark = Checkpoint(reverted.checkpoint_id)
-        if mark in self._entries:
-            self._replace(self._entries[: self._entries.index(mark) + 1])
+        entries = self._holding(reverted.checkpoint_id)
+        if entries is not None:
+            if reverted.restore_id:
+                self._left.append(self._entries)
+                self.undone.append(reverted.restore_id)
+            self._replace(entries[: entries.index(Checkpoint(reverted.checkpoint_id)) + 1])
+
+    def _return(self, _: ContextReturned) -> None:
+        if self._left:
+            self.undone.pop()
+            self._replace(self._left.pop())
+
+    def _holding(self, checkpoint_id: int) -> "list[Entry | _Step] | None":
+        mark = Checkpoint(checkpoint_id)
+        return next((entries for entries in (self._entries, *reversed(self._archive)) if mark in entries), None)
 
     def _replace(self, entries: "list[Entry | _Step]") -> None:
         self._close_step()

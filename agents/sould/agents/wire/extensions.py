@@ -106,6 +106,43 @@ class ContextCleared(Message):
 
 
 class ContextReverted(Message):
-    """The model's context goes back to checkpoint `checkpoint_id`; what came after is forgotten by the model."""
+    """The model's context goes back to checkpoint `checkpoint_id`; what came after is forgotten by the model.
+
+    Checkpoints from before a compaction are reached too. `restore_id`: the `FilesRestored` that went with it; such a step
+    back was the user's, and `ContextReturned` can take it back.
+    """
 
     checkpoint_id: int
+    restore_id: str = ""
+
+
+class ContextReturned(Message):
+    """The last `ContextReverted` is taken back; only before another turn of the model began."""
+
+
+class FilesRestoring(Message):
+    """Files are about to be restored: the edits of `calls` are taken back, or those of the restore `undoes`.
+
+    Without its `FilesRestored` it was cut off, and is done again when the session is opened.
+    """
+
+    restore_id: str
+    calls: tuple[str, ...] = ()
+    undoes: str = ""
+    checkpoint_id: int | None = None
+    """The context goes back there once the files are restored."""
+
+
+class RestoredFile(Message):
+    """What became of one file: `restored`, `deleted`, `created`, or `conflict` with its reason; a conflict is left as it is."""
+
+    path: str
+    action: str
+    reason: str = ""
+
+
+class FilesRestored(Message):
+    """What a restore came to."""
+
+    restore_id: str
+    files: tuple[RestoredFile, ...] = ()

@@ -269,6 +269,7 @@ def _recover(path: Path, descriptor: int, visit: Callable[[WireMessage], None]) 
         open_calls=work.calls,
         open_requests=work.requests,
         open_compaction=work.compaction,
+        open_restore=work.restore,
     )
     file = JournalFile(path, descriptor, scan.good_end)
     for line in _mending(path, scan):

@@ -33,7 +33,10 @@ from sould.agents.wire.display import Display
 from sould.agents.wire.extensions import (
     ContextCleared,
     ContextNote,
+    ContextReturned,
     ContextReverted,
+    FilesRestored,
+    FilesRestoring,
     Message,
     PlanUpdate,
     PromptQueued,
@@ -45,6 +48,7 @@ from sould.agents.wire.extensions import (
     ToolOutput,
 )
 from sould.agents.wire.extensions import Location as Location
+from sould.agents.wire.extensions import RestoredFile as RestoredFile
 from sould.agents.wire.extensions import ToolKind as ToolKind
 
 PROTOCOL_VERSION = "1.10"
@@ -439,7 +443,8 @@ WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | H
 
 Extension: TypeAlias = (
     ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
-    | SubagentCreated | SystemPrompt | ContextNote | ContextCleared | ContextReverted | QuestionResponse | HookResponse
+    | SubagentCreated | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
+    | FilesRestoring | FilesRestored | QuestionResponse | HookResponse
 )  # fmt: skip
 
 WireMessage: TypeAlias = Content | WireEvent | WireRequest | Extension

@@ -10,6 +10,8 @@ from sould.agents.wire.messages import (
     ApprovalResponse,
     CompactionBegin,
     CompactionEnd,
+    FilesRestored,
+    FilesRestoring,
     HookRequest,
     HookResponse,
     QuestionRequest,
@@ -48,13 +50,15 @@ class Recovery:
     """The open turn's calls without a result, in order, arguments as far as known. They may or may not have run."""
     open_requests: tuple[WireRequest, ...] = ()
     open_compaction: CompactionBegin | None = None
+    open_restore: FilesRestoring | None = None
 
     @property
     def clean(self) -> bool:
         """Nothing was repaired and nothing was left open."""
         left = (
-            self.torn_bytes or self.damage or self.cut or self.open_turn or self.open_requests or self.open_compaction
-        )
+            self.torn_bytes or self.damage or self.cut or self.open_turn or self.open_requests
+            or self.open_compaction or self.open_restore
+        )  # fmt: skip
         return not left
 
     @property
@@ -75,6 +79,7 @@ class Recovery:
 _CONCERNED = frozenset(
     (
         *(TurnBegin, TurnEnd, StepBegin, ToolCall, ToolCallPart, ToolResult, CompactionBegin, CompactionEnd),
+        *(FilesRestoring, FilesRestored),
         *(ApprovalRequest, ToolCallRequest, QuestionRequest, HookRequest),
         *(ApprovalResponse, QuestionResponse, HookResponse, RequestClosed),
     )
@@ -88,6 +93,7 @@ class OpenWork:
     turn: TurnBegin | None = None
     step: int = 0
     compaction: CompactionBegin | None = None
+    restore: FilesRestoring | None = None
     _calls: dict[str, tuple[ToolCall, list[str]]] = field(default_factory=dict[str, tuple[ToolCall, list[str]]])
     _last_call: str = ""
     _requests: dict[str, WireRequest] = field(default_factory=dict[str, WireRequest])
@@ -128,6 +134,10 @@ class OpenWork:
                 self.compaction = message
             case CompactionEnd():
                 self.compaction = None
+            case FilesRestoring():
+                self.restore = message
+            case FilesRestored():
+                self.restore = None
             case ApprovalRequest() | ToolCallRequest() | QuestionRequest() | HookRequest():
                 self._requests[message.id] = message
             case ApprovalResponse() | QuestionResponse() | HookResponse() | RequestClosed():

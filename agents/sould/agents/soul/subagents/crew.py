@@ -17,6 +17,7 @@ from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError
+from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.tools.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.log import SessionLog
@@ -72,6 +73,8 @@ class Crew:
     agent_id: str = ""
     depth: int = 0
     lineage: tuple[str, ...] = ()
+    phone: DenwaRenji | None = None
+    """This agent's, through which those it starts can reach it."""
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -96,13 +99,18 @@ class Crew:
             try:
                 forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
                 try:
-                    return await self._turn(worker, job, call)
+                    with self._family(birth.id):
+                        return await self._turn(worker, job, call)
                 finally:
                     forwarding.close()
             finally:
                 await _closed(worker.log)
         finally:
             self.market.leave(birth.id)
+
+    def _family(self, agent_id: str) -> contextlib.AbstractContextManager[None]:
+        assert self.phone is not None
+        return self.phone.child(self.phone.post.find(agent_id))
 
     def _birth(self, job: Job) -> tuple[Birth, bool]:
         if job.resume:

@@ -1,0 +1,1 @@
+"""Time travel: messages to the past (D-Mail), going back and returning, and the files as they were."""

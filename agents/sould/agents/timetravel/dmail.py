@@ -1,0 +1,184 @@
+"""D-Mail: a message from an agent to its own past, to its parent's past, or to another agent's next step (D28).
+
+Every soul has one `DenwaRenji`, which holds at most one pending D-Mail. A higher priority replaces what waits there, and
+whoever sent that is told; anything else is refused. A D-Mail is fetched once. Nothing here touches a context.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from sould.agents.errors import SouldError
+from sould.agents.wire.log import SessionLog
+
+SELF, PARENT = "self", "parent"
+
+
+class DMailRefusedError(SouldError):
+    """The D-Mail was not sent; the sentence says why and what could be done."""
+
+    kind = "dmail"
+
+
+@dataclass(frozen=True, slots=True)
+class DMail:
+    """One message. `checkpoint_id` None: it does not turn time back, it only arrives. `sender` is worded for its reader."""
+
+    message: str
+    sender: str = ""
+    checkpoint_id: int | None = None
+    restore_filesystem: bool = False
+    priority: int = 0
+    turn_id: str = ""
+    """The turn it was sent in, of a D-Mail to oneself: it does not outlive that turn."""
+    told: Callable[[str], None] = lambda _: None
+    """Tells the sender that it was replaced."""
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class DenwaRenji:
+    """The phone of one soul. Injectable. `agent_id` is "" for a session's main agent."""
+
+    log: SessionLog
+    post: "Post"
+    agent_id: str = ""
+    parent: "DenwaRenji | None" = None
+    born: int = -1
+    """The parent's newest checkpoint when this agent began."""
+    notes: list[str] = field(default_factory=list[str])
+    """What its agent is told before its next step."""
+    leaving: bool = False
+    """It sent its parent to before its own birth, so it has nothing more to do."""
+    _pending: DMail | None = None
+    _children: "dict[DenwaRenji, asyncio.Task[object]]" = field(
+        default_factory=dict["DenwaRenji", "asyncio.Task[object]"]
+    )
+
+    def send(self, mail: DMail, to: str = SELF) -> None:
+        """Put a D-Mail where it is to go.
+
+        Raises:
+            DMailRefusedError: nobody is there, the checkpoint cannot be reached, or something as important waits there.
+        """
+        receiver = self._receiver(to)
+        if receiver is self or receiver is self.parent:
+            receiver.require(mail.checkpoint_id)
+        receiver.put(mail)
+        self.leaving = receiver is self.parent and mail.checkpoint_id is not None and mail.checkpoint_id <= self.born
+
+    def put(self, mail: DMail) -> None:
+        """Hold the D-Mail until it is fetched. Raises DMailRefusedError."""
+        waiting = self._pending
+        if waiting is not None and mail.priority <= waiting.priority:
+            raise DMailRefusedError(
+                f"A D-Mail of priority {waiting.priority} waits there already; only a higher priority replaces it."
+            )
+        self._pending = mail
+        if waiting is not None:
+            waiting.told("Your D-Mail was replaced by one of a higher priority before it arrived.")
+
+    def fetch(self, *, past: bool) -> DMail | None:
+        """What waits, once: with `past` one that turns time back, else one that only arrives."""
+        mail = self._pending
+        if mail is None or (mail.checkpoint_id is not None) is not past:
+            return None
+        self._pending = None
+        return mail
+
+    def require(self, checkpoint_id: int | None) -> None:
+        """Raise DMailRefusedError unless time can be turned back to this checkpoint."""
+        context = self.log.context
+        if checkpoint_id is None:
+            raise DMailRefusedError("Say to which checkpoint: `checkpoint_id` is the number of a CHECKPOINT note.")
+        if checkpoint_id > context.checkpoint or checkpoint_id < 0:
+            raise DMailRefusedError(f"There is no checkpoint {checkpoint_id}; the newest is {context.checkpoint}.")
+        if not context.has_checkpoint(checkpoint_id):
+            raise DMailRefusedError(
+                f"Checkpoint {checkpoint_id} lies before the last compaction or on a path that was left; only the user's "
+                "/rewind goes there."
+            )
+
+    @contextmanager
+    def child(self, phone: "DenwaRenji") -> Generator[None, None, None]:
+        """While the block runs, `phone` belongs to an agent that this one started, in the current task."""
+        phone.parent, phone.born = self, self.log.context.checkpoint
+        task = asyncio.current_task()
+        assert task is not None
+        self._children[phone] = task
+        try:
+            yield
+        finally:
+            del self._children[phone]
+
+    def cancel_unborn(self, checkpoint_id: int) -> list["DenwaRenji"]:
+        """Cancel every agent started after the checkpoint that still works; who they were."""
+        gone = [child for child in self._children if child.born >= checkpoint_id]
+        for child in gone:
+            self._children[child].cancel()
+        return gone
+
+    def _receiver(self, to: str) -> "DenwaRenji":
+        if to in (SELF, self.agent_id or SELF):
+            return self
+        if to == PARENT:
+            if self.parent is None:
+                raise DMailRefusedError("You are the main agent: there is no parent.")
+            return self.parent
+        return self.post.find(to)
+
+
+class Exchange:
+    """All sessions of a daemon that a D-Mail can reach."""
+
+    def __init__(self) -> None:
+        self._posts: WeakValueDictionary[str, Post] = WeakValueDictionary()
+
+    def open(self, session_id: str, project: Path) -> "Post":
+        """The post of a session that is opened now."""
+        post = Post(self, session_id, project)
+        self._posts[session_id] = post
+        return post
+
+    def find(self, session_id: str, project: Path) -> "DenwaRenji | None":
+        """The main agent of another session of the same project."""
+        post = self._posts.get(session_id)
+        return post.main if post is not None and post.project == project else None
+
+
+class Post:
+    """The agents of one session by id."""
+
+    def __init__(self, exchange: Exchange, session_id: str, project: Path) -> None:
+        self._exchange = exchange
+        self.session_id = session_id
+        self.project = project
+        self._phones: WeakValueDictionary[str, DenwaRenji] = WeakValueDictionary()
+
+    def close(self) -> None:
+        """The session is closed: nobody answers here any more."""
+        self._phones.clear()
+
+    @property
+    def main(self) -> "DenwaRenji | None":
+        """The main agent's."""
+        return self._phones.get("")
+
+    def connect(self, agent_id: str, log: SessionLog) -> DenwaRenji:
+        """The phone of a new agent."""
+        phone = DenwaRenji(log, self, agent_id)
+        self._phones[agent_id] = phone
+        return phone
+
+    def find(self, to: str) -> DenwaRenji:
+        """An agent of this session that works, or the main agent of another one. Raises DMailRefusedError."""
+        found = self._phones.get(to) if to else None
+        found = found or self._exchange.find(to, self.project)
+        if found is None:
+            raise DMailRefusedError(
+                f"Nobody answers to {to!r}: it is neither self, parent, the id of an agent at work in this session, nor the "
+                "id of an open session of this project."
+            )
+        return found

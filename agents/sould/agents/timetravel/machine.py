@@ -1,0 +1,117 @@
+"""What time travel does around the steps of one soul: CHECKPOINT notes, D-Mails that arrive, D-Mails that turn time back.
+
+Hooks of the loop, which knows nothing of them. The context goes back by `ContextReverted`; what came after stays in the
+journal and in the rotated context file.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sould.agents.soul.calls import StepCalls
+from sould.agents.soul.loop import Ending
+from sould.agents.timetravel.dmail import DenwaRenji, DMail
+from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, Notification, ToolReturn
+
+TOOL = "SendDMail"
+ARRIVED = """\
+A D-Mail has arrived from your own future: you have been here before, went on from here, and decided to tell yourself \
+something and start again from this point. You remember nothing of what came after it. {files}
+Read it, take it for what it is worth, and go on with the task. Do not mention it to the user.
+
+{message}"""
+FROM_CHILD = """\
+A D-Mail has arrived from the future, sent by {sender}, which you started after this point and which is gone now. You \
+remember nothing of what came after this point. {files}
+Read it, take it for what it is worth, and go on with the task.
+
+{message}"""
+NOT_RESTORED = (
+    "Files and anything else outside this conversation are as your future self left them: look before you act."
+)
+RESTORED = "The files that were edited since are as they were at this point{but}; what commands did is not undone."
+CONFLICTS = " except {}, which others changed too"
+
+
+@dataclass(slots=True)
+class TimeMachine:
+    """Of one soul. `has_tool`: whether its model can send D-Mail now; `turn_id`: the running turn's."""
+
+    phone: DenwaRenji
+    rewinder: Rewinder
+    has_tool: Callable[[], bool]
+    turn_id: Callable[[], str]
+    _told_birth: bool = False
+
+    async def before_step(self) -> None:
+        """Deliver what only arrives; then say the number of the checkpoint that the step begins with."""
+        log, phone = self.phone.log, self.phone
+        while phone.notes:
+            log.publish(ContextNote(text=phone.notes.pop(0)))
+        mail = phone.fetch(past=False)
+        if mail is not None:
+            log.publish(ContextNote(text=f"A D-Mail from {mail.sender} has arrived:\n\n{mail.message}"))
+        if not self.has_tool():
+            return
+        if phone.parent is not None and not self._told_birth:
+            self._told_birth = True
+            log.publish(ContextNote(text=f"Your parent's newest checkpoint, when you were started: {phone.born}"))
+        log.publish(ContextNote(text=f"CHECKPOINT {log.context.checkpoint + 1}"))
+
+    async def after_step(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
+        """Turn time back if a D-Mail says so; the turn then goes on from there, unless the user has stopped it."""
+        mail = self.phone.fetch(past=True)
+        if mail is not None and not self._dropped(mail, calls):
+            await self._turn_back(mail)
+            if ending is None or ending.stop_reason == "finished":
+                ending = None
+        if ending is None and self.phone.leaving:
+            self.phone.leaving = False
+            return Ending("cancelled")
+        return ending
+
+    def _dropped(self, mail: DMail, calls: StepCalls) -> bool:
+        """Of an earlier turn, or sent in a step of which the user rejected everything else."""
+        if mail.turn_id and mail.turn_id != self.turn_id():
+            return True
+        others = [call.result for call in calls.all if call.name != TOOL]
+        if mail.turn_id and others and all(map(_rejected, others)):
+            return True
+        # a compaction may have come between sending and now
+        return mail.checkpoint_id is None or not self.phone.log.context.has_checkpoint(mail.checkpoint_id)
+
+    async def _turn_back(self, mail: DMail) -> None:
+        log, checkpoint_id = self.phone.log, mail.checkpoint_id
+        assert checkpoint_id is not None
+        for child in self.phone.cancel_unborn(checkpoint_id):
+            _say_unborn(child, checkpoint_id)
+        files = NOT_RESTORED
+        if mail.restore_filesystem:
+            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log))
+        log.publish(ContextReverted(checkpoint_id=checkpoint_id))
+        text = FROM_CHILD if mail.sender else ARRIVED
+        log.publish(ContextNote(text=text.format(files=files, message=mail.message, sender=mail.sender)))
+        await log.commit()
+
+
+def _rejected(result: ToolReturn | None) -> bool:
+    return bool(result is not None and result.extras and result.extras.get("rejected"))
+
+
+def _worded(done: FilesRestored) -> str:
+    conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
+    return RESTORED.format(but=CONFLICTS.format(conflicts) if conflicts else "")
+
+
+def _say_unborn(child: DenwaRenji, checkpoint_id: int) -> None:
+    child.log.publish(
+        Notification(
+            id=secrets.token_hex(6),
+            type="cancelled",
+            title="Cancelled: it was never started",
+            body=f"The agent that started this one went back to its checkpoint {checkpoint_id}, before it began.",
+            created_at=time.time(),
+        )
+    )

@@ -1,0 +1,99 @@
+"""Going back in a session and returning: the model's context and, with it, the files its agents touched (F68).
+
+A restore is announced before it begins and closed when it is done, so that one cut off by a crash is done again when
+the session is opened. Only edits of the ledger are taken back; the project's git is never touched.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sould.agents.review.ledger import Ledger
+from sould.agents.review.restore import Chosen, restore_call, take_back, touched
+from sould.agents.review.state import Edit
+from sould.agents.timetravel.timeline import calls_after
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import (
+    ContextReturned,
+    ContextReverted,
+    FilesRestored,
+    FilesRestoring,
+    RestoredFile,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewinder:
+    """Of one session; `log` is the session's own, where restores are kept whoever asked for them."""
+
+    log: SessionLog
+    ledger: Ledger
+
+    def files_after(self, checkpoint_id: int, log: SessionLog | None = None) -> list[Path]:
+        """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
+        return touched(self.ledger, self._chosen(self._order(checkpoint_id, log)))
+
+    async def go_back(self, checkpoint_id: int, turn_id: str) -> FilesRestored:
+        """Context and files as they were at the checkpoint, which the context reaches."""
+        order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id})
+        return await self._carry_out(order, turn_id)
+
+    async def come_back(self, turn_id: str) -> FilesRestored | None:
+        """Take the last going back itself back; None when there is none, or the model has worked since."""
+        if not self.log.context.undone:
+            return None
+        order = FilesRestoring(restore_id=secrets.token_hex(6), undoes=self.log.context.undone[-1])
+        return await self._carry_out(order, turn_id)
+
+    async def restore(self, checkpoint_id: int, turn_id: str, log: SessionLog | None = None) -> FilesRestored:
+        """The files alone, as they were at a checkpoint of `log`."""
+        return await self._carry_out(self._order(checkpoint_id, log), turn_id)
+
+    async def resume(self, order: FilesRestoring) -> None:
+        """Finish a restore that was cut off, and what was to follow it."""
+        await self._finish(order, "")
+        await self.log.commit()
+
+    async def _carry_out(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
+        self.log.publish(order)
+        await self.log.commit()
+        done = await self._finish(order, turn_id)
+        await self.log.commit()
+        return done
+
+    async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
+        outcomes = await take_back(self.ledger, self._chosen(order), order.restore_id, turn_id)
+        files = tuple(RestoredFile(path=str(one.path), action=one.action, reason=one.reason) for one in outcomes)
+        done = FilesRestored(restore_id=order.restore_id, files=files)
+        self.log.publish(done)
+        if order.checkpoint_id is not None:
+            self.log.publish(ContextReverted(checkpoint_id=order.checkpoint_id, restore_id=order.restore_id))
+        elif order.undoes:
+            self.log.publish(ContextReturned())
+        return done
+
+    def _order(self, checkpoint_id: int, log: SessionLog | None) -> FilesRestoring:
+        after = calls_after((record.message for record in (log or self.log).replay()), checkpoint_id)
+        edited = {edit.call_id for edits in self.ledger.edits.values() for edit in edits}
+        return FilesRestoring(restore_id=secrets.token_hex(6), calls=tuple(call for call in after if call in edited))
+
+    def _chosen(self, order: FilesRestoring) -> Chosen:
+        if order.undoes:
+            return lambda edit: edit.call_id == restore_call(order.undoes)
+        calls = frozenset(order.calls)
+        first: dict[int, int] = {}
+        for edits in self.ledger.edits.values():
+            _note_first(edits, calls, first)
+        # restores made since are taken back with the edits they took back, so that doing it twice changes nothing
+        return lambda edit: edit.n in first
+
+
+def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: dict[int, int]) -> None:
+    begun = False
+    for edit in edits:
+        if edit.call_id in calls:
+            begun = True
+        elif not (begun and edit.call_id.startswith(restore_call(""))):
+            continue
+        chosen[edit.n] = edit.n

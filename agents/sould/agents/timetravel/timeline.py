@@ -1,0 +1,100 @@
+"""A session's journal as places one can go back to. Pure: reads messages, opens nothing."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from sould.agents.wire.content import input_text
+from sould.agents.wire.display import DiffBlock
+from sould.agents.wire.messages import (
+    CompactionEnd,
+    ContextCleared,
+    ContextReturned,
+    ContextReverted,
+    FilesRestored,
+    StepBegin,
+    SubagentEvent,
+    ToolCall,
+    ToolCallDetail,
+    ToolResult,
+    TurnBegin,
+    WireMessage,
+)
+
+Kind: TypeAlias = Literal["turn", "step", "event"]
+
+
+@dataclass(slots=True)
+class Moment:
+    """A checkpoint, or something that happened to the context (`event`, with the checkpoint it happened at)."""
+
+    kind: Kind
+    checkpoint: int
+    timestamp: float
+    text: str
+    did: list[str] = field(default_factory=list[str])
+    """Titles of the calls made after it."""
+    files: list[str] = field(default_factory=list[str])
+    """Paths edited after it."""
+
+
+def timeline(records: Iterable[tuple[WireMessage, float]]) -> list[Moment]:
+    """Every turn, step and event, in order. Checkpoints count as in the context."""
+    moments: list[Moment] = []
+    checkpoint = -1
+    for message, timestamp in records:
+        match message:
+            case TurnBegin():
+                checkpoint += 1
+                moments.append(Moment("turn", checkpoint, timestamp, input_text(message.user_input)))
+            case StepBegin():
+                checkpoint += 1
+                moments.append(Moment("step", checkpoint, timestamp, ""))
+            case ToolCallDetail() if moments:
+                moments[-1].did.append(message.title)
+            case ToolResult() if moments:
+                paths = (block.path for block in message.return_value.display if isinstance(block, DiffBlock))
+                moments[-1].files += [path for path in paths if path not in moments[-1].files]
+            case _:
+                text = _event(message)
+                if text:
+                    moments.append(Moment("event", checkpoint, timestamp, text))
+    return moments
+
+
+def calls_after(messages: Iterable[WireMessage], checkpoint_id: int) -> list[str]:
+    """The ids of all calls made after a checkpoint, those of subagents included."""
+    checkpoint = -1
+    found: list[str] = []
+    for message in messages:
+        if isinstance(message, TurnBegin | StepBegin):
+            checkpoint += 1
+        elif checkpoint >= checkpoint_id:
+            found += _calls(message)
+    return found
+
+
+def _calls(message: object) -> Iterator[str]:
+    if isinstance(message, ToolCall):
+        yield message.id
+    elif isinstance(message, SubagentEvent):
+        yield from _calls(message.event)
+
+
+def _event(message: WireMessage) -> str:
+    match message:
+        case CompactionEnd(failed=False):
+            return f"condensed: {message.note}" if message.note else "condensed"
+        case ContextCleared():
+            return "cleared"
+        case ContextReverted():
+            return f"went back to {message.checkpoint_id}"
+        case ContextReturned():
+            return "returned"
+        case FilesRestored() if message.files:
+            conflicts = sum(file.action == "conflict" for file in message.files)
+            return f"restored {len(message.files) - conflicts} files" + (
+                f", {conflicts} conflicts" if conflicts else ""
+            )
+        case _:
+            return ""

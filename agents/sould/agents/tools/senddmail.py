@@ -1,0 +1,113 @@
+"""SendDMail: a message to the agent's own past, to its parent's past, or to another agent's next step (D28).
+
+The tool only posts it; the loop's hooks turn time back after the step. With `restore_filesystem` files change, so the
+user is asked as for any edit.
+"""
+
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import EditFile
+from sould.agents.timetravel.dmail import PARENT, SELF, DenwaRenji, DMail, DMailRefusedError
+from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.tools.paths import shown
+from sould.agents.wire.messages import ToolReturn
+from sould.agents.workspace import ResolvedPath, Workspace
+
+STILL_HERE = "If you can read this, time was not turned back: the D-Mail was dropped, or another one took its place. Go on without it."
+
+
+class Params(ToolParams):
+    """What to send, to whom and when."""
+
+    message: str = Field(
+        min_length=1, description="What the receiver should know. It will remember nothing else of what came after."
+    )
+    checkpoint_id: int | None = Field(
+        default=None,
+        ge=0,
+        description="To yourself or your parent: the number of the CHECKPOINT to go back to. Others have no use for it.",
+    )
+    to: str = Field(
+        default=SELF,
+        min_length=1,
+        description="`self`, `parent`, the id of another agent at work in this session, or of an open session of this project.",
+    )
+    restore_filesystem: bool = Field(
+        default=False, description="Also take back the edits made to files since that checkpoint."
+    )
+    priority: int = Field(default=0, description="A higher one replaces a D-Mail that still waits at the receiver.")
+
+
+class SendDMail(Tool[Params]):
+    """Send a message through time."""
+
+    name = "SendDMail"
+    example: ClassVar[dict[str, JsonValue]] = {
+        "message": "The config is generated; edit template.yaml.",
+        "checkpoint_id": 3,
+    }
+    params = Params
+
+    def __init__(self, phone: DenwaRenji, rewinder: Rewinder, approval: Approval, workspace: Workspace) -> None:
+        self._phone = phone
+        self._rewinder = rewinder
+        self._approval = approval
+        self._workspace = workspace
+
+    def view(self, params: Params) -> CallView:
+        """`Send a D-Mail to checkpoint 3`."""
+        where = f"checkpoint {params.checkpoint_id}" if params.checkpoint_id is not None else params.to
+        whose = " of the parent" if params.to == PARENT and params.checkpoint_id is not None else ""
+        return CallView(title=f"Send a D-Mail to {where}{whose}")
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Check, ask when files would change, post."""
+        phone = self._phone
+        past = params.to in (SELF, PARENT, phone.agent_id)
+        to_self = params.to in (SELF, phone.agent_id)
+        try:
+            if past and params.restore_filesystem:
+                refused = await self._ask(params, call)
+                if refused is not None:
+                    return refused
+            mail = DMail(
+                message=params.message,
+                sender=""
+                if to_self
+                else f"agent {phone.agent_id}"
+                if phone.agent_id
+                else f"session {phone.post.session_id}",
+                checkpoint_id=params.checkpoint_id if past else None,
+                restore_filesystem=past and params.restore_filesystem,
+                priority=params.priority,
+                turn_id=call.turn_id if to_self else "",
+                told=phone.notes.append,
+            )
+            phone.send(mail, params.to)
+        except DMailRefusedError as error:
+            return tool_error(f"The D-Mail was not sent. {error.message}", brief="D-Mail refused")
+        if to_self:
+            return tool_ok(message=STILL_HERE)
+        when = "turns time back after its current step" if past else "reads it at its next step"
+        return tool_ok(message=f"The D-Mail is on its way: the receiver {when}.")
+
+    async def _ask(self, params: Params, call: ToolCallContext) -> ToolReturn | None:
+        target = self._phone if params.to != PARENT else self._phone.parent
+        if target is None or params.checkpoint_id is None:
+            return None  # refused by `send`, with a sentence
+        target.require(params.checkpoint_id)
+        files = self._rewinder.files_after(params.checkpoint_id, target.log)
+        if not files:
+            return None
+        names = ", ".join(shown(self._workspace, path) for path in files)
+        return await self._approval.request(
+            call,
+            EditFile(ResolvedPath(files[0], inside=True), "modify"),
+            sender=self.name,
+            description=f"Take back the edits since checkpoint {params.checkpoint_id} to {names}",
+            display=(),
+        )

@@ -1,0 +1,181 @@
+"""Going back and returning: context and files, over restarts and crashes, and never beyond what the session touched."""
+
+import subprocess
+from pathlib import Path
+
+from sould.agents.sessions.session import Session
+from sould.agents.timetravel.timeline import timeline
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import CompactionEnd, ContextReverted, FilesRestored, FilesRestoring
+from soultest.bench import Bench, Watcher, call, finish
+from soultest.summaries import summary_of
+
+
+def asked(session: Session) -> list[str]:
+    return [
+        part.text
+        for message in session.log.context.messages
+        if message.role == "user"
+        for part in message.content
+        if isinstance(part, TextPart)
+    ]
+
+
+def replies(watcher: Watcher) -> str:
+    return "\n".join(part.text for part in watcher.of(TextPart))
+
+
+def write(path: str, content: str) -> str:
+    return call("WriteFile", path=path, content=content)
+
+
+async def worked(bench: Bench) -> Watcher:
+    """Two turns that changed files."""
+    bench.script(write("a.txt", "one\n"), "text: 1", write("a.txt", "two\n") + "\n" + write("b.txt", "b\n"), "text: 2")
+    watcher = Watcher(await bench.new("full"))
+    await finish(watcher.session, "first")
+    await finish(watcher.session, "second")
+    return watcher
+
+
+async def test_undo_takes_the_last_turn_back_and_redo_returns(bench: Bench) -> None:
+    a, b = bench.project / "a.txt", bench.project / "b.txt"
+    async with bench.running():
+        watcher = await worked(bench)
+        before = watcher.session.log.context.messages
+        await finish(watcher.session, "/undo")
+        assert (a.read_text(), b.exists()) == ("one\n", False)
+        assert asked(watcher.session) == ["first"]
+        await finish(watcher.session, "/undo")
+        assert a.read_text() == "hello\n"
+        assert asked(watcher.session) == []
+        await finish(watcher.session, "/redo")
+        assert a.read_text() == "one\n"
+        await finish(watcher.session, "/redo")
+        assert (a.read_text(), b.read_text()) == ("two\n", "b\n")
+        assert watcher.session.log.context.messages == before
+        await finish(watcher.session, "/redo")
+    assert "nothing to redo" in replies(watcher)
+
+
+async def test_redo_ends_where_the_work_goes_on(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        await finish(watcher.session, "/undo")
+        bench.script(*["text: x"] * 9)
+        await finish(watcher.session, "something else")
+        await finish(watcher.session, "/redo")
+        assert asked(watcher.session) == ["first", "something else"]
+    assert (bench.project / "a.txt").read_text() == "one\n"
+    assert "nothing to redo" in replies(watcher)
+
+
+async def test_rewind_lists_the_turns_and_goes_to_one(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        await finish(watcher.session, "/rewind")
+        assert "- `0`" in replies(watcher)
+        assert "second" in replies(watcher)
+        await finish(watcher.session, "/rewind 0")
+        assert asked(watcher.session) == []
+        await finish(watcher.session, "/rewind 77")
+    assert (bench.project / "a.txt").read_text() == "hello\n"
+    assert "2 files restored" in replies(watcher)
+    assert "no checkpoint '77'" in replies(watcher)
+
+
+async def test_rewind_reaches_what_compaction_condensed(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        bench.script(*["text: unused"] * 4, f"text: {summary_of('s')}")
+        await finish(watcher.session, "/compact")
+        assert watcher.of(CompactionEnd)
+        await finish(watcher.session, "/undo")
+        assert asked(watcher.session) == ["first"]
+    async with bench.running():
+        again = await bench.open(watcher.session.id)
+        assert asked(again) == ["first"]
+        await finish(again, "/redo")
+        assert (bench.project / "a.txt").read_text() == "two\n"
+
+
+async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        (bench.project / "b.txt").write_text("b\nand mine\n")
+        await finish(watcher.session, "/undo")
+    assert (bench.project / "b.txt").read_text() == "b\nand mine\n"
+    assert (bench.project / "a.txt").read_text() == "one\n"
+    assert "Left as it is" in replies(watcher)
+
+
+async def test_git_and_untouched_files_are_never_touched(bench: Bench) -> None:
+    def git(*arguments: str) -> str:
+        command = ["git", "-c", "user.name=u", "-c", "user.email=u@example.invalid", *arguments]
+        return subprocess.run(command, cwd=bench.project, capture_output=True, text=True, check=True).stdout
+
+    def state() -> tuple[str, bytes, dict[Path, int]]:
+        times = {path: path.stat().st_mtime_ns for path in (bench.project / "keep.txt", bench.project / "untracked")}
+        return git("rev-parse", "HEAD"), (bench.project / ".git" / "index").read_bytes(), times
+
+    git("init", "-q")
+    (bench.project / "keep.txt").write_text("keep")
+    git("add", "keep.txt", "a.txt")
+    git("commit", "-qm", "first")
+    (bench.project / "untracked").write_text("mine")
+    before = state()
+    async with bench.running():
+        watcher = await worked(bench)
+        await finish(watcher.session, "/rewind 0")
+    assert state() == before
+
+
+async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_opened(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        session = watcher.session
+        # what the journal holds when the daemon dies right after a restore was announced
+        calls = tuple(edit.call_id for edits in session.rewinder.ledger.edits.values() for edit in edits)
+        session.log.publish(FilesRestoring(restore_id="r", calls=calls, checkpoint_id=0))
+        await session.log.commit()
+    async with bench.running():
+        again = await bench.open(session.id)
+        assert (bench.project / "a.txt").read_text() == "hello\n"
+        assert not (bench.project / "b.txt").exists()
+        assert asked(again) == []
+        messages = [record.message for record in again.log.replay()]
+        assert FilesRestored in map(type, messages)
+        assert ContextReverted(checkpoint_id=0, restore_id="r") in messages
+        await finish(again, "/redo")
+        assert (bench.project / "a.txt").read_text() == "two\n"
+    async with bench.running():
+        await bench.open(session.id)
+    assert (bench.project / "a.txt").read_text() == "two\n"
+
+
+async def test_a_hundred_files_are_restored_exactly(bench: Bench) -> None:
+    for number in range(100):
+        (bench.project / f"{number}.txt").write_bytes(f"line {number}\r\n".encode())
+    edits = "\n".join(write(f"{number}.txt", f"agent {number}\r\n") for number in range(100))
+    bench.script(edits, "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        assert (bench.project / "42.txt").read_bytes() == b"agent 42\r\n"
+        (bench.project / "7.txt").write_text("mine now")
+        await finish(watcher.session, "/undo")
+    for number in range(100):
+        expected = b"mine now" if number == 7 else f"line {number}\r\n".encode()
+        assert (bench.project / f"{number}.txt").read_bytes() == expected
+
+
+async def test_the_timeline_tells_turns_steps_and_what_happened(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await worked(bench)
+        await finish(watcher.session, "/undo")
+        moments = timeline((record.message, record.timestamp) for record in watcher.session.log.replay())
+    turns = [(moment.checkpoint, moment.text) for moment in moments if moment.kind == "turn"]
+    assert turns == [(0, "first"), (3, "second"), (6, "/undo")]
+    (step,) = [moment for moment in moments if moment.checkpoint == 4]
+    assert len(step.files) == 2
+    assert [moment.text for moment in moments if moment.kind == "event"] == ["restored 2 files", "went back to 3"]
