@@ -1,11 +1,15 @@
 """`sould mcp` and the MCP part of `sould status`, as a user sees them; one server through the real daemon."""
 
 import json
+import os
+import secrets
+import signal
 import sys
 from pathlib import Path
 
 from soultest.cliuser import User
 from soultest.mcpbench import SERVER, configure
+from soultest.processes import MARK, marked, until_gone
 from soultest.world import call
 
 
@@ -68,3 +72,14 @@ def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User
 def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
     user.sould("mcp", "add", "far", "http://127.0.0.1:9/mcp")
     assert "Nobody signed in" in user.sould("mcp", "reset-auth", "far").stdout
+
+
+def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:
+    user.scripted(call("box__echo", "1", text="hello"), "text: done")
+    mark = secrets.token_hex(6)
+    box = {"command": sys.executable, "args": [SERVER, "ignore_eof"], "env": {MARK: mark}}
+    configure(user.config / "mcp.json", {"box": box})
+    assert user.result("--mode", "full", "call it")["text"] == "done"
+    assert len(marked(mark)) == 2
+    os.kill(json.loads(user.sould("status", "--json").stdout)["pid"], signal.SIGKILL)
+    assert until_gone(mark, 10) == []
