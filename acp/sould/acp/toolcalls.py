@@ -172,9 +172,18 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     content = contents(request.display, call.cwd) or call.content
     if request.description and request.description != call.title:
         content = [_text_content(request.description), *content]
+    if request.subagent_type:
+        content = [_text_content(_who_asks(request)), *content]
     if content:
         fields["content"] = content
     return fields
+
+
+def _who_asks(request: ApprovalRequest) -> str:
+    """The subagent whose call it is."""
+    where = " in the background" if request.source_kind == "background_agent" else ""
+    task = f": {request.source_description}" if request.source_description else ""
+    return f"The {request.subagent_type} subagent asks{where}{task}"
 
 
 def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:

@@ -47,6 +47,11 @@ class Work(Protocol):
         ...
 
     @property
+    def background_tasks(self) -> int:
+        """Commands and subagents that go on by themselves: they keep the daemon from leaving idle, and from nothing else."""
+        ...
+
+    @property
     def idle_exit(self) -> float | None:
         """What the user's configuration says, once it was read."""
         ...
@@ -156,7 +161,7 @@ class Lifecycle:
         self._woken.clear()
 
     def _note_idle(self, server: Server) -> None:
-        if server.busy or self._work.running_turns:
+        if server.busy or self._work.running_turns or self._work.background_tasks:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = time.monotonic()

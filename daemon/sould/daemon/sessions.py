@@ -90,6 +90,12 @@ class Sessions:
         sessions = self._composition.host.sessions.values()
         return sum(session.running + len(session.queue) for session in sessions)
 
+    @property
+    def background_tasks(self) -> int:
+        """Tasks that go on by themselves."""
+        sessions = self._composition.host.sessions.values() if self._composition is not None else ()
+        return sum(session.tasks.running for session in sessions)
+
     async def stop_turns(self, reason: str) -> None:
         """End every turn as interrupted and close every session's files; a later session makes a new host."""
         async with self._lock:  # a host that is being made is waited for: it would be forgotten

@@ -48,6 +48,7 @@ def notes(watcher: Watcher) -> list[str]:
 
 
 CHANGING: dict[str, dict[str, Any]] = {
+    "TaskStop": {"task_id": "shell_1"},
     "WriteFile": {"path": "new.txt", "content": "x"},
     "StrReplaceFile": {"path": "a.txt", "edit": {"old": "hello", "new": "bye"}},
     "Shell": {"command": "touch new.txt"},

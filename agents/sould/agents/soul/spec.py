@@ -70,7 +70,9 @@ class AgentSpec:
     def name(self) -> str:
         """What its own file calls it, else the file's name."""
         path = self.document.path
-        return (self.fields.name if "name" in self.own else "") or (path.parent.name if path.stem == "agent" else path.stem)
+        return (self.fields.name if "name" in self.own else "") or (
+            path.parent.name if path.stem == "agent" else path.stem
+        )
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
+from sould.agents.permissions.approval import Approval
 from sould.agents.tools.background import BackgroundTasks, TaskError, TaskRecord
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -93,8 +94,9 @@ class TaskStop(Tool[StopParams]):
     example: ClassVar[dict[str, JsonValue]] = {"task_id": "shell_1"}
     params = StopParams
 
-    def __init__(self, tasks: BackgroundTasks) -> None:
+    def __init__(self, tasks: BackgroundTasks, approval: Approval) -> None:
         self._tasks = tasks
+        self._approval = approval
 
     def view(self, params: StopParams) -> CallView:
         """Which one."""
@@ -102,6 +104,8 @@ class TaskStop(Tool[StopParams]):
 
     async def run(self, params: StopParams, call: ToolCallContext) -> ToolReturn:
         """End it and say how it stands."""
+        if self._approval.mode == "plan":
+            return tool_error("In plan mode nothing is stopped; put it into the plan.", brief="Plan mode")
         try:
             record = await self._tasks.stop(params.task_id, params.reason)
         except TaskError as error:
