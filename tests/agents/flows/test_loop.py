@@ -124,25 +124,42 @@ async def test_an_adjusted_plan_is_stated_and_given_to_later_iterations(bench: B
 
 
 async def test_a_rollback_takes_context_and_files_back_to_where_the_iteration_began(bench: Bench) -> None:
-    bench.script("text: good", "text: awful <choice>ROLLBACK</choice>", "text: better <choice>STOP</choice>")
-    went_to: list[int] = []
-
-    async def restore(checkpoint: int) -> str:
-        went_to.append(checkpoint)
-        return "The files are as they were."
-
+    bench.script(
+        call("WriteFile", path="b.txt", content="good"),
+        "text: written",
+        call("WriteFile", path="b.txt", content="awful", mode="overwrite"),
+        "text: that was wrong <choice>ROLLBACK</choice>",
+        "text: fine as it is <choice>STOP</choice>",
+    )
     async with bench.running():
         watcher = Watcher(await begin(bench))
-        watcher.session.restore_files = restore
         await finish(watcher.session, "/loop 5 tidy up")
         parts = [part for message in watcher.session.log.context.messages for part in message.content]
         loop = loop_of(bench, watcher.session)
     text = "\n".join(part.text for part in parts if isinstance(part, TextPart))
-    assert "good" in text
-    assert "awful <choice>" not in text
-    assert "You rolled back iteration 2. The files are as they were. Why, in your words: awful" in text
-    assert [reverted.checkpoint_id for reverted in watcher.of(ContextReverted)] == went_to
-    assert loop.completed == 3
+    assert (bench.project / "b.txt").read_text() == "good"
+    assert "written" in text
+    assert "wrong <choice>" not in text
+    assert "You rolled back iteration 2. The files you changed in it are as they were before." in text
+    assert "in your words: that was wrong" in text
+    assert len(watcher.of(ContextReverted)) == 1
+    assert (loop.completed, loop.status) == (3, "finished")
+
+
+async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(bench: Bench) -> None:
+    bench.script(
+        "text: begun",
+        call("WriteFile", path="b.txt", content="agent\n"),
+        call("Shell", command="echo user > b.txt"),
+        "text: <choice>ROLLBACK</choice>",
+        "text: <choice>STOP</choice>",
+    )
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 5 tidy up")
+        told = "\n".join(asked(watcher.session))
+    assert (bench.project / "b.txt").read_text() == "user\n"
+    assert "b.txt, which somebody else has changed since" in told
 
 
 async def test_two_rollbacks_of_one_iteration_pause_the_loop(bench: Bench) -> None:
@@ -161,7 +178,7 @@ async def test_a_spent_budget_of_tokens_pauses_the_loop(bench: Bench) -> None:
         watcher = Watcher(await begin(bench))
         end = await finish(watcher.session, "/loop unlimited --tokens 200 tidy up")
         loop = loop_of(bench, watcher.session)
-    assert (end.stop_reason, end.error) == ("finished", None)
+    assert end.stop_reason == "finished", end.error and end.error.message
     assert loop.status == "paused"
     assert "210 of 200 tokens" in loop.reason
     assert len(watcher.of(StepBegin)) == 3

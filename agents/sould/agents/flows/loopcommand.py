@@ -120,7 +120,8 @@ async def _run(session: "Session", loop: LoopState, *, told: bool) -> Ending:
         loop=loop,
         store=session.loops,
         told=told,
-        restore=session.restore_files,
+        go_back=lambda checkpoint: _go_back(session, checkpoint),
+        exhausted=lambda: spending.exhausted,
     )
     try:
         async with spending:
@@ -139,6 +140,16 @@ async def _run(session: "Session", loop: LoopState, *, told: bool) -> Ending:
     session.loops.save(loop)
     session.log.publish(_notice(loop))
     return ending
+
+
+async def _go_back(session: "Session", checkpoint: int) -> str:
+    """Files and context as they were; a context that was condensed since stays as it is."""
+    reached = session.log.context.reaches(checkpoint)
+    rewind = session.rewinder.go_back if reached else session.rewinder.restore
+    done = await rewind(checkpoint, session.current_turn)
+    conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
+    kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
+    return f"The files you changed in it are as they were before{kept}."
 
 
 def _leave(session: "Session", loop: LoopState, reason: str) -> None:

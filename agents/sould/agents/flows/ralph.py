@@ -11,7 +11,7 @@ from sould.agents.flows.loopstate import LoopState, LoopStore, Status
 from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.display import TodoItem
-from sould.agents.wire.messages import ContextNote, ContextReverted, PlanUpdate
+from sould.agents.wire.messages import ContextNote, PlanUpdate
 
 CHOICES = {
     "CONTINUE": "there is more to do, or you are not certain that all is done.",
@@ -26,8 +26,8 @@ _ADJUST = (
 _MAX_ROLLBACKS = 2
 _SHOWN = 5
 
-Restore = Callable[[int], Awaitable[str]]
-"""Bring the files back to a checkpoint; what the model should know about it."""
+GoBack = Callable[[int], Awaitable[str]]
+"""Bring context and files back to a checkpoint; what the model should know about the files."""
 
 
 def loop_flow(prompt: str) -> Flow:
@@ -51,7 +51,9 @@ class LoopRunner(FlowRunner):
 
     loop: LoopState = field(kw_only=True)
     store: LoopStore = field(kw_only=True)
-    restore: Restore | None = field(kw_only=True, default=None)
+    go_back: GoBack = field(kw_only=True)
+    exhausted: Callable[[], str] = field(kw_only=True)
+    """Which budget is used up, "" when none is."""
     told: bool = field(kw_only=True, default=False)
 
     async def enter(self, node: Node) -> Ending | None:
@@ -61,6 +63,9 @@ class LoopRunner(FlowRunner):
             return None
         if loop.runs is not None and loop.completed >= loop.runs:
             self._settle("finished", f"all {loop.runs} iterations were used")
+            return Ending("finished")
+        if used_up := self.exhausted():
+            self._settle("paused", f"its budget is used up ({used_up})")
             return Ending("finished")
         # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
         loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]
@@ -110,11 +115,7 @@ class LoopRunner(FlowRunner):
     async def _roll_back(self, why: str) -> None:
         """Context and files go back to where the iteration began; the model is told what it gave up and why."""
         target = self.loop.checkpoints[-1]
-        files = (
-            await self.restore(target) if self.restore else "Files are as they are now; undo what was wrong in them."
-        )
-        if self.agent.log.context.has_checkpoint(target):
-            self.agent.log.publish(ContextReverted(checkpoint_id=target))
+        files = await self.go_back(target)
         self.agent.log.publish(
             ContextNote(text=f"You rolled back iteration {self.loop.completed}. {files} Why, in your words: {why}")
         )

@@ -4,6 +4,7 @@ The model decides at decisions, by `<choice>`; an answer that names no way out i
 times. How far it has come is shown as a plan. The runner keeps nothing: what survives a restart is its caller's.
 """
 
+import asyncio
 import re
 from dataclasses import dataclass, field
 
@@ -51,6 +52,7 @@ class FlowRunner:
             if node.kind == "end":
                 self.show(None)
                 return Ending("finished")
+            await asyncio.sleep(0)  # a model that answers at once must not keep a cancel out
             refused = await self.enter(node)
             if refused is not None:
                 return refused
