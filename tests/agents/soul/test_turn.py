@@ -189,6 +189,7 @@ async def test_cancelling_while_an_approval_waits_closes_it(bench: Bench) -> Non
         assert (await prompt.outcome()).stop_reason == "cancelled"
         assert watcher.session.log.channel.pending == ()
     assert "RequestClosed" in [type_name(message) for message in watcher.messages]
+    assert watcher.of(ToolResult)[0].return_value.message.startswith("Not run")
 
 
 async def test_prompts_are_queued_and_answered_in_order(bench: Bench) -> None:

@@ -74,6 +74,8 @@ class Approval:
             else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
         )
         self._shown = asyncio.Semaphore(MOST_SHOWN)
+        self.unanswered: set[str] = set()
+        """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
         self.trust: Trust = trust
         self.mode = mode
 
@@ -120,7 +122,10 @@ class Approval:
                 verdict = self.judge(action)  # an answer given meanwhile may have settled this one
                 if verdict.decision == "ask":
                     request = _question(call, action, verdict, sender, description, display)
-                    refused = self._settle(await self._ask(request), verdict, request.scope)
+                    self.unanswered.add(call.id)
+                    answer = await self._ask(request)
+                    self.unanswered.discard(call.id)
+                    refused = self._settle(answer, verdict, request.scope)
                     if refused is not None:
                         return refused
                     verdict = self.judge(action)

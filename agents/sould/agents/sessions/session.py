@@ -5,6 +5,7 @@ that all clients see the same session.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 
 from sould.agents.config import Config
@@ -29,6 +30,8 @@ from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Resolution
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import Response, SessionChanged, StatusUpdate
+
+logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -152,6 +155,8 @@ class Session:
     async def _run(self, prompt: Prompt) -> Ending:
         try:
             ending = await self._run_turn(prompt)
+            if ending.error is not None:
+                logger.warning("session %s: a turn failed (%s): %s", self.id, ending.error.kind, ending.error.message)
             await self.hooks.failed(ending)
             return ending
         finally:

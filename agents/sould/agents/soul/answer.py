@@ -4,6 +4,7 @@ Text and reasoning go out as they come. Tool calls get ids of our own, because s
 ones (F43). Nothing that was shown is ever repeated: retries happen below, before the first visible part.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from sould.agents.soul.usage import Meter
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
+
+logger = logging.getLogger(__name__)
 
 MAX_ANSWER_CHARS = 4 * 1024 * 1024
 """A message longer than this is a runaway stream (F47)."""
@@ -63,6 +66,7 @@ class ModelCaller:
         )
 
         def publish_retry(notice: RetryNotice) -> None:
+            logger.warning("session %s: %s; attempt %d follows", self.session_id, notice.message, notice.next_attempt)
             self.log.publish(
                 StepRetry(
                     n=n,

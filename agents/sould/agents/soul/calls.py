@@ -36,6 +36,7 @@ from sould.agents.wire.messages import (
 )
 
 INTERRUPTED = "Interrupted before it finished; it may or may not have run."
+NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for approval."
 NEVER_RAN = "Not run: the answer was cut before the call was complete."
 REMINDER = (
     "You have now made this identical call several times in this turn. Repeating it will not change the result: "
@@ -201,8 +202,13 @@ class ToolRunner:
         room: asyncio.Semaphore,
     ) -> None:
         async with room:
-            if arguments is not None:
-                call.result = await self._guarded(call, arguments, step, repeats)
+            try:
+                if arguments is not None:
+                    call.result = await self._guarded(call, arguments, step, repeats)
+            except asyncio.CancelledError:
+                if call.id in self.approval.unanswered:
+                    call.result = tool_error(NOBODY_ANSWERED, brief="Not run")
+                raise
         calls.publish_ready()
 
     async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
