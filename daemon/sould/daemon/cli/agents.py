@@ -14,6 +14,9 @@ from sould.agents.errors import SouldError
 from sould.agents.soul.catalog import AgentCatalog, problem_of
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.wire.messages import SubagentCreated
+from sould.agents.wire.records import read_records
+from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible
 from sould.daemon.cli.trust import trust_store
@@ -35,12 +38,17 @@ def agents() -> None:
 
 
 @agents.command(name="list")
-def list_agents() -> None:
+@click.option("--session", default="", metavar="ID", help="The types of subagents that were made in this session.")
+def list_agents(session: str) -> None:
     """List the agents: name, where it is from, and its file.
 
-    Example:
+    Examples:
       sould agents list
+      sould agents list --session 01JD
     """
+    if session:
+        click.echo(table(_made_in(session)))
+        return
     catalog = _catalog()
     rows: list[tuple[str, str, str]] = []
     for file in catalog.files().values():
@@ -68,6 +76,19 @@ def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
     environment = Environment(variables, provider_keys=PROVIDER_KEYS)
     now = Situation(Path.cwd(), environment, variables, frozenset(model), frozenset(client))
     click.echo("\n".join(_explained(spec, now)))
+
+
+def _made_in(session: str) -> list[tuple[str, str, str]]:
+    with running() as daemon:
+        journal = Path(daemon.sessions_show(session).directory) / "wire.jsonl"
+    made = (record.message for record in read_records(journal))
+    kinds = {message.name: message for message in made if isinstance(message, SubagentCreated)}
+    if not kinds:
+        raise CommandError(f"No types of subagents were made in session {session}.")
+    return [
+        (visible(kind.name), "session", f"{visible(kind.description)} ({', '.join(map(visible, kind.tools))})")
+        for kind in kinds.values()
+    ]
 
 
 def _catalog() -> AgentCatalog:
