@@ -43,6 +43,10 @@ INTERRUPTED = "Compaction was interrupted."
 DECLINED = "The conversation was kept as it is."
 
 
+async def _nothing(_event: str, _trigger: str, _tokens: int) -> None:
+    """No hooks."""
+
+
 @dataclass(slots=True)
 class Compactor:
     """Watches one session's context."""
@@ -55,6 +59,8 @@ class Compactor:
     tools: Callable[[], Sequence[ToolSpec]] = tuple
     charge: Callable[[ModelInfo, Finish], None] = lambda _info, _finish: None
     """Told what a summary cost."""
+    hook: Callable[[str, str, int], Awaitable[object]] = _nothing
+    """Told of `PreCompact` and `PostCompact`, with what triggered it and the tokens of the context."""
     attached: Callable[[], bool] = lambda: False
     """Whether a person could be asked; the session sets it."""
     unattended: bool = False
@@ -80,7 +86,7 @@ class Compactor:
         `preview`: the user sees the summary first. `must`: the model refused the conversation's length, so rather cut
         it than leave it.
         """
-        return await self._compact(guidance, preview=preview, must=must)
+        return await self._compact(guidance, preview=preview, must=must, by_hand=True)
 
     @property
     def used(self) -> int:
@@ -137,7 +143,7 @@ class Compactor:
 
     # --- doing it ----------------------------------------------------------------------------------------------------
 
-    async def _compact(self, guidance: str, *, preview: bool, must: bool) -> bool:
+    async def _compact(self, guidance: str, *, preview: bool, must: bool, by_hand: bool = False) -> bool:
         messages = tuple(self.log.context.messages)
         if len(messages) == self.log.context.compacted_size:
             return False
@@ -148,6 +154,8 @@ class Compactor:
             plan = await self._plan(messages, room)
         if plan is None:
             return False
+        trigger = "auto" if must or not by_hand else "manual"
+        await self.hook("PreCompact", trigger, self.used)
         compaction_id = secrets.token_hex(6)
         self.log.publish(CompactionBegin(compaction_id=compaction_id))
         try:
@@ -168,6 +176,7 @@ class Compactor:
             raise
         self._finish(compaction_id, plan, draft)
         await self.log.commit()
+        await self.hook("PostCompact", trigger, self.used)
         return True
 
     async def _plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:

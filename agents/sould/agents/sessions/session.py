@@ -14,6 +14,7 @@ from sould.agents.flows.commands import flow_commands
 from sould.agents.flows.loopcommand import loop_commands, prompt_turn
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ThoughtLevel
+from sould.agents.mcp.commands import mcp_commands
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.commands import CommandSource, SlashCommand, find_command, list_commands
@@ -73,6 +74,7 @@ class Session:
             lambda: skill_commands(self._skills),
             lambda: flow_commands(self._skills, lambda: self.config.flows),
             loop_commands,
+            lambda: mcp_commands(self.mcp),
         )
         self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
         self.soul.before_stop = self.hooks.send_back

@@ -46,6 +46,8 @@ class Soul:
     limits: Callable[[], LoopControl]
     before_step: tuple[BeforeStep, ...] = ()
     """Run in order before every model call, after compaction: what tells the model something publishes it here."""
+    before_stop: Callable[[], Awaitable[bool]] | None = None
+    """Asked when the model is done: True lets it go on, after it was told something."""
     after_step: tuple[AfterStep, ...] = ()
     """Run in order after a step's results, each with what would end the turn; what they return does."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
@@ -66,9 +68,13 @@ class Soul:
             except ProviderError as error:
                 return Ending("error", turn_error(error))
             steered = self._deliver_steering()
-            if ending is not None and not (steered and ending.stop_reason == "finished"):
-                return ending
+            if ending is None or (ending.stop_reason == "finished" and (steered or await self._sent_back())):
+                continue
+            return ending
         return Ending("max_steps_reached")
+
+    async def _sent_back(self) -> bool:
+        return self.before_stop is not None and await self.before_stop()
 
     async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
         calls = StepCalls.restored(self.log.publish, self.pending)

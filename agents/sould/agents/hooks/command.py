@@ -1,0 +1,105 @@
+"""Runs one hook's command line: the event as JSON on its standard input, the decision from how it ends.
+
+Fail-open: a hook that cannot be started, is too slow or fails otherwise decides nothing. It runs under the guard and in
+the session's environment, so that nothing it starts outlives it.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from sould.agents.environment import Environment
+from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+
+logger = logging.getLogger(__name__)
+
+BLOCKS = 2
+"""The exit code that forbids; standard error says why."""
+MOST_OUTPUT = 64 * 1024
+MOST_REASON = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What hooks said. `reason` is for the model and for people."""
+
+    blocked: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookRunner:
+    """Where commands run."""
+
+    guard: ProcessGuard
+    environment: Environment
+    cwd: Path
+
+    async def run(self, command: str, event: bytes, timeout: float) -> Decision:
+        """Run the exact text of `command` with bash."""
+        argv = [self.environment.shell, "--noprofile", "--norc", "-c", command]
+        variables = self.environment.variables
+        try:
+            process = await self.guard.start(argv, self.cwd, variables, timeout=timeout, stdin=True, errors=True)
+        except CommandStartError as error:
+            logger.warning("hook not started: %s", error)
+            return Decision()
+        try:
+            async with asyncio.TaskGroup() as streams:
+                streams.create_task(_feed(process, event))
+                said = streams.create_task(_read(process.output()))
+                complained = streams.create_task(_read(process.errors()))
+            ended = await process.wait()
+        except BaseException:
+            await process.kill()
+            raise
+        if ended.timed_out:
+            logger.warning("a hook was ended after %g s", timeout)
+            return Decision()
+        if ended.code == BLOCKS:
+            return Decision(blocked=True, reason=_reason(complained.result()) or "A hook forbids it.")
+        if ended.code != 0:
+            logger.warning("a hook failed with exit code %s; it decides nothing", ended.code)
+            return Decision()
+        return decision_in(said.result())
+
+
+def decision_in(output: bytes) -> Decision:
+    """The decision a hook printed as JSON; anything else allows."""
+    try:
+        document: object = orjson.loads(output)
+    except orjson.JSONDecodeError:
+        return Decision()
+    said = cast("dict[str, Any]", document).get("hookSpecificOutput") if isinstance(document, dict) else None
+    if not isinstance(said, dict):
+        return Decision()
+    specific = cast("dict[str, Any]", said)
+    if specific.get("permissionDecision") != "deny":
+        return Decision()
+    return Decision(
+        blocked=True, reason=str(specific.get("permissionDecisionReason") or "A hook forbids it.")[:MOST_REASON]
+    )
+
+
+async def _feed(process: GuardedProcess, event: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # a hook need not listen
+        await process.send(event)
+    process.close_input()
+
+
+async def _read(stream: AsyncGenerator[bytes, None]) -> bytes:
+    """The beginning; the rest is taken and dropped, so that the hook does not wait at a full pipe."""
+    kept = bytearray()
+    async for data in stream:
+        kept += data[: max(0, MOST_OUTPUT - len(kept))]
+    return bytes(kept)
+
+
+def _reason(data: bytes) -> str:
+    return data.decode(errors="replace").strip()[:MOST_REASON]

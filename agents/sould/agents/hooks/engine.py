@@ -1,0 +1,142 @@
+"""Fires the hooks of an event, all at once, and says whether one of them forbids it.
+
+Hooks are commands of the user's configuration, of the project's where it is trusted, and clients that asked for an
+event over Wire. One that fails, is too slow or has gone decides nothing. What runs is told in the stream.
+"""
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+from pydantic import JsonValue
+
+from sould.agents.config import Hook
+from sould.agents.hooks.command import MOST_REASON, Decision, HookRunner
+from sould.agents.wire.channel import RequestClosedError
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
+
+logger = logging.getLogger(__name__)
+
+EVENTS: Final = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure", "SessionStart",
+    "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification",
+)  # fmt: skip
+MOST_TARGET: Final = 200
+"""Characters of a target that are shown."""
+MOST_TEXT: Final = 50_000
+"""Characters of one text of an event that hooks are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A client that wants to decide on an event; `id` is the client's name for it."""
+
+    id: str
+    event: str
+    matcher: str = ""
+    timeout: float = 30
+
+
+@dataclass(slots=True)
+class Hooks:
+    """The hooks of one session. `commands` is asked anew for every event, so that a changed configuration holds."""
+
+    log: SessionLog
+    runner: HookRunner
+    session_id: str
+    commands: Callable[[], Sequence[Hook]]
+    _subscriptions: dict[str, tuple[Subscription, ...]] = field(default_factory=dict[str, tuple[Subscription, ...]])
+
+    def subscribe(self, client_id: str, subscriptions: Sequence[Subscription]) -> None:
+        """What a client wants to be asked about, in place of what it wanted before; unknown events are left out."""
+        self._subscriptions[client_id] = tuple(each for each in subscriptions if each.event in EVENTS)
+
+    def unsubscribe(self, client_id: str) -> None:
+        """The client is gone."""
+        self._subscriptions.pop(client_id, None)
+
+    def counts(self) -> Mapping[str, int]:
+        """How many hooks each event has."""
+        events = [hook.event for hook in self.commands()]
+        events += [each.event for several in self._subscriptions.values() for each in several]
+        return {event: events.count(event) for event in EVENTS if event in events}
+
+    async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
+        """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
+        content = {
+            "hook_event_name": event,
+            "session_id": self.session_id,
+            "cwd": str(self.runner.cwd),
+            **{key: _short(value) for key, value in data.items()},
+        }
+        work = [*self._commands(event, target, content), *self._asked(event, target, content)]
+        if not work:
+            return Decision()
+        self.log.publish(HookTriggered(event=event, target=target[:MOST_TARGET], hook_count=len(work)))
+        began = time.monotonic()
+        decision = next((said for said in await asyncio.gather(*work) if said.blocked), Decision())
+        self.log.publish(
+            HookResolved(
+                event=event,
+                target=target[:MOST_TARGET],
+                action="block" if decision.blocked else "allow",
+                reason=decision.reason,
+                duration_ms=round((time.monotonic() - began) * 1000),
+            )
+        )
+        return decision
+
+    async def compaction(self, event: str, trigger: str, tokens: int) -> None:
+        """Before or after the conversation is condensed; hooks are told, they cannot forbid it."""
+        await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens})
+
+    def _commands(self, event: str, target: str, content: Mapping[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
+        """The same command is run once, however often it is named."""
+        chosen = {
+            hook.command: hook for hook in self.commands() if hook.event == event and matches(hook.matcher, target)
+        }
+        given = orjson.dumps(content) if chosen else b""
+        return (self.runner.run(hook.command, given, hook.timeout) for hook in chosen.values())
+
+    def _asked(self, event: str, target: str, content: dict[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
+        for subscriptions in self._subscriptions.values():
+            for each in subscriptions:
+                if each.event == event and matches(each.matcher, target):
+                    request = HookRequest(
+                        id=secrets.token_hex(6),
+                        subscription_id=each.id,
+                        event=event,
+                        target=target[:MOST_TARGET],
+                        input_data=content,
+                    )
+                    yield self._ask(request, each.timeout)
+
+    async def _ask(self, request: HookRequest, timeout: float) -> Decision:
+        try:
+            async with asyncio.timeout(timeout):
+                response = await self.log.channel.request(request)
+        except (TimeoutError, RequestClosedError):
+            return Decision()
+        if not isinstance(response, HookResponse) or response.action == "allow":
+            return Decision()
+        return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook forbids it.")
+
+
+def matches(matcher: str, target: str) -> bool:
+    """Whether a matcher, a regular expression that may match anywhere, fits. One that cannot be read fits nothing."""
+    try:
+        return not matcher or re.search(matcher, target) is not None
+    except re.error as error:
+        logger.warning("the matcher %r of a hook is no regular expression: %s", matcher[:80], error)
+        return False
+
+
+def _short(value: JsonValue) -> JsonValue:
+    return value[:MOST_TEXT] if isinstance(value, str) else value

@@ -1,0 +1,98 @@
+"""The hooks a project brings in `.sould/hooks.toml`: read only when the user trusts the project, and only as trusted.
+
+What counts is the content of the file and of the project's files that its commands name. One changed byte and none of
+them runs until the user trusts the workspace anew (D23).
+"""
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from sould.agents.config import Hook, Section
+from sould.agents.permissions.shelltext import words_of
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.sessions.projects import write_private
+
+HOOKS_FILE = ".sould/hooks.toml"
+LARGEST = 8 * 1024 * 1024
+
+
+class _File(Section):
+    hooks: tuple[Hook, ...] = ()
+
+
+class _Accepted(BaseModel):
+    digest: str
+    since: float
+    """Of the trust it was accepted under."""
+
+
+class _Record(BaseModel):
+    workspaces: dict[str, _Accepted] = Field(default_factory=dict)
+
+
+class ProjectHooks:
+    """The file `hooks.json` of the state directory remembers which hooks of each workspace were accepted."""
+
+    def __init__(self, accepted: Path, trust: TrustStore, workspace: Path) -> None:
+        self._accepted = accepted
+        self._trust = trust
+        self._workspace = Path(os.path.realpath(workspace))
+
+    def hooks(self) -> Sequence[Hook]:
+        """The hooks that may run now; none when something is in the way."""
+        return self._read()[0]
+
+    def problem(self) -> str:
+        """Why the project's hooks do not run; "" when they do or there are none."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[Sequence[Hook], str]:
+        path = self._workspace / HOOKS_FILE
+        if not path.is_file():
+            return (), ""
+        state = self._trust.state(self._workspace)
+        if state == "restricted":
+            return (), f"The hooks of {HOOKS_FILE} do not run: you restricted this project."
+        if state != "trusted":
+            return (), f"The hooks of {HOOKS_FILE} do not run until you trust this project: run `sould trust`."
+        try:
+            text = path.read_bytes()
+            hooks = _File.model_validate(tomllib.loads(text.decode())).hooks
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+            return (), f"The hooks of {HOOKS_FILE} do not run: the file cannot be used ({str(error).splitlines()[0]})."
+        if not self._is_accepted(self._digest(text, hooks)):
+            return (), (
+                f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: look at the "
+                "change, then run `sould trust` again."
+            )
+        return hooks, ""
+
+    def _is_accepted(self, digest: str) -> bool:
+        since = self._trust.since(self._workspace)
+        try:
+            record = _Record.model_validate_json(self._accepted.read_bytes())
+        except (OSError, ValidationError):
+            record = _Record()
+        known = record.workspaces.get(str(self._workspace))
+        if known is not None and known.since == since:
+            return known.digest == digest
+        record.workspaces[str(self._workspace)] = _Accepted(digest=digest, since=since)
+        write_private(self._accepted, record.model_dump_json(indent=1).encode())
+        return True
+
+    def _digest(self, text: bytes, hooks: Sequence[Hook]) -> str:
+        content = hashlib.sha256(text)
+        for path in sorted({path for hook in hooks for path in self._named(hook.command)}):
+            content.update(f"\0{path}\0".encode(errors="surrogateescape"))
+            with path.open("rb") as file:
+                content.update(hashlib.sha256(file.read(LARGEST)).digest())
+        return content.hexdigest()
+
+    def _named(self, command: str) -> list[Path]:
+        paths = [Path(os.path.realpath(self._workspace / word)) for word in words_of(command) if "\0" not in word]
+        return [path for path in paths if path.is_relative_to(self._workspace) and path.is_file()]
