@@ -29,7 +29,7 @@ COMMANDS = [
     "daemon",
 ]
 GROUPS = [
-    *(("sessions", name) for name in ("list", "show", "export", "delete", "rename")),
+    *(("sessions", name) for name in ("list", "show", "timeline", "export", "delete", "rename")),
     *(("mcp", name) for name in ("add", "list", "remove", "test", "auth", "reset-auth")),
     *(("config", name) for name in ("check", "path", "edit")),
 ]

@@ -241,6 +241,22 @@ def test_an_unknown_session_is_named(user: User) -> None:
     assert "sould sessions list" in done.stderr
 
 
+def test_undo_from_the_command_line_and_the_timeline_that_tells_of_it(user: User) -> None:
+    target = user.project / "a.txt"
+    target.write_text("old\n")
+    user.scripted(writes(target), "text: Written.")
+    session = user.result("write it", "--mode", "full")["session_id"]
+    assert target.read_text() == "new\n"
+    undone = user.sould("run", "--session", session, "/undo")
+    assert "1 file restored" in undone.stdout, undone.stderr
+    assert target.read_text() == "old\n"
+    shown = user.sould("sessions", "timeline", session, "--steps").stdout
+    assert "write it" in shown
+    assert "went back to 0" in shown
+    moments = [json.loads(line) for line in user.sould("sessions", "timeline", session, "--json").stdout.splitlines()]
+    assert moments[1]["files"] == [str(target)]
+
+
 def test_sessions_are_listed_of_this_directory_or_of_all(user: User) -> None:
     user.scripted("text: one", "text: two")
     other = user.home / "other"

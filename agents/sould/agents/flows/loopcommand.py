@@ -123,6 +123,7 @@ async def _run(session: "Session", loop: LoopState, *, told: bool) -> Ending:
         go_back=lambda checkpoint: _go_back(session, checkpoint),
         exhausted=lambda: spending.exhausted,
     )
+    session.soul.compactor.unattended = True  # nobody is asked about a compaction in a loop (D26)
     try:
         async with spending:
             ending = await runner.run("again" if loop.completed else "")
@@ -135,6 +136,8 @@ async def _run(session: "Session", loop: LoopState, *, told: bool) -> Ending:
             loop.reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed"
         session.loops.save(loop)
         raise
+    finally:
+        session.soul.compactor.unattended = False
     if loop.status == "running":
         _leave(session, loop, ending.error.message if ending.error else ending.stop_reason.replace("_", " "))
     session.loops.save(loop)

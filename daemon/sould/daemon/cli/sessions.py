@@ -1,4 +1,4 @@
-"""`sould sessions list|show|delete|export|rename`: what was said, kept and given away."""
+"""`sould sessions list|show|timeline|delete|export|rename`: what was said, kept and given away."""
 
 import os
 import sys
@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 import orjson
 
+from sould.agents.timetravel.timeline import Moment, timeline
+from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.export import as_json, as_markdown
 from sould.daemon.cli.helptext import Group
@@ -76,6 +78,32 @@ def show(session: str, json_object: bool) -> None:
         return
     click.echo(_heading(detail))
     click.echo(as_markdown(_journal(detail), heading=False))
+
+
+@sessions.command("timeline")
+@click.argument("session")
+@click.option("--steps", is_flag=True, help="Also every step, not only turns.")
+@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line, steps included.")
+def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
+    """Show the places `/rewind NUMBER` can go back to, and what was done after each.
+
+    Examples:
+      sould sessions timeline 01JD
+      sould sessions timeline 01JD --steps
+    """
+    with running() as daemon:
+        journal = _journal(daemon.sessions_show(session))
+    records = ((record.message, record.timestamp) for record in read_records(journal))
+    moments = timeline((message, when) for message, when in records if message is not None)
+    if json_lines:
+        for moment in moments:
+            click.echo(orjson.dumps(moment).decode())
+        return
+    shown = [moment for moment in moments if steps or moment.kind != "step"]
+    if not shown:
+        click.echo("Nothing has happened in this session yet.", err=True)
+        return
+    click.echo(table(map(_moment, shown)))
 
 
 @sessions.command()
@@ -168,6 +196,14 @@ def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
     age = f"{span(max(0.0, time.time() - row.updated))} ago"
     title = one_line(row.title or "(no title)", 70)
     return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
+
+
+def _moment(moment: Moment) -> tuple[str, ...]:
+    number = "" if moment.kind == "event" else str(moment.checkpoint)
+    when = f"{datetime.fromtimestamp(moment.timestamp).astimezone():%Y-%m-%d %H:%M:%S}"
+    text = moment.text if moment.kind == "turn" else f"  {moment.text or ', '.join(moment.did) or 'answered'}"
+    files = plural(len(moment.files), "file") if moment.files else ""
+    return (number, when, one_line(text, 70), files)
 
 
 def _heading(detail: SessionDetail) -> str:
