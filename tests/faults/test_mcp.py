@@ -11,6 +11,7 @@ from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, McpStatus, Notification, StatusUpdate
 from soultest.bench import Bench, Watcher, make_bench
+from soultest.daemon import until
 from soultest.mcpbench import (
     SERVER,
     asked,
@@ -117,6 +118,7 @@ async def test_two_hundred_sessions_use_one_set_of_servers_which_ends_when_they_
     async with bench.running():
         first = await open_session(bench)
         await state_of(first, "box", "connected")
+        await asyncio.to_thread(until, lambda: len(marked(mark)) == 2)
         started = set(marked(mark))
         for _ in range(200):
             watcher = await open_session(bench)
@@ -131,7 +133,7 @@ async def test_a_server_that_ignores_every_wish_to_end_is_gone_with_its_children
     async with bench.running():
         watcher = await open_session(bench)
         await state_of(watcher, "box", "connected")
-        assert len(marked(mark)) == 2
+        await asyncio.to_thread(until, lambda: len(marked(mark)) == 2)
     assert until_gone(mark, 5) == []
 
 

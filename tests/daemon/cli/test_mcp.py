@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from soultest.cliuser import User
+from soultest.daemon import until
 from soultest.mcpbench import SERVER, configure
 from soultest.processes import MARK, marked, until_gone
 from soultest.world import call
@@ -80,6 +81,6 @@ def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:
     box = {"command": sys.executable, "args": [SERVER, "ignore_eof"], "env": {MARK: mark}}
     configure(user.config / "mcp.json", {"box": box})
     assert user.result("--mode", "full", "call it")["text"] == "done"
-    assert len(marked(mark)) == 2
+    until(lambda: len(marked(mark)) == 2)
     os.kill(json.loads(user.sould("status", "--json").stdout)["pid"], signal.SIGKILL)
     assert until_gone(mark, 10) == []

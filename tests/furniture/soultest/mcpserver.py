@@ -68,11 +68,18 @@ class Server:
     def answer(self, method: str, params: Json) -> Json:
         """The answer to one request."""
         if method == "initialize":
-            capabilities = {"tools": {"listChanged": True}}
+            capabilities = {"tools": {"listChanged": True}, "prompts": {}}
             info = {"name": "test server", "version": "1"}
             return {"result": {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info}}
         if method == "tools/list":
             return {"result": {"tools": self.tools}}
+        if method == "prompts/list":
+            arguments = [{"name": "what", "required": True}, {"name": "how"}]
+            return {"result": {"prompts": [{"name": "explain", "description": "Explains.", "arguments": arguments}]}}
+        if method == "prompts/get":
+            said = json.dumps(params.get("arguments", {}))
+            message = {"role": "user", "content": {"type": "text", "text": f"Explain well: {said}"}}
+            return {"result": {"messages": [message]}}
         if method == "tools/call":
             return self.call(params["name"], params.get("arguments", {}), params.get("_meta", {}))
         return {"result": {}} if method == "ping" else {"error": {"code": -32601, "message": f"no {method}"}}

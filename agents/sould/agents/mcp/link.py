@@ -27,7 +27,7 @@ from fastmcp.client.transports import ClientTransport, SSETransport, StreamableH
 from mcp import MCPError
 
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.mcp.results import Definition, Elicitation, converted
+from sould.agents.mcp.results import Definition, Elicitation, PromptDefinition, converted
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.wire.messages import ToolReturn
 
@@ -80,6 +80,38 @@ class Link:
         tools = await self._client.list_tools()
         return tuple(Definition(tool.name, tool.description or "", tool.input_schema) for tool in tools)
 
+    async def prompts(self) -> tuple[PromptDefinition, ...]:
+        """The prompts the server offers; none when it cannot say."""
+        capabilities = self._client.server_capabilities
+        if capabilities is None or capabilities.prompts is None:
+            return ()
+        try:
+            prompts = await self._client.list_prompts()
+        except MCPError:
+            return ()
+        return tuple(
+            PromptDefinition(
+                prompt.name,
+                prompt.description or "",
+                tuple((argument.name, bool(argument.required)) for argument in prompt.arguments or ()),
+            )
+            for prompt in prompts
+        )
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt.
+
+        Raises:
+            ServerError: the server refused.
+            Exception: whatever the library raises when a connection breaks.
+        """
+        try:
+            result = await self._client.get_prompt(name, dict(arguments))
+        except MCPError as error:
+            raise ServerError(error.error.message[:2000]) from error
+        texts = [message.content.text for message in result.messages if message.content.type == "text"]
+        return "\n\n".join(texts)
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, limit: int, stream: Callable[[str], None]
     ) -> ToolReturn:
@@ -113,7 +145,7 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
     """
 
     async def heard(message: mcp_types.ServerNotification | Exception) -> None:
-        if isinstance(message, mcp_types.ToolListChangedNotification):
+        if isinstance(message, mcp_types.ToolListChangedNotification | mcp_types.PromptListChangedNotification):
             handlers.tools_changed()
 
     async def elicited(message: str, _: object, params: mcp_types.ElicitRequestParams, __: object) -> Any:

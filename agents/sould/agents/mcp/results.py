@@ -32,6 +32,15 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptDefinition:
+    """A prompt as its server describes it; `arguments` are names, and whether they are required."""
+
+    name: str
+    description: str
+    arguments: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Elicitation:
     """A server asks the user: a form with this schema, or a page to visit."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from sould.agents.config import McpClient
-from sould.agents.mcp.results import Definition, Elicitation
+from sould.agents.mcp.results import Definition, Elicitation, PromptDefinition
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import GuardedProcess, ProcessGuard
 from sould.agents.tools.base import tool_error
@@ -64,6 +64,10 @@ class SignIns(Protocol):
         ...
 
 
+class PromptError(Exception):
+    """A server's prompt cannot be had; the sentence is for the user."""
+
+
 @dataclass(slots=True)
 class _Call:
     """A call in flight; its time does not run while the user is asked something for it."""
@@ -99,6 +103,7 @@ class Server:
         self.trouble = ""
         """One sentence: why it is not connected."""
         self.definitions: tuple[Definition, ...] = ()
+        self.prompts: tuple[PromptDefinition, ...] = ()
         self.pid: int | None = None
         self.attempted = asyncio.Event()
         """The first attempt to connect has ended, well or badly."""
@@ -134,6 +139,7 @@ class Server:
                 self._change("connecting", ending.trouble)
             else:
                 self.definitions = ()
+                self.prompts = ()
                 given_up = "" if wait is not None else " It is not started again until another session asks for it."
                 self._change(ending.state, ending.trouble + given_up)
             with suppress(TimeoutError):
@@ -175,6 +181,25 @@ class Server:
         except Exception as error:  # noqa: BLE001 -- a tool call: whatever a server or the library does is its result
             return await self._failed_call(error)
 
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of one of its prompts, at most as long as a call's result.
+
+        Raises:
+            PromptError: there is none; the sentence says why.
+        """
+        link = await self._connected()
+        if link is None:
+            raise PromptError(f"The MCP server {self.spec.name} is not connected. {self.trouble}")
+        limits = self._limits()
+        try:
+            async with asyncio.timeout(limits.tool_call_timeout_ms / 1000):
+                return (await link.prompt(name, arguments))[: limits.output_chars]
+        except TimeoutError:
+            raise PromptError(f"The MCP server {self.spec.name} did not answer in time.") from None
+        except Exception as error:  # whatever a server or the library does, the user's command ends with a sentence
+            logger.info("prompt of %s: %r", self.spec.name, error)
+            raise PromptError(f"The MCP server {self.spec.name} gave no prompt: {str(error)[:300]}") from error
+
     async def _connected(self) -> "Link | None":
         """The connection, waiting for one that is being made."""
         if self._link is None and self.state == "connecting":
@@ -214,6 +239,7 @@ class Server:
             await asyncio.to_thread(_import)
             async with asyncio.timeout(seconds) as limit, self._opened() as link:
                 self.definitions = await link.definitions()
+                self.prompts = await link.prompts()
                 limit.reschedule(None)
                 connected = True
                 self._link = link
@@ -243,6 +269,7 @@ class Server:
             if self._relist.is_set() and not self._ended.is_set():
                 self._relist.clear()
                 self.definitions = await link.definitions()
+                self.prompts = await link.prompts()
                 self._tell()
 
     @asynccontextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.pool import McpPool
-from sould.agents.mcp.results import Elicitation
+from sould.agents.mcp.results import Elicitation, PromptDefinition
 from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
@@ -29,6 +29,7 @@ from sould.agents.wire.messages import (
     McpServerStatus,
     McpStatus,
     Notification,
+    SessionChanged,
     StatusUpdate,
 )
 
@@ -69,6 +70,7 @@ class SessionServers:
         self._reported: set[str] = set()
         self._loading = False
         self._status: tuple[McpStatus, Mapping[str, Tool[Any]]] | None = None
+        self._prompts: dict[str, tuple[PromptDefinition, ...]] = {}
         self._patience = 0.0
         self._open = False
 
@@ -181,6 +183,7 @@ class SessionServers:
         if not self._open:
             return
         self._collect()
+        self._tell_commands()
         for name, server in self._servers.items():
             if server.state == "connected":
                 self._reported.discard(name)
@@ -188,6 +191,12 @@ class SessionServers:
                 self._reported.add(name)
                 self._tell(f"The MCP server {name} is not available. {server.trouble}", "warning", again=True)
         self._publish_status()
+
+    def _tell_commands(self) -> None:
+        prompts = {name: server.prompts for name, server in self._servers.items() if server.prompts}
+        if prompts != self._prompts:
+            self._prompts = prompts
+            self._log.publish(SessionChanged(commands=True))
 
     def _collect(self) -> None:
         tools: dict[str, Tool[Any]] = {}

@@ -1,0 +1,74 @@
+"""Prompts of a session's MCP servers as slash commands, and `/mcp`, which says how the servers are.
+
+A prompt's text is given to the model as the server wrote it; the user sees which command asked for it.
+"""
+
+import shlex
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sould.agents.mcp.naming import cleaned
+from sould.agents.mcp.results import PromptDefinition
+from sould.agents.mcp.server import PromptError, Server
+from sould.agents.mcp.session import SessionServers
+from sould.agents.sessions.commands import Entry, SlashCommand, say
+from sould.agents.soul.loop import Ending
+from sould.agents.wire.messages import ContextNote
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.session import Session
+
+
+def mcp_commands(servers: SessionServers) -> Iterator[Entry]:
+    """`/mcp`, and `/mcp:SERVER:PROMPT` for every prompt of a server that is connected."""
+    yield SlashCommand("mcp", "Show the MCP servers of this session"), partial(_show, servers)
+    for server in servers.servers.values():
+        for prompt in server.prompts:
+            name = "".join(cleaned(f"mcp:{server.spec.name}:{prompt.name}").split())
+            hint = " ".join(argument if required else f"[{argument}]" for argument, required in prompt.arguments)
+            about = cleaned(prompt.description)[:200] or f"A prompt of {server.spec.name}"
+            yield SlashCommand(name, about, cleaned(hint)), partial(_use, server, prompt)
+
+
+async def _use(server: Server, prompt: PromptDefinition, session: "Session", text: str) -> Ending:
+    try:
+        given = prompt_arguments(prompt, text)
+        said = await server.prompt(prompt.name, given)
+    except PromptError as error:
+        return say(session, str(error))
+    session.log.publish(
+        ContextNote(
+            text=f"The user asks for the prompt `{prompt.name}` of the MCP server {server.spec.name}:\n\n{said}"
+        )
+    )
+    return await session.soul.turn(session.current_turn)
+
+
+def prompt_arguments(prompt: PromptDefinition, text: str) -> dict[str, str]:
+    """The words of a command as the prompt's arguments, in order; the last one takes all that is left.
+
+    Raises:
+        PromptError: a required one is missing, or a quote is not closed.
+    """
+    names = [name for name, _ in prompt.arguments]
+    try:
+        words = [text] if len(names) == 1 and text else shlex.split(text)
+    except ValueError as error:
+        raise PromptError("A quotation mark is not closed.") from error
+    if len(words) > len(names) > 0:
+        words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
+    given = dict(zip(names, words, strict=False))
+    missing = [name for name, required in prompt.arguments if required and name not in given]
+    if missing:
+        raise PromptError(f"The prompt {prompt.name} needs {', '.join(missing)}.")
+    return given
+
+
+async def _show(servers: SessionServers, session: "Session", _: str) -> Ending:
+    lines = [
+        f"- **{name}** ({server.spec.source}, {server.spec.transport}): {server.state}, "
+        f"{len(server.definitions)} tools, {len(server.prompts)} prompts. {server.trouble}".rstrip()
+        for name, server in servers.servers.items()
+    ]
+    return say(session, "\n".join(lines) or "There are no MCP servers. Add one with `sould mcp add`.")
