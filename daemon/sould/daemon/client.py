@@ -137,6 +137,10 @@ class ControlClient:
         """Where one session's journal is, everything said so far written to it."""
         return self._call("sessions.export", SessionId(id=session_id), SessionDetail)
 
+    def sessions_cancel(self, session_id: str) -> None:
+        """Cancel what runs and waits in one session; nothing is fine."""
+        self._call("sessions.cancel", SessionId(id=session_id), Nothing)
+
     def fsck(self, session_id: str | None = None) -> FsckReport:
         """Check one session's files, or all."""
         return self._call("fsck", FsckParams(id=session_id), FsckReport)

@@ -209,6 +209,7 @@ CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "sessions.rename": (RenameParams, SessionRow),
     "sessions.delete": (SessionId, Nothing),
     "sessions.export": (SessionId, SessionDetail),
+    "sessions.cancel": (SessionId, Nothing),
     "fsck": (FsckParams, FsckReport),
 }
 """Method -> (parameters, answer)."""

@@ -74,6 +74,7 @@ class ControlFace:
             "sessions.rename": self._rename,
             "sessions.delete": self._delete,
             "sessions.export": self._export,
+            "sessions.cancel": self._cancel,
             "fsck": self._fsck,
         }
 
@@ -193,6 +194,12 @@ class ControlFace:
     async def _delete(self, params: SessionId) -> Nothing:
         stored = await self._find(params.id)
         await (await self._daemon.sessions.host()).delete(stored.info.id)
+        return Nothing()
+
+    async def _cancel(self, params: SessionId) -> Nothing:
+        live = (await self._daemon.sessions.host()).live(params.id)
+        if live is not None:
+            live.cancel(None)
         return Nothing()
 
     async def _find(self, beginning: str) -> "StoredSession":

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("run", "run", "Do one prompt and print the answer."),
     "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
     "flow": Entry("flow", "flow", "Check and show flows."),
+    "loop": Entry("loop", "loop", "List, resume and stop loops."),
     "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),
     "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
     "mcp": Entry("mcp", "mcp", "Add, list, try and remove MCP servers."),

@@ -38,6 +38,12 @@ MODES = ("plan", "ask", "review", "full")
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="One more directory the agent may work in; may be repeated.",
 )
+@click.option(
+    "--max-ralph-iterations",
+    "iterations",
+    type=click.IntRange(min=-1),
+    help="Repeat the prompt up to so many times, until it is complete; -1: without limit; 0: once.",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after so many seconds.")
 def run(
     prompt: str,
@@ -50,6 +56,7 @@ def run(
     latest: bool,
     cwd: Path | None,
     additional: tuple[Path, ...],
+    iterations: int | None,
     timeout: float | None,
 ) -> None:
     """Do one PROMPT and print the answer. PROMPT `-` is read from standard input.
@@ -83,7 +90,7 @@ def run(
         raise click.UsageError(f"--yes means --mode full, not {mode}.")
     session_id, directory = _which(session, cwd, latest=latest)
     request = Request(
-        text=_text(prompt),
+        text=_text(prompt) if iterations is None else f"/loop {iterations} {_text(prompt)}",
         cwd=directory,
         additional=tuple(path.resolve() for path in additional),
         session_id=session_id,

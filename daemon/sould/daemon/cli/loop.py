@@ -1,0 +1,126 @@
+"""`sould loop list|resume|stop`: the loops of this user's sessions."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from sould.agents.flows.loopstate import LoopState, LoopStore
+from sould.daemon.cli.headless import Headless, Request
+from sould.daemon.cli.helptext import Group
+from sould.daemon.cli.output import CommandError, one_line
+from sould.daemon.cli.render import renderer
+from sould.daemon.client import ControlClient, NotRunningError
+from sould.daemon.paths import Paths
+
+_ID = click.argument("session", required=False, default="")
+
+
+@click.group(cls=Group)
+def loop() -> None:
+    """List, resume and stop loops: tasks repeated until they are complete, begun with /loop in a session.
+
+    Examples:
+      sould loop list
+      sould loop resume 01M7YJ
+      sould loop stop
+    """
+
+
+@loop.command("list")
+def list_loops() -> None:
+    """Show every loop: its session, how it stands, what it has done and spent."""
+    found = _store().list()
+    if not found:
+        click.echo("There are no loops.")
+        return
+    running = _running()
+    for each in found:
+        runs = f"{each.completed}/{each.runs if each.runs is not None else '∞'}"
+        money = f", {each.spent.cost:.2f}" if each.spent.cost is not None else ""
+        click.echo(
+            f"{each.session_id}  {_status(each, running)}  {runs}  {each.spent.tokens} tokens{money}  "
+            f"{each.cwd}  {one_line(each.prompt, 60)}"
+        )
+
+
+@loop.command()
+@_ID
+@click.option(
+    "--new-session", is_flag=True, help="Go on in a new session, with the plan and the progress of the old one."
+)
+def resume(session: str, *, new_session: bool) -> None:
+    """Go on with the loop of SESSION (the beginning of its id will do), else with the latest of this directory.
+
+    The loop runs with this terminal's environment, and is shown here. It goes on when this command is ended by closing
+    the terminal; Ctrl-C stops it.
+    """
+    store = _store()
+    found = _find(store, session)
+    if found.session_id in _running():
+        raise CommandError(f"The loop of {found.session_id} is running already.")
+    if found.status == "finished":
+        raise CommandError(f"The loop of {found.session_id} is finished: {found.reason}.")
+    found.status, found.reason = "paused", found.reason or "the daemon stopped"
+    store.save(found)
+    text = f"/loop resume {found.session_id}" if new_session else "/loop resume"
+    request = Request(
+        text=text,
+        cwd=found.cwd,
+        session_id="" if new_session else found.session_id,
+        can_ask=sys.stdin.isatty() and sys.stderr.isatty(),
+    )
+    sys.exit(asyncio.run(Headless(request, renderer("text")).run()))
+
+
+@loop.command()
+@_ID
+def stop(session: str) -> None:
+    """Stop the loop of SESSION, else the latest of this directory, at once; its progress is kept."""
+    store = _store()
+    found = _find(store, session)
+    if found.status == "finished":
+        raise CommandError(f"The loop of {found.session_id} is finished: {found.reason}.")
+    if found.session_id in _running():
+        with ControlClient.connect() as daemon:
+            daemon.sessions_cancel(found.session_id)
+    else:
+        found.status, found.reason = "stopped", "you ended it"
+        store.save(found)
+    click.echo(f"Stopped. Go on with: sould loop resume {found.session_id}")
+
+
+def _store() -> LoopStore:
+    return LoopStore(Path(Paths(os.environ).state, "loops"))
+
+
+def _running() -> frozenset[str]:
+    """The sessions in which a turn runs."""
+    try:
+        with ControlClient.connect() as daemon:
+            return frozenset(session.id for session in daemon.status().sessions if session.running)
+    except NotRunningError:
+        return frozenset()
+
+
+def _status(found: LoopState, running: frozenset[str]) -> str:
+    if found.status == "running" and found.session_id not in running:
+        return f"waiting for {found.cwd.name}'s environment"
+    return found.status + (f" ({one_line(found.reason, 40)})" if found.reason else "")
+
+
+def _find(store: LoopStore, beginning: str) -> LoopState:
+    """The loop of the session whose id begins so; without one the latest unfinished of this directory."""
+    loops = store.list()
+    if not beginning:
+        here = [each for each in loops if each.cwd == Path.cwd() and each.status != "finished"]
+        if not here:
+            raise CommandError("There is no unfinished loop in this directory; `sould loop list` shows all.")
+        return here[0]
+    matches = [each for each in loops if each.session_id.startswith(beginning)]
+    if len(matches) != 1:
+        found = "No loop" if not matches else f"{len(matches)} loops"
+        raise CommandError(f"{found} of a session that begins with {beginning!r}; `sould loop list` shows all.")
+    return matches[0]

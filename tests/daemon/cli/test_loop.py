@@ -1,0 +1,96 @@
+"""`sould loop` and `sould run --max-ralph-iterations`, through the real daemon."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from soultest.cliuser import User
+from soultest.daemon import until
+from soultest.world import SOULD
+
+SLEEP = "tool_call: " + json.dumps(
+    {"id": "1", "name": "Shell", "arguments": json.dumps({"command": "sleep 600", "timeout": 300})}
+)
+
+
+def loops(user: User) -> list[dict[str, Any]]:
+    files = Path(user.daemon.paths.state, "loops").glob("*.json")
+    return [json.loads(path.read_text()) for path in files]
+
+
+def standing(user: User, status: str, completed: int) -> bool:
+    return [(loop["status"], loop["completed"]) for loop in loops(user)] == [(status, completed)]
+
+
+def test_run_repeats_its_prompt_and_list_shows_the_loop(user: User) -> None:
+    user.scripted("text: begun", "text: more <choice>CONTINUE</choice>", "text: done <choice>STOP</choice>")
+    done = user.sould("run", "--max-ralph-iterations", "5", "tidy up")
+    assert done.returncode == 0, done.stderr
+    listed = user.sould("loop", "list")
+    assert "finished" in listed.stdout
+    assert "3/6" in listed.stdout
+    assert "tidy up" in listed.stdout
+
+
+def test_zero_runs_once(user: User) -> None:
+    user.scripted("text: only once")
+    done = user.sould("run", "--max-ralph-iterations", "0", "tidy up")
+    assert (done.returncode, done.stdout) == (0, "only once\n"), done.stderr
+    assert loops(user) == []
+
+
+def test_a_paused_loop_is_resumed_from_the_command_line(user: User) -> None:
+    user.scripted("text: begun", "text: which? <choice>PAUSE</choice>", "text: done <choice>STOP</choice>")
+    user.sould("run", "--max-ralph-iterations", "5", "tidy up")
+    assert "paused (which?)" in user.sould("loop", "list").stdout
+    done = user.sould("loop", "resume")
+    assert done.returncode == 0, done.stderr
+    assert standing(user, "finished", 3)
+
+
+def test_a_loop_goes_on_in_a_new_session(user: User) -> None:
+    user.scripted("text: begun", "text: which? <choice>PAUSE</choice>")
+    user.sould("run", "--max-ralph-iterations", "5", "tidy up")
+    before = loops(user)[0]["session_id"]
+    user.scripted("text: done <choice>STOP</choice>")
+    done = user.sould("loop", "resume", "--new-session", before[:24])
+    assert done.returncode == 0, done.stderr
+    assert standing(user, "finished", 3)
+    assert loops(user)[0]["session_id"] != before
+
+
+def test_a_running_loop_is_stopped_and_keeps_its_progress(user: User) -> None:
+    user.scripted("text: begun", SLEEP)
+    command = [SOULD, "run", "--yes", "--max-ralph-iterations", "5", "tidy up"]
+    with subprocess.Popen(command, env=user.environment, cwd=user.project, stdout=-3, stderr=-3) as running:
+        until(lambda: standing(user, "running", 1))
+        done = user.sould("loop", "stop")
+        assert running.wait(20) == 130
+    assert done.returncode == 0, done.stderr
+    until(lambda: standing(user, "stopped", 1))
+
+
+def test_a_loop_survives_the_kill_of_the_daemon(user: User) -> None:
+    user.scripted("text: begun", SLEEP)
+    command = [SOULD, "run", "--yes", "--max-ralph-iterations", "5", "tidy up"]
+    with subprocess.Popen(command, env=user.environment, cwd=user.project, stdout=-3, stderr=-3) as running:
+        until(lambda: standing(user, "running", 1))
+        running.kill()
+    pid = user.daemon.world.daemon()
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: user.daemon.world.daemon() != pid)
+    assert "waiting for" in user.sould("loop", "list").stdout
+    user.scripted("text: done <choice>STOP</choice>")
+    done = user.sould("loop", "resume")
+    assert done.returncode == 0, done.stderr
+    assert standing(user, "finished", 2)
+
+
+def test_what_there_is_not_is_said(user: User) -> None:
+    assert "There are no loops." in user.sould("loop", "list").stdout
+    nothing = user.sould("loop", "resume")
+    assert nothing.returncode == 1
+    assert "no unfinished loop in this directory" in nothing.stderr
