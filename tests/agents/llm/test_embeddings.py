@@ -57,7 +57,8 @@ async def test_a_server_without_embeddings_is_a_provider_error_without_the_key()
 
 
 async def test_too_few_vectors_are_a_provider_error() -> None:
-    body = {"object": "list", "model": "e", "data": [], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    nothing: list[object] = []
+    body = {"object": "list", "model": "e", "data": nothing, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
     async with server(200, body) as (url, _), provider_for(url) as provider:
         with pytest.raises(ProviderError):
             await provider.embed("e", ["a"])

@@ -453,7 +453,9 @@ def _result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
 
 def message_weight(message: ChatMessage) -> int:
     """Quarter tokens of a message, estimated."""
-    return _weight(message.content) + sum(weight(call.function.name) + weight(piece(call)) for call in message.tool_calls)
+    return _weight(message.content) + sum(
+        weight(call.function.name) + weight(piece(call)) for call in message.tool_calls
+    )
 
 
 def _weight(content: Iterable[ContentPart]) -> int:

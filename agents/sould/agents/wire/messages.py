@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
 )
 
+from sould.agents.wire.compacting import CompactionBegin, CompactionEnd
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,
@@ -225,31 +226,6 @@ class StatusUpdate(Message):
     mcp_status: McpStatus | None = None
     cost: float | None = None
     currency: str | None = None
-
-
-class CompactionBegin(Message):
-    """Compaction starts; no step runs until `CompactionEnd`. Between steps or turns only."""
-
-    compaction_id: str = ""
-
-
-class CompactionEnd(Message):
-    """The context now is `summary`, the earlier messages at the positions `also_kept`, and the last `kept` messages.
-
-    Positions count from 0 in the context as it was. `note` says in a sentence what was kept. All keys are ours (D26).
-    `failed`: the context is as before.
-    """
-
-    compaction_id: str = ""
-    summary: str = ""
-    kept: int = 0
-    also_kept: tuple[int, ...] = ()
-    tokens_before: int = 0
-    tokens_after: int = 0
-    strategy: str = ""
-    note: str = ""
-    failed: bool = False
-    error: str = ""
 
 
 class MCPLoadingBegin(Message):
