@@ -8,6 +8,7 @@ import pytest
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
+    StatusUpdate,
     StepBegin,
     SubagentCreated,
     SubagentEvent,
@@ -332,3 +333,32 @@ async def test_long_answers_reach_the_parents_stream_in_few_pieces(bench: Bench)
     parts = [message.text for message in inner(watcher) if isinstance(message, TextPart)]
     assert "".join(parts) == text.rstrip()
     assert len(watcher.of(StepBegin)) == 2
+
+
+async def test_what_a_subagent_costs_the_session_costs(bench: Bench) -> None:
+    bench.settings["model"] = {"input_price": 1_000_000.0, "output_price": 0.0}
+    bench.script(
+        call("Agent", prompt="x") + "\nusage: input_other=1 output=0",
+        "text: ok\nusage: input_other=10 output=0",
+        "text: done\nusage: input_other=100 output=0",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "go")
+    assert watcher.of(StatusUpdate)[-1].cost == 111
+
+
+async def test_hooks_hear_of_subagents_and_can_keep_them_from_starting(bench: Bench) -> None:
+    bench.settings["hooks"] = [
+        {"event": "SubagentStart", "command": "echo not that one >&2; exit 2", "matcher": "plan"},
+        {"event": "SubagentStart", "command": "cat >> started"},
+        {"event": "SubagentStop", "command": "cat >> stopped"},
+    ]
+    bench.script(call("Agent", prompt="a", subagent_type="plan"), call("Agent", prompt="b"), "text: ok", "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "go")
+    assert "not that one" in results(watcher)[0].message
+    assert results(watcher)[1].output == "ok"
+    assert '"response":"ok"' in (bench.project / "stopped").read_text()
+    assert (bench.project / "started").read_text().count("SubagentStart") == 2

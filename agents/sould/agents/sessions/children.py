@@ -45,6 +45,7 @@ def labor_market(
         crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
         soul.tools.source = birth.source
+        soul.model.meter.above = market.meter
         return soul
 
     market = LaborMarket(
@@ -55,5 +56,6 @@ def labor_market(
         build=build,
         open_log=open_log,
         tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config().background),
+        hooks=shared.hooks,
     )
     return market

@@ -200,6 +200,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     crew = Crew(labor_market(shared, log, agents, build_soul), log, spec)
     soul = build_soul(shared, spec, log, todos, crew)
     soul.before_step = (*soul.before_step, crew.market.tasks.tell)
+    crew.market.meter = soul.model.meter
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     mcp = SessionServers(services.mcp, mcp_files(shared), log, approval, environment.variables, opening)
     soul.tools.toolset.external = lambda: mcp.tools

@@ -16,6 +16,8 @@ class Meter:
     cost: float | None = None
     estimate: Callable[[], int] | None = None
     """What the context takes, for providers that do not report usage."""
+    above: "Meter | None" = None
+    """The session's, when this is a subagent's: what the subagent costs, the session costs."""
 
     def count(self, info: ModelInfo, finish: Finish) -> None:
         """Publish the status after a model call."""
@@ -42,6 +44,8 @@ class Meter:
         """Count the money of a model call that is not part of the conversation; the next status tells it."""
         price = cost_of(info, finish.usage) if finish.usage is not None else None
         self.cost = self.cost if price is None else (self.cost or 0.0) + price
+        if self.above is not None:
+            self.above.charge(info, finish)
 
 
 def cost_of(info: ModelInfo, usage: TokenUsage) -> float | None:

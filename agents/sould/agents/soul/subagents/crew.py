@@ -100,7 +100,7 @@ class Crew:
                 forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
                 try:
                     with self._family(birth.id):
-                        return await self._turn(worker, job, call)
+                        return await self._with_hooks(worker, job, call)
                 finally:
                     forwarding.close()
             finally:
@@ -151,6 +151,16 @@ class Crew:
             if isinstance(error, SouldError):
                 raise SubagentError(error.message) from error
             raise
+
+    async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
+        birth = worker.birth
+        facts = {"agent_id": birth.id, "subagent_type": birth.record.kind}
+        decision = await self.market.hooks.fire("SubagentStart", birth.record.kind, {**facts, "prompt": job.prompt})
+        if decision.blocked:
+            raise SubagentError(f"A hook keeps the subagent from starting: {decision.reason}")
+        outcome = await self._turn(worker, job, call)
+        await self.market.hooks.fire("SubagentStop", birth.record.kind, {**facts, "response": outcome.text})
+        return outcome
 
     async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
         log, turn_id = worker.log, call.turn_id or secrets.token_hex(8)

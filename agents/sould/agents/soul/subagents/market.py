@@ -13,9 +13,11 @@ from pydantic import BaseModel, ValidationError
 
 from sould.agents.config import Config
 from sould.agents.errors import SouldError
+from sould.agents.hooks.engine import Hooks
 from sould.agents.sessions.projects import write_private
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
+from sould.agents.soul.usage import Meter
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import AgentSource
 from sould.agents.tools.loading import same_tool
@@ -69,6 +71,9 @@ class LaborMarket:
     open_log: Callable[[Path, bool], Awaitable[SessionLog]]
     """The journal in a directory; True: a new one."""
     tasks: BackgroundTasks
+    hooks: Hooks
+    meter: Meter | None = None
+    """The session's; set once its main agent is made."""
     _working: set[str] = field(default_factory=set[str])
 
     @property
