@@ -1,5 +1,6 @@
 """`sould mcp` and the MCP part of `sould status`, as a user sees them; one server through the real daemon."""
 
+import asyncio
 import json
 import os
 import secrets
@@ -7,11 +8,14 @@ import signal
 import sys
 from pathlib import Path
 
+import httpx2
+
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.mcpbench import SERVER, configure
+from soultest.mcpremote import remote
 from soultest.processes import MARK, marked, until_gone
-from soultest.world import call
+from soultest.world import SOULD, call
 
 
 def test_a_server_is_added_listed_tried_and_removed(user: User) -> None:
@@ -73,6 +77,33 @@ def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User
 def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
     user.sould("mcp", "add", "far", "http://127.0.0.1:9/mcp")
     assert "Nobody signed in" in user.sould("mcp", "reset-auth", "far").stdout
+
+
+async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_forgotten(user: User) -> None:
+    async with remote("oauth", user.home) as url:
+        user.sould("mcp", "add", "far", url)
+        refused = await asyncio.to_thread(user.sould, "mcp", "test", "far")
+        assert "sould mcp auth far" in refused.stderr
+        signing = await asyncio.create_subprocess_exec(
+            str(SOULD), "mcp", "auth", "far", "--no-browser",
+            env=user.environment, cwd=user.project, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert signing.stderr is not None
+        page = ""
+        while not page.startswith("http"):
+            line = await signing.stderr.readline()
+            assert line, await signing.communicate()
+            page = line.decode().strip()
+        async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
+            await browser.get(page)
+        said, _ = await signing.communicate()
+        assert b"Signed in to far" in said
+        kept = list((user.state / "mcp-sign-ins").iterdir())
+        assert [file.stat().st_mode & 0o777 for file in kept] == [0o600]
+        assert "signed in" in user.sould("mcp", "list").stdout
+        usable = await asyncio.to_thread(user.sould, "mcp", "test", "far")
+        assert "2 tools" in usable.stdout, usable.stderr
+        assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout
 
 
 def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:

@@ -1,6 +1,6 @@
 """An MCP server over HTTP or SSE, made with the library that most servers are made with; or one that wants a sign-in.
 
-    python mcpremote.py http|sse|closed
+    python mcpremote.py http|sse|closed|oauth
 
 Prints its address when it listens, and ends when its input does.
 """
@@ -13,6 +13,10 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastmcp.server.auth import OAuthProvider
 
 PROGRAM = Path(__file__)
 
@@ -63,7 +67,7 @@ def _open(kind: str, port: int) -> None:
     from fastmcp import Context, FastMCP
     from fastmcp.server.dependencies import get_http_headers
 
-    server = FastMCP("remote")
+    server = FastMCP("remote", auth=_sign_in(port) if kind == "oauth" else None)
 
     @server.tool
     def greet(name: str) -> str:  # pyright: ignore[reportUnusedFunction] -- registered
@@ -79,6 +83,16 @@ def _open(kind: str, port: int) -> None:
     path = "sse" if kind == "sse" else "mcp"
     _say(f"http://127.0.0.1:{port}/{path}")
     server.run(transport="sse" if kind == "sse" else "http", host="127.0.0.1", port=port, show_banner=False)
+
+
+def _sign_in(port: int) -> "OAuthProvider":
+    """An authorisation server that lets everybody in at once."""
+    from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
+    from mcp.server.auth.settings import ClientRegistrationOptions
+
+    return InMemoryOAuthProvider(
+        base_url=f"http://127.0.0.1:{port}", client_registration_options=ClientRegistrationOptions(enabled=True)
+    )
 
 
 def _closed(port: int) -> None:
