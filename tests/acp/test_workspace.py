@@ -246,3 +246,16 @@ async def test_an_editor_that_dies_during_a_read_leaves_the_turn_to_the_disk(ben
         assert live is not None
         notes = [part for message in live.log.context.messages for part in message.content if part.type == "text"]
         assert sum(GONE in part.text for part in notes) == 1
+
+
+async def test_a_delete_goes_to_the_disk_and_never_past_unsaved_changes(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    digest = (await desk.workspace.read_text(desk.file)).digest
+    desk.type("typed\n")
+    for expected in (digest, (await desk.workspace.read_text(desk.file)).digest):
+        with pytest.raises(FileChangedError):
+            await desk.workspace.delete(desk.file, expected=expected)
+    assert desk.file.read_text() == "on disk\n"
+    desk.editor.buffers.clear()
+    await desk.workspace.delete(desk.file, expected=digest)
+    assert not desk.file.exists()

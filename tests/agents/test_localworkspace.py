@@ -121,6 +121,25 @@ async def test_a_stale_digest_writes_nothing(root: Path, workspace: LocalWorkspa
     assert os.listdir(root) == []
 
 
+async def test_a_file_is_deleted_only_as_it_was_read_and_its_directory_stays(
+    root: Path, workspace: LocalWorkspace
+) -> None:
+    path = root / "made" / "here.txt"
+    await workspace.write_text(path, "text", expected=None)
+    digest = (await workspace.read_text(path)).digest
+    path.write_text("the user's")
+    with pytest.raises(FileChangedError):
+        await workspace.delete(path, expected=digest)
+    assert path.read_text() == "the user's"
+    await workspace.delete(path, expected=(await workspace.read_text(path)).digest)
+    assert list(path.parent.iterdir()) == []
+    with pytest.raises(FileChangedError):
+        await workspace.delete(path, expected=digest)
+    (path.parent / "link").symlink_to(root)
+    with pytest.raises(WorkspaceError):
+        await workspace.delete(path.parent / "link", expected=digest)
+
+
 async def test_special_files_are_refused_without_being_opened(root: Path, workspace: LocalWorkspace) -> None:
     os.mkfifo(root / "pipe")
     os.mknod(root / "socket", stat.S_IFSOCK | 0o600)

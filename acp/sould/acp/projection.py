@@ -338,7 +338,8 @@ class UpdatesV1:
             state, said = "failed", f"The conversation could not be condensed: {message.error}"
         else:
             state = "completed"
-            said = f"The conversation was condensed from {message.tokens_before} to {message.tokens_after} tokens."
+            said = f"The conversation was condensed from {message.tokens_before} to {message.tokens_after} tokens. "
+            said = (said + message.note).strip()
         if not self._features.compaction:
             yield _chunk("agent_thought_chunk", text_block(said), f"m{record.seq}")
             return

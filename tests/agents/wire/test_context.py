@@ -11,6 +11,7 @@ from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
     ContextNote,
+    ContextReturned,
     ContextReverted,
     StatusUpdate,
     SteerInput,
@@ -69,8 +70,15 @@ def assert_well_formed(context: Context) -> None:
 history = st.one_of(
     st.builds(ContextNote, text=st.just("note")),
     st.just(ContextCleared()),
-    st.builds(ContextReverted, checkpoint_id=st.integers(0, 6)),
-    st.builds(CompactionEnd, summary=st.just("summary"), kept=st.integers(0, 6), failed=st.booleans()),
+    st.builds(ContextReverted, checkpoint_id=st.integers(0, 6), restore_id=st.sampled_from(("", "r"))),
+    st.just(ContextReturned()),
+    st.builds(
+        CompactionEnd,
+        summary=st.just("summary"),
+        kept=st.integers(0, 6),
+        also_kept=st.lists(st.integers(0, 9), max_size=4).map(tuple),
+        failed=st.booleans(),
+    ),
 )
 
 
@@ -180,6 +188,38 @@ def test_a_failed_compaction_changes_nothing() -> None:
 def test_clearing_forgets_everything_but_the_system_prompt() -> None:
     context = folded(SystemPrompt(text="you are"), TurnBegin(user_input="a"), ContextCleared())
     assert (context.system_prompt, context.messages, context.token_count) == ("you are", (), 0)
+
+
+def test_estimates_are_corrected_by_what_the_provider_counts() -> None:
+    context = folded(StatusUpdate(token_usage=TokenUsage(input_other=100)))
+    context.apply(TurnBegin(user_input="x" * 4000))
+    assert context.pending_estimate == 1000
+    context.apply(StatusUpdate(token_usage=TokenUsage(input_other=1600)))  # 1500 for what we took for 1000
+    context.apply(TurnBegin(user_input="x" * 4000))
+    assert context.pending_estimate == 1250
+    context.apply(ContextCleared())
+    context.apply(StatusUpdate(token_usage=TokenUsage(input_other=9)))  # nothing to compare with
+    context.apply(TurnBegin(user_input="x" * 4000))
+    assert context.pending_estimate == 1250
+
+
+def test_going_back_reaches_what_was_condensed_and_can_be_returned_from_until_the_model_works_on() -> None:
+    context = folded(
+        TurnBegin(user_input="a"), StepBegin(n=1), TextPart(text="1"), TurnEnd(), TurnBegin(user_input="b")
+    )
+    context.apply(CompactionEnd(summary="S", kept=0))
+    assert not context.has_checkpoint(2)
+    assert context.reaches(2)
+    assert context.turns == (0, 2)
+    context.apply(ContextReverted(checkpoint_id=2, restore_id="r"))
+    assert shape(context) == ["user:a", "assistant:1"]
+    assert context.undone == ["r"]
+    context.apply(ContextReturned())
+    assert shape(context)[0].endswith("|S")
+    context.apply(ContextReverted(checkpoint_id=2, restore_id="r"))
+    context.apply(TurnBegin(user_input="c"))
+    context.apply(ContextReturned())
+    assert shape(context) == ["user:a", "assistant:1", "user:c"]
 
 
 def test_what_was_added_since_the_last_count_is_estimated_from_its_bytes() -> None:
