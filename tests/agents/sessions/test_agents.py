@@ -134,3 +134,71 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
         await watcher.session.set_option("agent", "reviewer", "c")
         await finish(watcher.session, "hello")
     assert watcher.of(ToolResult)[0].return_value.output == "HEY in project"
+
+
+REFERENCE = """\
+version: 1
+agent:
+  name: "reviewer"
+  system_prompt_path: ./system.md
+  system_prompt_args:
+    ROLE_ADDITIONAL: "You review."
+  tools:
+    - "kimi_cli.tools.multiagent:Task"
+    - "kimi_cli.tools.file.read:ReadFile"
+    - "kimi_cli.tools.web:SearchWeb"
+  subagents:
+    coder:
+      path: ./sub.yaml
+      description: "Good at general software engineering tasks."
+"""
+REFERENCE_SUB = """\
+version: 1
+agent:
+  extend: ./agent.yaml
+  system_prompt_args:
+    ROLE_ADDITIONAL: "You are a subagent."
+  exclude_tools:
+    - "kimi_cli.tools.multiagent:Task"
+  subagents:
+"""
+
+
+async def test_agent_files_written_for_the_reference_run_as_they_stand(bench: Bench) -> None:
+    folder = bench.root / "kimi"
+    folder.mkdir()
+    (folder / "agent.yaml").write_text(REFERENCE)
+    (folder / "sub.yaml").write_text(REFERENCE_SUB)
+    (folder / "system.md").write_text("${ROLE_ADDITIONAL} You are on ${KIMI_OS} in ${KIMI_WORK_DIR}; it costs $5.")
+    bench.script(
+        call("Task", description="Look", subagent_name="coder", prompt="read a.txt"),
+        call("ReadFile", path="a.txt"),
+        "text: It says hello.",
+        "text: Reviewed.",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", str(folder / "agent.yaml"), "c")
+        await finish(watcher.session, "review")
+        assert watcher.session.log.context.system_prompt.startswith("You review. You are on Linux")
+    assert watcher.of(ToolResult)[0].return_value.output == "It says hello."
+    (journal,) = bench.state.glob("sessions/*/subagents/*/wire.jsonl")
+    assert "You are a subagent. You are on" in journal.read_text()
+
+
+async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
+    folder = bench.root / "config" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "reviewer.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    (folder / "reviewer.md").write_text("You review.")
+    (folder / "explore.yaml").write_text("version: 1\nagent: {extend: explore}\n")
+    (folder / "count.py").write_text(
+        "from sould.agents.tools import tool\n\n\n@tool\nasync def count_words() -> str:\n    return '1'\n"
+    )
+    bench.script("text: ok")
+    async with bench.running():
+        session = await bench.new()
+        await session.set_option("agent", "reviewer", "c")
+        await finish(session, "hello")
+        assert [spec.name for spec in session.soul.tools.toolset.specs] == ["ReadFile", "Grep", "CountWords"]

@@ -6,6 +6,7 @@ Reads YAML and merges documents; what the keys mean is decided elsewhere (D31). 
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -49,11 +50,20 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read one file of `version: 1` with an `agent` mapping.
+    """Read one file of `version: 1` with an `agent` mapping; one that has not changed is not read again.
 
     Raises:
         ConfigError: naming the file, and the line where that is known.
     """
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path}: the agent file cannot be read: {error.strerror}.") from error
+    return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+@lru_cache(maxsize=64)  # a session looks at its agent's files before each turn, and parsing them takes milliseconds
+def _read(path: Path, _: tuple[int, int, int]) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
         loader = yaml.SafeLoader(text)

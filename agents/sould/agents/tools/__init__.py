@@ -27,12 +27,16 @@ if TYPE_CHECKING:
     from sould.agents.config import Config
     from sould.agents.environment import Environment
     from sould.agents.permissions.approval import Approval
+    from sould.agents.soul.subagents.market import LaborMarket
+    from sould.agents.timetravel.dmail import DenwaRenji
     from sould.agents.workspace import Workspace
 
 _SERVICES = {
     "Approval": "sould.agents.permissions.approval",
     "Config": "sould.agents.config",
+    "DenwaRenji": "sould.agents.timetravel.dmail",
     "Environment": "sould.agents.environment",
+    "LaborMarket": "sould.agents.soul.subagents.market",
     "Workspace": "sould.agents.workspace",
 }
 
@@ -41,8 +45,10 @@ __all__ = [
     "CallView",
     "CheckedCall",
     "Config",
+    "DenwaRenji",
     "Environment",
     "InvalidToolError",
+    "LaborMarket",
     "Location",
     "PerCall",
     "PromptArguments",
