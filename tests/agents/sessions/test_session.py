@@ -34,7 +34,7 @@ async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> Non
 async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
-        with pytest.raises(OptionError, match="this session has mode, model, agent"):
+        with pytest.raises(OptionError, match="this session has mode, model, agent, loop"):
             await session.set_option("colour", "red", "c")
         with pytest.raises(OptionError, match="plan, ask, review, full"):
             await session.set_option("mode", "auto", "c")
@@ -44,7 +44,7 @@ async def test_changed_options_are_published(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
         await watcher.session.set_option("mode", "review", "c")
-    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted", "agent": "default"}
+    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted", "agent": "default", "loop": "off"}
 
 
 async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) -> None:

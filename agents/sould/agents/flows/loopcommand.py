@@ -14,6 +14,7 @@ from sould.agents.flows.ralph import LoopRunner, loop_flow
 from sould.agents.flows.runner import Agent
 from sould.agents.flows.spending import Spending
 from sould.agents.sessions.commands import Entry, SlashCommand, say
+from sould.agents.sessions.options import Choice, SessionOption
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, Notification
@@ -21,6 +22,7 @@ from sould.agents.wire.messages import ContextNote, Notification
 if TYPE_CHECKING:
     from sould.agents.sessions.session import Session
 
+_OFFERED = (0, 1, 3, 5, 10, 25, -1)
 DEFAULT_LIMIT = 10
 """Iterations after the first, where neither the user nor the configuration says."""
 
@@ -33,7 +35,7 @@ def loop_commands() -> Iterator[Entry]:
 
 async def prompt_turn(session: "Session", user_input: UserInput) -> Ending:
     """A prompt that is no command: one turn of the agent, or a loop where the session or the configuration says so."""
-    limit = session.loop_limit if session.loop_limit is not None else session.config.loop_control.max_ralph_iterations
+    limit = session.loop_limit
     text = input_text(user_input)
     if limit == 0 or not text.strip():
         return await session.soul.turn(session.current_turn)
@@ -46,7 +48,7 @@ async def _loop(session: "Session", argument: str) -> Ending:
         case "status":
             return say(session, _describe(session.loops.load(session.id)))
         case "off":
-            return say(session, _off(session))
+            return say(session, await _off(session))
         case "resume":
             return await _resume(session, request.session_id)
         case "start":
@@ -55,7 +57,7 @@ async def _loop(session: "Session", argument: str) -> Ending:
 
 async def _start(session: "Session", request: LoopRequest) -> Ending:
     if not request.prompt:
-        session.loop_limit = request.limit
+        await session.repeat_prompts(DEFAULT_LIMIT if request.limit is None else request.limit)
         return say(
             session, f"From now on prompts of this session loop ({_times(request.limit)}); `/loop off` ends that."
         )
@@ -66,10 +68,9 @@ async def _start(session: "Session", request: LoopRequest) -> Ending:
 
 
 async def _begin(session: "Session", request: LoopRequest, *, told: bool) -> Ending:
-    control = session.config.loop_control
     limit = request.limit
     if limit is None:
-        limit = session.loop_limit or control.max_ralph_iterations or DEFAULT_LIMIT
+        limit = session.loop_limit or DEFAULT_LIMIT
     loop = LoopState(
         session_id=session.id,
         cwd=session.info.cwd,
@@ -160,8 +161,8 @@ def _leave(session: "Session", loop: LoopState, reason: str) -> None:
     session.loops.save(loop)
 
 
-def _off(session: "Session") -> str:
-    session.loop_limit = 0
+async def _off(session: "Session") -> str:
+    await session.repeat_prompts(0)
     loop = session.loops.load(session.id)
     if loop is None or loop.status == "finished":
         return "Prompts of this session do not loop."
@@ -197,3 +198,25 @@ def _count(completed: int) -> str:
 
 def _times(limit: int | None) -> str:
     return "without limit" if limit is None or limit < 0 else f"up to {limit} times more"
+
+
+def loop_option(limit: int) -> SessionOption:
+    """How often prompts of the session are repeated, as clients show it."""
+    offered = list(_OFFERED) if limit in _OFFERED else sorted({*_OFFERED, limit}, key=lambda n: (n < 0, n))
+    choices = tuple(Choice(loop_value(n), _named(n)) for n in offered)
+    description = "Repeat each prompt until the agent finds it complete."
+    return SessionOption("loop", "Loop", "_loop", description, loop_value(limit), choices)
+
+
+def loop_value(limit: int) -> str:
+    """A limit as the value of the option."""
+    return {0: "off", -1: "unlimited"}.get(limit, str(limit))
+
+
+def loop_limit(value: str) -> int:
+    """The limit that a value of the option stands for."""
+    return -1 if value == "unlimited" else 0 if value == "off" else int(value)
+
+
+def _named(limit: int) -> str:
+    return "Off" if limit == 0 else "Until it is complete" if limit < 0 else f"Up to {limit} times more"

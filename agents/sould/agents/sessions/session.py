@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sould.agents.config import Config
 from sould.agents.errors import OptionError
 from sould.agents.flows.commands import flow_commands
-from sould.agents.flows.loopcommand import loop_commands, prompt_turn
+from sould.agents.flows.loopcommand import loop_commands, loop_limit, loop_option, prompt_turn
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.mcp.commands import mcp_commands
@@ -68,8 +68,6 @@ class Session:
         self._skills = parts.shared.skills
         self._services = parts.shared.services
         self.loops = LoopStore(self._services.state_dir / "loops")
-        self.loop_limit: int | None = None
-        """How often prompts of this session are repeated; None: as the configuration says."""
         self._sources: tuple[CommandSource, ...] = (
             lambda: skill_commands(self._skills),
             lambda: flow_commands(self._skills, lambda: self.config.flows),
@@ -192,6 +190,17 @@ class Session:
         return self._services.config()
 
     @property
+    def loop_limit(self) -> int:
+        """How often prompts of this session are repeated; -1 without limit."""
+        chosen = self._state.loop_limit
+        return self.config.loop_control.max_ralph_iterations if chosen is None else chosen
+
+    async def repeat_prompts(self, limit: int) -> None:
+        """Repeat the prompts from now on so often."""
+        self._state.loop_limit = limit
+        await self._keep_options()
+
+    @property
     def closing(self) -> bool:
         """The daemon lets go of this session: what runs is interrupted, not cancelled by a person."""
         return self._turns.closing
@@ -218,7 +227,7 @@ class Session:
         """All options with their current values."""
         models = self._models
         standard = session_options(self.mode, models.info, models.available, models.thought_level)
-        return (*standard, self._agent.option())
+        return (*standard, self._agent.option(), loop_option(self.loop_limit))
 
     async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
         """Choose a value; it holds from the next step on and for the session's life.
@@ -248,6 +257,8 @@ class Session:
         elif option_id == "model":
             await self._models.choose(value)
             self._state.model = value
+        elif option_id == "loop":
+            self._state.loop_limit = loop_limit(value)
         elif option_id == "agent":
             await use_model(self._models, self._agent.choose(value))
             self._state.agent = value

@@ -28,6 +28,8 @@ class SessionState(BaseModel):
     """The chosen agent's name or path; empty for the default one."""
     model: str | None = None
     thought_level: ThoughtLevel | None = None
+    loop_limit: int | None = None
+    """How often prompts are repeated; None: as the configuration says."""
     todos: tuple[TodoItem, ...] = ()
 
 
