@@ -18,8 +18,9 @@ from sould.daemon.paths import Paths
 def trust(directory: Path | None, action: str | None) -> None:
     """Trust the project in DIRECTORY, else in the current one: its own configuration may take part.
 
-    A project can bring MCP servers, hooks, agent specs and skills, which are programs that run as you. None of that
-    is even read before you trust the project. Trust holds for this very directory, not for those above or below it.
+    A project can bring MCP servers, hooks, agent specs and skills with programs, all of which run as you. None
+    of that takes part before you trust the project, and what has changed since waits until you do so again. Trust
+    holds for this very directory, not for those above or below it.
 
     Examples:
       sould trust
