@@ -167,6 +167,8 @@ class UpdatesV1:
                 yield _plan(message.items)
             case wire.PlanDisplay():
                 yield _chunk("agent_message_chunk", text_block(message.content), f"m{record.seq}")
+            case wire.BtwBegin():
+                yield from _user(f"/btw {message.question}", record.seq) if self.replaying else ()
             case wire.BtwEnd():
                 yield _chunk(
                     "agent_message_chunk", text_block(message.response or message.error or ""), f"m{record.seq}"
@@ -175,7 +177,7 @@ class UpdatesV1:
                 yield from () if self.replaying else self._notice_of(message, record)
             case (
                 wire.StepBegin() | wire.StepInterrupted() | wire.MCPLoadingBegin() | wire.MCPLoadingEnd()
-                | wire.BtwBegin() | wire.HookTriggered() | wire.ToolCallRequest()
+                | wire.HookTriggered() | wire.ToolCallRequest()
                 | wire.QuestionRequest() | wire.QuestionResponse() | wire.HookRequest() | wire.HookResponse()
                 | wire.RequestClosed() | wire.SubagentCreated() | wire.SystemPrompt() | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()

@@ -98,6 +98,10 @@ async def _plan(session: "Session", argument: str) -> Ending:
             return await session.soul.turn(session.current_turn)
 
 
+async def _btw(session: "Session", _: str) -> Ending:
+    return say(session, "Ask something on the side: `/btw why is this test slow?`. It works while a turn runs.")
+
+
 async def _yolo(session: "Session", _: str) -> Ending:
     await session.set_option("mode", "full", "")
     return say(session, "Full access for this session: nothing asks any more, except changes to protected files.")
@@ -132,6 +136,7 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
         (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), rewind),
         (SlashCommand("undo", "Undo the last turn, files included"), undo),
         (SlashCommand("redo", "Take back the last undo or rewind"), redo),
+        (SlashCommand("btw", "Ask on the side, also while a turn runs; the agent forgets it", "question"), _btw),
         (SlashCommand("yolo", "Stop asking in this session"), _yolo),
         (SlashCommand("help", "List these commands"), _help),
     )

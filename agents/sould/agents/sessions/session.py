@@ -17,6 +17,7 @@ from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.mcp.commands import mcp_commands
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
+from sould.agents.sessions.asides import Asides
 from sould.agents.sessions.commands import CommandSource, SlashCommand, find_command, list_commands
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
@@ -76,6 +77,8 @@ class Session:
         )
         self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
         self.soul.before_stop = self.hooks.send_back
+        asked = self.soul.model
+        self._asides = Asides(parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id)
         self.plan_mode = parts.shared.plan_mode
         self.plan_mode.switch = self._switch_mode
         self._clients: dict[str, Client] = {}
@@ -123,7 +126,7 @@ class Session:
     @property
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
-        return not self._clients and not self.running and not self.queue and not self.tasks.running
+        return not (self._clients or self.running or self.queue or self._asides.running) and not self.tasks.running
 
     @property
     def queue(self) -> tuple[Prompt, ...]:
@@ -131,7 +134,13 @@ class Session:
         return self._turns.queue
 
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
-        """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited."""
+        """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited.
+
+        A side question is no turn: it is answered at once.
+        """
+        aside = self._asides.take(user_input, client_id)
+        if aside is not None:
+            return aside
         prompt = Prompt(user_input, client_id, command=find_command(user_input, self._sources) is not None)
         self._turns.submit(prompt)
         return prompt
@@ -139,6 +148,7 @@ class Session:
     def cancel(self, client_id: str | None) -> None:
         """Cancel the running turn, whoever asked for it, and this client's queued prompts (D12). Idle: nothing happens."""
         self._turns.cancel(client_id)
+        self._asides.cancel(client_id)
 
     def steer(self, user_input: UserInput) -> bool:
         """Give the running turn more input, delivered before its next step. False when nothing runs."""
@@ -308,7 +318,8 @@ class Session:
         """Run turns until `aclose`; then the files are let go."""
         self.mcp.start()
         try:
-            async with self.hooks.around("resume" if self.info.turns else "startup"), self.tasks.serving():
+            source = "resume" if self.info.turns else "startup"
+            async with self.hooks.around(source), self.tasks.serving(), self._asides.serving():
                 await self._turns.serve()
         finally:
             await self.mcp.aclose()
