@@ -15,6 +15,7 @@ from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.specfile import stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import Notification, SystemPrompt
@@ -37,6 +38,8 @@ class SessionAgent:
     problem: str = ""
     _next: AgentSpec | None = None
     _made_of: AgentKey = ("", ())
+    _stamp: tuple[object, ...] = ()
+    """The files of `spec` as they were when it was read: most turns look no further."""
     _told: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -71,9 +74,13 @@ class SessionAgent:
         if self.problem:
             self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
             self.problem = ""
+        stamp = stamps(self.spec.files)
+        if self._next is None and stamp == self._stamp and self._offered(self.spec) == self._made_of[1]:
+            return
         try:
             spec = self._next or self.catalog.load(self.catalog.find(self.name))
             key = self._key(spec)
+            self._stamp = stamps(spec.files)
             if key == self._made_of:
                 return
             self.crew.spec = spec
@@ -91,7 +98,10 @@ class SessionAgent:
         return self.soul.tools.toolset.again(*offered_paths(spec, self.situation()))
 
     def _key(self, spec: AgentSpec) -> AgentKey:
-        return spec.fingerprint, tuple(tool.path for tool in spec.tools(self.situation()) if not tool.reason)
+        return spec.fingerprint, self._offered(spec)
+
+    def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
+        return offered_paths(spec, self.situation())[0]
 
     def _tell(self, title: str, body: str) -> None:
         if body in self._told:

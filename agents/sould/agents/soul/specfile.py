@@ -108,6 +108,19 @@ def merged(parent: Document, child: Document) -> Document:
     return Document(child.path, agent, places, (*child.files, *parent.files))
 
 
+def stamps(files: Iterable[Path]) -> tuple[object, ...]:
+    """What the disk says of the files without reading them; changes when one of them is written."""
+    return tuple(_stamp(path) for path in files)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 def fingerprint(files: Iterable[Path]) -> str:
     """Changes whenever one of the files does; a missing one counts as empty."""
     digest = hashlib.sha256()
