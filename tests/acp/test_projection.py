@@ -91,6 +91,7 @@ def test_every_stable_update_of_the_official_schema_is_made_somewhere() -> None:
         TextPart(text="hi"),
         tool_call(),
         result(display=(TodoBlock(items=(TodoItem(title="a", status="done"),)),)),
+        wire.PlanUpdate(items=(TodoItem(title="b", status="in_progress"),)),
         wire.StatusUpdate(context_tokens=5, max_context_tokens=10, cost=0.5, currency="EUR"),
         wire.CompactionBegin(compaction_id="k"),
         wire.CompactionEnd(compaction_id="k", summary="so far"),

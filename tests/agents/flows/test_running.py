@@ -12,7 +12,7 @@ from sould.agents.flows.runner import choice_in
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import PlanUpdate, TurnBegin, TurnEnd
+from sould.agents.wire.messages import PlanUpdate, StepBegin, TurnBegin, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 
 FLOW = """\
@@ -67,6 +67,7 @@ async def test_a_flow_runs_its_nodes_in_one_turn_and_loops_by_choice(bench: Benc
         (False, True),
     ] * 2
     assert (len(watcher.of(TurnBegin)), len(watcher.of(TurnEnd))) == (1, 1)
+    assert [step.n for step in watcher.of(StepBegin)] == [1, 2, 3, 4]
 
 
 async def test_the_plan_shows_how_far_it_has_come(bench: Bench) -> None:
@@ -189,3 +190,12 @@ def test_a_flow_is_drawn_with_every_step_and_where_its_edges_lead() -> None:
 
 def test_the_limits_are_those_of_the_table() -> None:
     assert (FlowLimits().max_moves, FlowLimits().choice_reprompts) == (1000, 3)
+
+
+async def test_every_turn_counts_its_own_steps(bench: Bench) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "first")
+        await finish(watcher.session, "second")
+    assert [step.n for step in watcher.of(StepBegin)] == [1, 1]

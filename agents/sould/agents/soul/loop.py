@@ -53,18 +53,22 @@ class Soul:
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     pending: Sequence[ToolCall] = ()
     """Calls of a turn that waited for approval when the daemon stopped: the next turn runs them first."""
+    _steps: int = 0
+    """Of the running turn, so far."""
 
     async def turn(self, turn_id: str) -> Ending:
-        """Run steps until the model is done, the user stops it, or a limit is reached.
+        """Run steps until the model is done, the user stops it, or a limit is reached. A flow runs a turn in several parts.
 
         Cancellation is the task's: open calls get an honest result and the step is marked interrupted before it propagates.
         """
+        self._steps = self._steps if turn_id == self.tools.turn_id else 0
         self.tools.turn_id = turn_id
         limits = self.limits()
         repeats = RepeatGuard(limits)
-        for n in range(1, limits.max_steps_per_turn + 1):
+        for _ in range(limits.max_steps_per_turn):
+            self._steps += 1
             try:
-                ending = await self._step(n, repeats)
+                ending = await self._step(self._steps, repeats)
             except ProviderError as error:
                 return Ending("error", turn_error(error))
             steered = self._deliver_steering()
