@@ -13,6 +13,7 @@ COMMANDS = [
     "run",
     "acp",
     "flow",
+    "loop",
     "sessions",
     "agents",
     "mcp",
@@ -30,6 +31,7 @@ COMMANDS = [
 ]
 GROUPS = [
     *(("sessions", name) for name in ("list", "show", "timeline", "export", "delete", "rename")),
+    *(("agents", name) for name in ("list", "explain")),
     *(("mcp", name) for name in ("add", "list", "remove", "test", "auth", "reset-auth")),
     *(("config", name) for name in ("check", "path", "edit")),
 ]
