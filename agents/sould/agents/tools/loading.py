@@ -30,18 +30,15 @@ REFERENCE_TOOLS = {
     "TaskStop": "sould.agents.tools.tasks:TaskStop",
     "CreateSubagent": "sould.agents.tools.createsubagent:CreateSubagent",
     "SendDMail": "sould.agents.tools.senddmail:SendDMail",
+    "ReadMediaFile": "sould.agents.tools.readmedia:ReadMediaFile",
+    "Think": "sould.agents.tools.think:Think",
     "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
     "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
     "ExitPlanMode": "sould.agents.tools.planmode:ExitPlanMode",
 }
 """Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
 
-REFERENCE_TOOLS_WE_LACK = frozenset(
-    {
-        "CMD", "FetchURL", "ReadMediaFile",
-        "SearchWeb", "Think",
-    }
-)  # fmt: skip
+REFERENCE_TOOLS_WE_LACK = frozenset({"CMD", "FetchURL", "SearchWeb"})
 
 
 def resolve_alias(path: str) -> str | None:

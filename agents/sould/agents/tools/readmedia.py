@@ -1,0 +1,96 @@
+"""ReadMediaFile: a picture or film of the project, given to a model that can see.
+
+Size and pixels are limited by what the file says of itself, before anybody decodes it (F85); we never do.
+"""
+
+import asyncio
+import base64
+from typing import ClassVar, Final
+
+from pydantic import Field, JsonValue
+
+from sould.agents.permissions import policy
+from sould.agents.permissions.approval import Approval
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
+from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
+from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
+from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.workspace import Workspace, WorkspaceError
+
+MAX_BYTES: Final = 100 * 1024 * 1024
+MAX_SIDE: Final = 16_384
+MAX_PIXELS: Final = 64_000_000
+
+
+class Params(ToolParams):
+    """What to look at."""
+
+    path: str = Field(min_length=1, description="The file, relative to the working directory or absolute.")
+
+
+class ReadMediaFile(Tool[Params]):
+    """Show a picture or film to the model."""
+
+    name = "ReadMediaFile"
+    kind: ClassVar[ToolKind] = "read"
+    example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
+    params = Params
+
+    def __init__(self, workspace: Workspace, approval: Approval) -> None:
+        self._workspace = workspace
+        self._approval = approval
+
+    def view(self, params: Params) -> CallView:
+        """`Look at docs/screenshot.png`."""
+        title, locations = named(self._workspace, params.path)
+        return CallView(title=f"Look at {title}", locations=locations)
+
+    async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        """Ask when the rules say so, judge the beginning, then read."""
+        path = resolved(self._workspace, params.path)
+        if isinstance(path, ToolReturn):
+            return path
+        if secret := refuse_secret(path.path, self.name):
+            return secret
+        refused = await self._approval.request(
+            call, policy.ReadFile(path), sender=self.name, description=f"Look at `{path.path}`"
+        )
+        if refused is not None:
+            return refused
+        name = shown(self._workspace, path.path)
+        try:
+            head = read_head(await self._workspace.read_bytes(path.path, HEAD))
+            if problem := _unusable(head):
+                return tool_error(f"{name} {problem}", brief="Not shown")
+            data = await self._workspace.read_bytes(path.path, MAX_BYTES + 1)
+        except WorkspaceError as error:
+            return failure(error)
+        if len(data) > MAX_BYTES:
+            return tool_error(f"{name} is larger than {MAX_BYTES // 1024**2} MB.", brief="Too large")
+        if head is None or read_head(data[:HEAD]) != head:
+            return tool_error(f"{name} changed while it was read; try again.", brief="Changed")
+        return await asyncio.to_thread(_shown_to_model, name, head, data)
+
+
+def _unusable(head: MediaHead | None) -> str:
+    """What is in the way, to follow the file's name; "" when nothing is."""
+    if head is None:
+        return (
+            "is no PNG, JPEG, GIF or WebP picture and no MP4, QuickTime or WebM film; text (SVG too) is for ReadFile."
+        )
+    if head.kind == "image" and not (head.width and head.height):
+        return "says that it has no pixels."
+    if max(head.width, head.height) > MAX_SIDE or head.width * head.height > MAX_PIXELS:
+        return (
+            f"would be {head.width}x{head.height} pixels; the limits are {MAX_SIDE} a side and {MAX_PIXELS // 10**6} "
+            "million in all. Make a smaller copy and look at that."
+        )
+    return ""
+
+
+def _shown_to_model(name: str, head: MediaHead, data: bytes) -> ToolReturn:
+    url = MediaUrl(url=f"data:{head.mime};base64,{base64.b64encode(data).decode()}")
+    size = f"{head.width}x{head.height} pixels, " if head.width else ""
+    part = ImagePart(image_url=url) if head.kind == "image" else VideoPart(video_url=url)
+    return tool_ok((part,), message=f"{name}: {head.mime}, {size}{len(data)} bytes.")
