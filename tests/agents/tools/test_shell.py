@@ -37,8 +37,9 @@ class Bench:
         self.seen.append(text)
         self.shown.set()
 
-    async def run(self, command: str, **limits: int) -> ToolReturn:
-        return await self.shell.run(Params(command=command, **limits), ToolCallContext("call-1", 1, self.see))
+    async def run(self, command: str, timeout: int | None = None) -> ToolReturn:
+        params = Params(command=command) if timeout is None else Params(command=command, timeout=timeout)
+        return await self.shell.run(params, ToolCallContext("call-1", 1, self.see))
 
 
 @pytest.fixture
