@@ -33,6 +33,8 @@ GROUPS = [
     *(("sessions", name) for name in ("list", "show", "timeline", "export", "delete", "rename")),
     *(("agents", name) for name in ("list", "explain")),
     *(("mcp", name) for name in ("add", "list", "remove", "test", "auth", "reset-auth")),
+    *(("flow", name) for name in ("check", "show")),
+    *(("loop", name) for name in ("list", "resume", "stop")),
     *(("config", name) for name in ("check", "path", "edit")),
 ]
 

@@ -30,7 +30,11 @@ def flow() -> None:
 @flow.command()
 @_FILE
 def check(file: Path) -> None:
-    """Say what is wrong with a flow: one line each, with line and column. Exit code 1 when something is."""
+    """Say what is wrong with a flow: one line each, with line and column. Exit code 1 when something is.
+
+    Example:
+      sould flow check .agents/skills/release/SKILL.md
+    """
     steps = _read(file).steps()
     decisions = sum(step.kind == "decision" for step in steps)
     click.echo(f"{file}: {len(steps)} steps, {decisions} of them decisions; nothing is wrong.")
@@ -40,7 +44,12 @@ def check(file: Path) -> None:
 @_FILE
 @click.option("--mermaid", is_flag=True, help="Only the normalised Mermaid.")
 def show(file: Path, *, mermaid: bool) -> None:
-    """Draw a flow as text, and print it as normalised Mermaid."""
+    """Draw a flow as text, and print it as normalised Mermaid.
+
+    Examples:
+      sould flow show release.d2
+      sould flow show --mermaid release.d2 > release.mmd
+    """
     found = _read(file)
     if not mermaid:
         click.echo(draw(found))

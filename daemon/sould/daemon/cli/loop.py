@@ -31,7 +31,11 @@ def loop() -> None:
 
 @loop.command("list")
 def list_loops() -> None:
-    """Show every loop: its session, how it stands, what it has done and spent."""
+    """Show every loop: its session, how it stands, what it has done and spent.
+
+    Example:
+      sould loop list
+    """
     found = _store().list()
     if not found:
         click.echo("There are no loops.")
@@ -56,6 +60,10 @@ def resume(session: str, *, new_session: bool) -> None:
 
     The loop runs with this terminal's environment, and is shown here. It goes on when this command is ended by closing
     the terminal; Ctrl-C stops it.
+
+    Examples:
+      sould loop resume
+      sould loop resume --new-session 01M7YJ
     """
     store = _store()
     found = _find(store, session)
@@ -78,7 +86,11 @@ def resume(session: str, *, new_session: bool) -> None:
 @loop.command()
 @_ID
 def stop(session: str) -> None:
-    """Stop the loop of SESSION, else the latest of this directory, at once; its progress is kept."""
+    """Stop the loop of SESSION, else the latest of this directory, at once; its progress is kept.
+
+    Example:
+      sould loop stop 01M7YJ
+    """
     store = _store()
     found = _find(store, session)
     if found.status == "finished":
