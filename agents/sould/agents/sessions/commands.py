@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from sould.agents.sessions import showing
 from sould.agents.sessions.rewinding import redo, rewind, undo
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import TextPart, UserInput, input_text
@@ -138,6 +139,13 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
         (SlashCommand("redo", "Take back the last undo or rewind"), redo),
         (SlashCommand("btw", "Ask on the side, also while a turn runs; the agent forgets it", "question"), _btw),
         (SlashCommand("yolo", "Stop asking in this session"), _yolo),
+        (SlashCommand("mode", "Show or choose what happens without asking", "[mode]"), showing.mode),
+        (SlashCommand("model", "Show or choose the model", "[model]"), showing.model),
+        (SlashCommand("agent", "Show or choose the agent", "[name or path]"), showing.agent),
+        (SlashCommand("skills", "List the skills"), showing.skills),
+        (SlashCommand("tasks", "List the background tasks"), showing.tasks),
+        (SlashCommand("mcp", "List the MCP servers and how they are"), showing.mcp),
+        (SlashCommand("status", "Show how this session stands"), showing.status),
         (SlashCommand("help", "List these commands"), _help),
     )
 }

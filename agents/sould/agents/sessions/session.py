@@ -66,12 +66,12 @@ class Session:
         self.tasks = parts.agent.crew.market.tasks
         self.tasks.on_idle = lambda: on_idle(self)
         self.mcp = parts.mcp
-        self._skills = parts.shared.skills
+        self.skills = parts.shared.skills
         self._services = parts.shared.services
         self.loops = LoopStore(self._services.state_dir / "loops")
         self._sources: tuple[CommandSource, ...] = (
-            lambda: skill_commands(self._skills),
-            lambda: flow_commands(self._skills, lambda: self.config.flows),
+            lambda: skill_commands(self.skills),
+            lambda: flow_commands(self.skills, lambda: self.config.flows),
             loop_commands,
             lambda: mcp_commands(self.mcp),
         )
@@ -186,7 +186,7 @@ class Session:
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         self._note_turn(prompt.user_input)
-        await renew_skills(self._skills, self.log)
+        await renew_skills(self.skills, self.log)
         command = find_command(prompt.user_input, self._sources)
         if command is None:
             allowed = await self.hooks.allow_prompt(prompt.user_input)
