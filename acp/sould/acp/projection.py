@@ -80,7 +80,9 @@ class UpdatesV1:
             return self._text(message.text, record.seq, TextPart)
         if type(message) is ThinkPart:
             return self._text(message.think, record.seq, ThinkPart) if message.think else b""
-        return b"".join(map(self.line, self._updates(record)))
+        if type(message) is wire.StepBegin:
+            return b""  # as frequent as text when a session is read again
+        return b"".join([self.line(update) for update in self._updates(record)])
 
     def line(self, update: Json) -> bytes:
         """One `session/update`."""

@@ -28,6 +28,9 @@ from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 
 _log = logging.getLogger(__name__)
 
+COLLECT = (50_000, 10, 10)
+"""When garbage is looked for: reading a session back or a long stream makes much that stays and hardly a cycle."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the daemon until it leaves; exits with 0 when another one runs already."""
@@ -101,6 +104,7 @@ def _serve(paths: Paths, inheritance: Inheritance, *, foreground: bool) -> None:
     begun = "started" if inheritance.giver is None else "took over"
     _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
     gc.freeze()  # what is imported stays: collections need not look at it again
+    gc.set_threshold(*COLLECT)
     exit_reason = asyncio.run(_run(paths, inheritance))
     if exit_reason is not Exit.RESTART:
         with contextlib.suppress(OSError):

@@ -83,12 +83,12 @@ class _Step:
     closed: bool = False
     _made: tuple[ChatMessage, ...] | None = None
 
-    def add(self, part: TextPart | ThinkPart) -> None:
+    def add(self, part: TextPart | ThinkPart, text: str) -> None:
         last = self.content[-1] if self.content else None
         if isinstance(last, _Run) and type(last.first) is type(part):
-            last.pieces.append(piece(part))
+            last.pieces.append(text)
         else:
-            self.content.append(_Run(part, [piece(part)]))
+            self.content.append(_Run(part, [text]))
 
     def messages(self) -> tuple[ChatMessage, ...]:
         if self._made is not None:
@@ -233,12 +233,13 @@ class Context:
         if self._muted:
             return
         step = self._step if self._step is not None else self._open_step()
+        text = piece(part)
         if isinstance(part, ThinkPart) and part.encrypted:
             step.content.append(part)
             self._pending += weight(part.encrypted)
         else:
-            step.add(part)
-        self._pending += weight(piece(part))
+            step.add(part, text)
+        self._pending += weight(text)
 
     def _add_media(self, part: ImagePart | AudioPart | VideoPart) -> None:
         step = self._step if self._step is not None else self._open_step()
@@ -296,10 +297,11 @@ class Context:
         self._add_user((TextPart(text=f"<system>{note.text}</system>"),))
 
     def _add_user(self, content: tuple[ContentPart, ...]) -> None:
-        kept = tuple(part for part in content if not _is_blank(part))
-        if kept:
-            self._entries.append(ChatMessage("user", kept))
-            self._pending += _weight(kept)
+        if any(map(_is_blank, content)):
+            content = tuple(part for part in content if not _is_blank(part))
+        if content:
+            self._entries.append(ChatMessage("user", content))
+            self._pending += _weight(content)
 
     def _mark(self, message: WireMessage) -> None:
         self._muted = False
@@ -459,4 +461,7 @@ def message_weight(message: ChatMessage) -> int:
 
 
 def _weight(content: Iterable[ContentPart]) -> int:
-    return sum(weight(piece(part)) if isinstance(part, TextPart | ThinkPart) else 4 * MEDIA_TOKENS for part in content)
+    total = 0
+    for part in content:
+        total += weight(piece(part)) if isinstance(part, (TextPart, ThinkPart)) else 4 * MEDIA_TOKENS
+    return total

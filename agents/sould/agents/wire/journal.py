@@ -42,6 +42,17 @@ __all__ = ["Damage", "Journal", "JournalRecord", "JournalWriter", "Recovery", "r
 
 logger = logging.getLogger(__name__)
 
+KEPT_BYTES = 32 * 1024 * 1024
+"""A journal up to this size is parsed once for opening it and for the replay that follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """The records of a journal's first `end` bytes."""
+
+    records: list[Record]
+    end: int
+
 
 @dataclass(slots=True)
 class _Streaming:
@@ -69,6 +80,7 @@ class Journal:
         self._lock = lock
         self._streaming: _Streaming | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._parsed: _Parsed | None = None
         self._appended = 0
         self._closed = False
 
@@ -115,7 +127,7 @@ class Journal:
             os.close(lock)
             raise SouldError(f"The session's journal {path} cannot be opened: {error.strerror}.") from error
         try:
-            file, recovered = _recover(path, descriptor, visit)
+            file, recovered, parsed = _recover(path, descriptor, visit)
         except OSError as error:
             os.close(descriptor)
             os.close(lock)
@@ -126,7 +138,9 @@ class Journal:
             raise
         if file.dirty:
             writer.wake(file)
-        return cls(path, writer, file, lock, recovered)
+        journal = cls(path, writer, file, lock, recovered)
+        journal._parsed = parsed
+        return journal
 
     @property
     def error(self) -> JournalFullError | None:
@@ -179,6 +193,12 @@ class Journal:
         The end comes when nothing has been appended that was not yielded; appending while it runs is fine.
         """
         position = 0
+        parsed, self._parsed = self._parsed, None
+        if parsed and since == _START:
+            yield from parsed.records
+            position = parsed.end
+            since = Cursor(self.recovered.last_seq + 1)
+            del parsed
         while True:
             appended = self._appended
             end, waiting = self._file.snapshot()
@@ -195,10 +215,15 @@ class Journal:
                 return
             position = end
 
+    def forget(self) -> None:
+        """Let go of what opening parsed, for when no replay has come."""
+        self._parsed = None
+
     async def aclose(self) -> None:
         """Finish the open message, commit, give up the lock. Idempotent; a disk that refuses is logged, not raised."""
         if self._closed:
             return
+        self.forget()
         self._finish()
         try:
             await self.commit()
@@ -242,10 +267,18 @@ class Journal:
         streaming.unsaved = 0
 
 
-def _recover(path: Path, descriptor: int, visit: Callable[[WireMessage], None]) -> tuple[JournalFile, Recovery]:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+_START = Cursor(1)
+
+
+def _recover(
+    path: Path, descriptor: int, visit: Callable[[WireMessage], None]
+) -> tuple[JournalFile, Recovery, _Parsed | None]:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise SouldError(f"The session's journal {path} is not a file.")
     work = OpenWork()
+    records: list[Record] = []
+    keep = status.st_size <= KEPT_BYTES
     with os.fdopen(os.dup(descriptor), "rb") as source:
         scan = Scan(source)
         for record in scan:
@@ -253,6 +286,8 @@ def _recover(path: Path, descriptor: int, visit: Callable[[WireMessage], None]) 
             if message is not None:
                 work.apply(message)
                 visit(message)
+                if keep:
+                    records.append(Record(record.seq, 0, message, record.timestamp))
     if not scan.ours:
         raise SouldError(f"{path} was written by another program; it can be read but not continued.")
     torn = scan.size - scan.good_end
@@ -274,7 +309,7 @@ def _recover(path: Path, descriptor: int, visit: Callable[[WireMessage], None]) 
     file = JournalFile(path, descriptor, scan.good_end)
     for line in _mending(path, scan):
         file.add(line)
-    return file, recovered
+    return file, recovered, _Parsed(records, scan.good_end) if keep else None
 
 
 def _mending(path: Path, scan: Scan) -> Iterator[bytes]:

@@ -18,6 +18,8 @@ from sould.agents.wire.mirror import ContextMirror
 from sould.agents.wire.records import read_records
 from sould.agents.wire.recovery import Recovery
 
+HISTORY_SECONDS = 10.0
+"""How long what opening a session parsed is kept for a client's replay."""
 JOURNAL = "wire.jsonl"
 CONTEXT = "context.jsonl"
 
@@ -62,7 +64,9 @@ class SessionLog:
             mirror.check(context)
             return cls(journal, context, mirror)
 
-        return await asyncio.to_thread(load)
+        log = await asyncio.to_thread(load)
+        asyncio.get_running_loop().call_later(HISTORY_SECONDS, log._journal.forget)
+        return log
 
     @staticmethod
     def finished_messages(directory: Path) -> Iterator[WireMessage]:

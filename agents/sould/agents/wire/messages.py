@@ -5,7 +5,8 @@ only to clients that ask for them. The envelope `{type, payload}` is derived fro
 Messages are data: no futures, tasks or back-references. Each docstring states the message's ordering contract.
 """
 
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     AliasChoices,
@@ -432,10 +433,12 @@ Response: TypeAlias = ApprovalResponse | ToolResult | QuestionResponse | HookRes
 
 _CONTENT = get_args(Content)
 _CONTENT_ADAPTER: TypeAdapter[Content] = TypeAdapter(ContentPart)
-_TYPES: dict[str, type[Message]] = {
-    kind.__name__: kind for kind in (*get_args(WireEvent), *get_args(WireRequest), *get_args(Extension))
+_PARSERS: dict[str, Callable[[Any], WireMessage]] = {
+    "ContentPart": _CONTENT_ADAPTER.validate_python,
+    **{kind.__name__: kind.model_validate for kind in get_args(WireEvent | WireRequest | Extension)},
+    "ApprovalRequestResolved": ApprovalResponse.model_validate,
 }
-_LEGACY_NAMES = {"ApprovalRequestResolved": "ApprovalResponse"}
+"""By the envelope's `type`; the last is a legacy name."""
 EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
 
 
@@ -464,17 +467,20 @@ def parse(envelope: Any) -> WireMessage:
     """
     if not isinstance(envelope, dict) or not isinstance(envelope.get("type"), str):  # pyright: ignore[reportUnknownMemberType] -- raw input
         raise UnknownMessageError("a Wire message is an object with `type` and `payload`")
-    fields = cast("dict[str, Any]", envelope)
-    given: str = fields["type"]
-    name = _LEGACY_NAMES.get(given, given)
-    payload = fields.get("payload")
+    return parse_payload(envelope["type"], envelope.get("payload"))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType] -- raw input
+
+
+def parse_payload(name: str, payload: Any) -> WireMessage:
+    """The message of a type, legacy names included, from its payload.
+
+    Raises:
+        UnknownMessageError: an unknown type, or a payload that does not fit.
+    """
+    parser = _PARSERS.get(name)
+    if parser is None:
+        raise UnknownMessageError(f"unknown Wire message type {name!r}")
     try:
-        if name == "ContentPart":
-            return _CONTENT_ADAPTER.validate_python(payload)
-        kind = _TYPES.get(name)
-        if kind is None:
-            raise UnknownMessageError(f"unknown Wire message type {name!r}")
-        return kind.model_validate(payload)  # pyright: ignore[reportReturnType] -- the table holds exactly the union
+        return parser(payload)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])

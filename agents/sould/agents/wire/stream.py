@@ -5,7 +5,6 @@ join deltas through this module, so that merged, recorded and live views always 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
@@ -19,8 +18,7 @@ class Cursor(NamedTuple):
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One published message, or one delta of a message that streams.
 
     `seq` counts messages from 1 without gaps; all deltas of one streaming message share it. `offset` is how much of that
