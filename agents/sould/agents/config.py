@@ -122,6 +122,10 @@ class ToolLimits(Section):
     shell_max_background_s: Positive = 86_400.0
     output_chars: Count = 50_000
     line_chars: Count = 2_000
+    fetch_timeout_s: Positive = 60.0
+    fetch_bytes: Count = 5 * 1024 * 1024
+    fetch_private_hosts: tuple[str, ...] = ()
+    """Hosts of the private network that pages may be fetched from, by exact name or address (F80)."""
 
 
 class FlowLimits(Section):
@@ -169,11 +173,20 @@ class Service(Section):
     oauth: OAuth | None = None
 
 
+class SearchService(Service):
+    """A web search with an address of its own."""
+
+    base_url: str = ""
+
+
 class Services(Section):
     """Services tools can use."""
 
     moonshot_search: Service | None = None
     moonshot_fetch: Service | None = None
+    searxng: Service | None = None
+    brave: SearchService | None = None
+    tavily: SearchService | None = None
 
 
 class McpClient(Section):
@@ -244,6 +257,11 @@ class EnvironmentSettings(Section):
     pass_keys: tuple[str, ...] = ()
 
 
+def can_search(services: Services) -> bool:
+    """Whether a web search service is configured."""
+    return any((services.moonshot_search, services.searxng, services.brave, services.tavily))
+
+
 def _none_is_absent(value: object) -> object:
     return "" if value is None else value
 
@@ -289,6 +307,7 @@ NOT_USED = frozenset(
         "skip_afk_prompt_injection",
         "telemetry",
         "notifications",
+        "services.moonshot_fetch",
         "background.print_wait_ceiling_s",
         "background.read_max_bytes",
         "background.notification_tail_lines",

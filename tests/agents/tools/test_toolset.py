@@ -67,8 +67,8 @@ def test_the_paths_of_the_reference_mean_our_tools() -> None:
     paths = ["kimi_cli.tools.todo:SetTodoList", "kimi_cli.tools.todo.list:SetTodoList"]
     for path in paths:
         assert [spec.name for spec in Toolset.load([path], {TodoList: TodoList()}).specs] == ["SetTodoList"]
-    tools = Toolset.load([paths[0], "kimi_cli.tools.web:SearchWeb"], {TodoList: TodoList()})
-    assert tools.skipped == ("kimi_cli.tools.web:SearchWeb",)
+    tools = Toolset.load([paths[0], "kimi_cli.tools.bash:CMD"], {TodoList: TodoList()})
+    assert tools.skipped == ("kimi_cli.tools.bash:CMD",)
 
 
 async def test_bad_arguments_name_parameter_problem_and_example() -> None:

@@ -18,6 +18,7 @@ from sould.agents.permissions.policy import (
     Action,
     CallExternal,
     EditFile,
+    FetchPage,
     Mode,
     ReadFile,
     RepeatCall,
@@ -150,6 +151,8 @@ def action_name(action: Action) -> str:
             return "run command"
         case CallExternal(name=name):
             return f"mcp:{name}"
+        case FetchPage():
+            return "fetch"
         case RepeatCall():
             return "repeat call"
 
@@ -172,6 +175,8 @@ def _fields(action: Action) -> dict[str, Any]:
             return {"path": str(path.path), "operation": operation}
         case RunCommand(line=line, cwd=cwd):
             return {"line": line, "cwd": str(cwd)}
+        case FetchPage(host=host, url=url):
+            return {"host": host, "url": url}
         case CallExternal(name=name, arguments=arguments) | RepeatCall(name=name, arguments=arguments):
             return {"name": name, "arguments": dict(arguments)}
 
@@ -236,6 +241,8 @@ def _worded(rule: Rule) -> str:
         return "edits in this workspace" if rule.cwd == "workspace" else f"changes to {visible(rule.path)}"
     if rule.tool == "read":
         return f"reading {visible(rule.path)}"
+    if rule.tool == "fetch":
+        return f"fetching from {visible(' '.join(rule.argv))}"
     if rule.tool == "shell":
         text = " ".join(_quoted(word) for word in rule.argv) if rule.argv else rule.line
         return f"exactly this command in {visible(rule.cwd)}: {shortened(visible(text))}"

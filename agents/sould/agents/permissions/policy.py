@@ -76,7 +76,15 @@ class RepeatCall:
     arguments: Mapping[str, Any]
 
 
-Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall
+@dataclass(frozen=True, slots=True)
+class FetchPage:
+    """Send a request to a web host; asked for once a host, by its exact name (F80)."""
+
+    host: str
+    url: str
+
+
+Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall | FetchPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surrou
             return _Command(action, rules, mode, where).judge()
         case CallExternal():
             return _judge_external(action, rules, mode)
+        case FetchPage():
+            return _judge_fetch(action, rules, mode)
         case RepeatCall():
             return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats itself")
 
@@ -167,6 +177,19 @@ def _judge_external(action: CallExternal, rules: Rules, mode: Mode) -> Verdict:
     if mode == "full" or any(not rule.sandbox for rule in rules.of("allow", tool)):
         return Verdict("allow")
     return Verdict("ask", "", Rule("allow", tool))
+
+
+def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
+    def ruled(decision: Decision) -> bool:
+        return any(not rule.argv or rule.argv == (action.host,) for rule in rules.of(decision, "fetch"))
+
+    if ruled("deny"):
+        return Verdict("deny", f"a rule forbids fetching from {action.host}")
+    if ruled("ask"):
+        return Verdict("ask", f"a rule asks before anything is fetched from {action.host}")
+    if mode == "full" or ruled("allow"):
+        return Verdict("allow")
+    return Verdict("ask", "", Rule("allow", "fetch", argv=(action.host,)))
 
 
 # --- commands --------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
-from sould.agents.config import Config, LoopControl
+from sould.agents.config import Config, LoopControl, can_search
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.hooks.command import HookRunner
 from sould.agents.hooks.engine import Hooks
@@ -119,7 +119,8 @@ class Shared:
         """What conditional tools are judged by, as things are now."""
         opening = self.opening
         model = frozenset[str](self.models.info.capabilities)
-        return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities)
+        services = frozenset({"web_search"} if can_search(self.services.config().services) else ())
+        return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities, services)
 
 
 @dataclass(slots=True)

@@ -32,6 +32,8 @@ class When(BaseModel):
     """`NAME` (set, not empty) or `NAME=value`."""
     model_capability: Names = ()
     client_capability: Names = ()
+    service: Names = ()
+    """`web_search`: a search service is configured."""
     file_exists: Names = ()
     """Relative to the session's directory."""
 
@@ -45,6 +47,7 @@ class Situation:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     model: frozenset[str] = frozenset()
     client: frozenset[str] = frozenset()
+    services: frozenset[str] = frozenset()
 
 
 def why_not(when: When, now: Situation) -> str:
@@ -64,6 +67,7 @@ def _checks(when: When, now: Situation) -> Iterator[tuple[Names, Callable[[str],
     yield when.env, partial(_is_set, now.variables), "the environment lacks {}"
     yield when.model_capability, now.model.__contains__, "the model lacks {}"
     yield when.client_capability, now.client.__contains__, "no client offers {}"
+    yield when.service, now.services.__contains__, "no service is configured for {}"
     yield when.file_exists, lambda name: (now.root / name).exists(), "there is no file {}"
 
 

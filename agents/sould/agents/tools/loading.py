@@ -31,6 +31,8 @@ REFERENCE_TOOLS = {
     "CreateSubagent": "sould.agents.tools.createsubagent:CreateSubagent",
     "SendDMail": "sould.agents.tools.senddmail:SendDMail",
     "ReadMediaFile": "sould.agents.tools.readmedia:ReadMediaFile",
+    "FetchURL": "sould.agents.tools.fetchurl:FetchURL",
+    "SearchWeb": "sould.agents.tools.searchweb:SearchWeb",
     "Think": "sould.agents.tools.think:Think",
     "AskUserQuestion": "sould.agents.tools.askuser:AskUserQuestion",
     "EnterPlanMode": "sould.agents.tools.planmode:EnterPlanMode",
@@ -38,7 +40,7 @@ REFERENCE_TOOLS = {
 }
 """Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
 
-REFERENCE_TOOLS_WE_LACK = frozenset({"CMD", "FetchURL", "SearchWeb"})
+REFERENCE_TOOLS_WE_LACK = frozenset({"CMD"})
 
 
 def resolve_alias(path: str) -> str | None:

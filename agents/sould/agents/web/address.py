@@ -1,0 +1,96 @@
+"""Which address a page is fetched from: resolved once, judged, and then connected to as it is (F80).
+
+So a name cannot mean one address when it is judged and another when it is connected to. No request is made here.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import httpx2
+
+LONGEST = 8_000
+_EMBEDDING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
+"""IPv6 networks whose addresses stand for IPv4 ones; what lies behind them cannot be told from here."""
+
+
+class AddressError(Exception):
+    """This URL is not fetched; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL and the one address that it may be fetched from."""
+
+    url: httpx2.URL
+    address: str
+
+    @property
+    def host(self) -> str:
+        """The exact name, in lower case."""
+        return self.url.host.lower()
+
+    @property
+    def connect_to(self) -> httpx2.URL:
+        """The URL with the address in place of the name."""
+        return self.url.copy_with(host=self.address)
+
+
+def parse_url(text: str) -> httpx2.URL:
+    """A web address a page can be fetched from.
+
+    Raises:
+        AddressError
+    """
+    try:
+        url = httpx2.URL(text.strip())
+    except (httpx2.InvalidURL, ValueError, TypeError) as error:
+        raise AddressError(f"This is no URL: {error}") from error
+    if len(text) > LONGEST:
+        raise AddressError(f"The URL is longer than {LONGEST} characters.")
+    if url.scheme not in ("http", "https"):
+        raise AddressError("Only http and https URLs are fetched.")
+    if not url.host:
+        raise AddressError("The URL names no host.")
+    if url.userinfo:
+        raise AddressError("URLs with a user name or password are not fetched.")
+    return url
+
+
+async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
+    """Look the host up, once. `private`: hosts that may be in the private network, by exact name.
+
+    Raises:
+        AddressError: it has no address, or one that is not on the public internet.
+    """
+    host = url.host.lower()
+    port = url.port or (443 if url.scheme == "https" else 80)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AddressError(f"The host {host} was not found.") from error
+    addresses = [str(entry[4][0]) for entry in found]
+    if host not in private:
+        for address in addresses:
+            if not is_public(address):
+                raise AddressError(
+                    f"{host} is at {address}, which is not on the public internet. Private addresses are fetched only "
+                    "when the user lists the host in `tools.fetch_private_hosts`."
+                )
+    return Target(url, addresses[0])
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the public internet, and stands for no other."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return is_public(str(parsed.ipv4_mapped))
+        if any(parsed in network for network in _EMBEDDING):
+            return False
+    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved

@@ -1,0 +1,127 @@
+"""One page over HTTP: each redirect judged anew, size and time limited, nothing of the daemon's environment.
+
+It reads a page and no more: no cookies, no credentials, GET only.
+"""
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from sould.agents.llm.network import NetworkSettings
+from sould.agents.web.address import AddressError, Target, parse_url, resolve
+
+MAX_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class FetchError(Exception):
+    """There is no page; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What came. `cut`: it was longer than the limit."""
+
+    url: str
+    status: int
+    content_type: str
+    charset: str
+    body: bytes
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`seconds` for everything together, `size` in decoded bytes."""
+
+    seconds: float
+    size: int
+
+
+async def fetch(
+    text: str,
+    allow: Callable[[str, str], Awaitable[None]],
+    environment: Mapping[str, str],
+    private: Collection[str],
+    limits: Limits,
+) -> Page:
+    """Fetch a page. `allow` is asked, with host and URL, before each new host is even looked up; it raises to refuse.
+
+    Raises:
+        FetchError, and what `allow` raises
+    """
+    allowed: set[str] = set()
+    try:
+        url = parse_url(text)
+        for _ in range(MAX_REDIRECTS + 1):
+            if url.host.lower() not in allowed:
+                await allow(url.host.lower(), str(url))
+                allowed.add(url.host.lower())
+            async with asyncio.timeout(limits.seconds):
+                answer = await _get(await resolve(url, private), environment, limits)
+            if isinstance(answer, Page):
+                return answer
+            url = parse_url(str(url.join(answer)))
+    except AddressError as error:
+        raise FetchError(str(error)) from error
+    except TimeoutError as error:
+        raise FetchError(f"The page did not come within {limits.seconds:g} seconds.") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
+        raise FetchError(f"The page could not be fetched: {str(error) or type(error).__name__}") from error
+    raise FetchError(f"The page redirects more than {MAX_REDIRECTS} times.")
+
+
+async def _get(target: Target, environment: Mapping[str, str], limits: Limits) -> Page | str:
+    """The page, or where it redirects to."""
+    async with client_for(str(target.url), environment) as client:
+        host = target.url.netloc.decode("ascii")
+        request = client.build_request(
+            "GET",
+            target.connect_to,
+            headers={"Host": host, "User-Agent": "sould", "Accept": "text/html,text/*;q=0.9,*/*;q=0.5"},
+            extensions={"sni_hostname": target.url.raw_host.decode("ascii")},
+        )
+        request.headers["Accept-Encoding"] = "gzip"
+        response = await client.send(request, stream=True)
+        try:
+            if response.status_code in _REDIRECTS and "location" in response.headers:
+                return response.headers["location"]
+            body, cut = await _read(response, limits.size)
+        finally:
+            await response.aclose()
+    kind, _, _ = response.headers.get("content-type", "").partition(";")
+    return Page(str(target.url), response.status_code, kind.strip().lower(), response.charset_encoding or "", body, cut)
+
+
+def client_for(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
+    """A client with the proxy and certificates of the session's environment, and nothing of ours."""
+    network = NetworkSettings.of(url, environment)
+    context: ssl.SSLContext | bool = True
+    if network.ca_file or network.ca_directory:
+        context = ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
+    return httpx2.AsyncClient(
+        trust_env=False, proxy=network.proxy or None, verify=context, follow_redirects=False, timeout=httpx2.Timeout(20)
+    )
+
+
+async def _read(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
+    """The body as far as the limit goes, unpacked by us so that a small answer cannot become a large one (F85)."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", "gzip", "deflate"):
+        raise FetchError(f"The page is encoded as {encoding[:40]}, which was not asked for.")
+    unpack: Any = None if encoding in ("", "identity") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+    body = bytearray()
+    async for data in response.aiter_raw():
+        room = most - len(body) + 1
+        try:
+            body += data[:room] if unpack is None else unpack.decompress(data, room)
+        except zlib.error as error:
+            raise FetchError("The page is damaged: it cannot be unpacked.") from error
+        if len(body) > most:
+            return bytes(body[:most]), True
+    return bytes(body), False
