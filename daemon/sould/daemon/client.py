@@ -10,7 +10,8 @@ session code: the command line imports it at start.
 import json
 import os
 import socket
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -37,6 +38,9 @@ from sould.daemon.control import (
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.paths import Paths
 
+DYING_S = 1.0
+"""How long a killed process may take to leave."""
+
 AnswerT = TypeVar("AnswerT", bound=ControlModel)
 
 
@@ -56,9 +60,11 @@ class NotRunningError(ControlError):
 class ControlClient:
     """One connection; a context manager. Calls wait `timeout` seconds at most for an answer."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._file = sock.makefile("rb")
+    def __init__(self, dial: Callable[[], socket.socket]) -> None:
+        """`dial` connects and says hello."""
+        self._dial = dial
+        self._sock = dial()
+        self._file = self._sock.makefile("rb")
         self._last = 0
 
     @classmethod
@@ -72,13 +78,17 @@ class ControlClient:
             BridgeError, UnsafePathError: it cannot be reached or started.
         """
         paths = Paths(os.environ if environment is None else environment)
-        raw = connect(paths) if start else try_connect(paths)
-        if raw is None:
-            raise NotRunningError("The daemon is not running.", "not_running")
-        send(raw, _hello(), ())
-        sock = socket.socket(fileno=raw.detach())
-        sock.settimeout(timeout)
-        return cls(sock)
+
+        def dial() -> socket.socket:
+            raw = connect(paths) if start else try_connect(paths)
+            if raw is None:
+                raise NotRunningError("The daemon is not running.", "not_running")
+            send(raw, _hello(), ())
+            sock = socket.socket(fileno=raw.detach())
+            sock.settimeout(timeout)
+            return sock
+
+        return cls(dial)
 
     def __enter__(self) -> Self:
         return self
@@ -154,15 +164,7 @@ class ControlClient:
             return
 
     def _call(self, method: str, params: ControlModel, answer: type[AnswerT]) -> AnswerT:
-        self._last += 1
-        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params.model_dump()}
-        try:
-            self._sock.sendall(json.dumps(request).encode() + b"\n")
-            message = self._receive()
-        except TimeoutError:
-            raise ControlError("The daemon does not answer; see: sould doctor", "timeout") from None
-        except OSError as error:
-            raise ControlError(f"The connection to the daemon broke: {error.strerror}.", "gone") from None
+        message = self._first_exchange(method, params) if self._last == 0 else self._exchange(method, params)
         if "error" in message:
             error = message["error"]
             raise ControlError(error["message"], error.get("data", {}).get("kind", "internal"))
@@ -173,6 +175,31 @@ class ControlClient:
                 f"The daemon's answer to {method} is not understood; it may be another version: sould restart",
                 "version",
             ) from None
+
+    def _first_exchange(self, method: str, params: ControlModel) -> dict[str, Any]:
+        """A killed daemon's socket takes connections until its last thread has left: those are dialled again."""
+        deadline = time.monotonic() + DYING_S
+        while True:
+            try:
+                return self._exchange(method, params)
+            except ControlError as error:
+                if error.kind != "gone" or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+            self.close()
+            self._sock = self._dial()
+            self._file = self._sock.makefile("rb")
+
+    def _exchange(self, method: str, params: ControlModel) -> dict[str, Any]:
+        self._last += 1
+        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params.model_dump()}
+        try:
+            self._sock.sendall(json.dumps(request).encode() + b"\n")
+            return self._receive()
+        except TimeoutError:
+            raise ControlError("The daemon does not answer; see: sould doctor", "timeout") from None
+        except OSError as error:
+            raise ControlError(f"The connection to the daemon broke: {error.strerror}.", "gone") from None
 
     def _receive(self) -> dict[str, Any]:
         while True:

@@ -95,6 +95,7 @@ def answer_as_old_daemon(listener: socket.socket) -> None:
         "pid": 4242,
         "memory": {"rss_bytes": 1, "pss_bytes": 1},
         "connections": [],
+        "mcp": [],
         "sessions": [],
         "package_changed": False,
         "guard_pid": None,

@@ -144,7 +144,6 @@ COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
         (SlashCommand("agent", "Show or choose the agent", "[name or path]"), showing.agent),
         (SlashCommand("skills", "List the skills"), showing.skills),
         (SlashCommand("tasks", "List the background tasks"), showing.tasks),
-        (SlashCommand("mcp", "List the MCP servers and how they are"), showing.mcp),
         (SlashCommand("status", "Show how this session stands"), showing.status),
         (SlashCommand("help", "List these commands"), _help),
     )

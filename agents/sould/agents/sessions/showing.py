@@ -50,14 +50,6 @@ async def tasks(session: "Session", _: str) -> Ending:
     return _say(session, "\n".join(lines) or "There are no background tasks.")
 
 
-async def mcp(session: "Session", _: str) -> Ending:
-    """The MCP servers and how they are."""
-    lines = [
-        f"- {name}: {server.state}, {len(server.definitions)} tools" for name, server in session.mcp.servers.items()
-    ]
-    return _say(session, "\n".join(lines) or "There are no MCP servers. `sould mcp add` adds one.")
-
-
 async def skills(session: "Session", _: str) -> Ending:
     """The skills, and what is wrong with others."""
     catalog = session.skills
