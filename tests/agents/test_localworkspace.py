@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.diskfile import digest_of
+from sould.agents.diskfile import digest_of, sweep
 from sould.agents.localworkspace import MAX_TEXT, LocalWorkspace
 from sould.agents.workspace import FileChangedError, NotAFileError, NotTextError, OutsideError, WorkspaceError
 from soultest.toolbench import no_commands
@@ -331,3 +331,14 @@ async def test_a_vanished_workspace_gives_sentences_and_never_another_directory(
     with pytest.raises(OutsideError):
         await workspace.write_text(judged, "y", expected=digest_of(b"x"))
     assert (tmp_path / "moved" / "a").read_text() == "x"
+
+
+def test_what_a_killed_write_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    ours, half, foreign = (tmp_path / f".sould-{letter * 16}.tmp" for letter in "abc")
+    ours.write_bytes(b"known text")
+    half.write_bytes(b"known")
+    foreign.write_bytes(b"somebody's")
+    other = tmp_path / "known"
+    other.write_bytes(b"known text")
+    sweep(tmp_path, [b"known text"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted((foreign.name, other.name))

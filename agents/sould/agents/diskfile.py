@@ -11,11 +11,12 @@ import fcntl
 import functools
 import hashlib
 import os
+import re
 import secrets
 import signal
 import stat
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAP = 2
 _NO_REPLACE = 4 if sys.platform == "darwin" else 1
+_TEMP = re.compile(r"\.sould-[0-9a-f]{16}\.tmp")
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK}
 
 
@@ -96,6 +98,23 @@ def remove_file(path: Path, *, expected: str) -> None:
             raise _changed(path)
         os.unlink(aside, dir_fd=folder)
         _sync_directory(folder)
+
+
+def sweep(folder: Path, known: Iterable[bytes]) -> None:
+    """Remove what a killed process left of its writes in `folder`.
+
+    That is a file with one of our temporary names that holds the beginning of a known content. All else stays.
+    """
+    contents = tuple(known)
+    try:
+        left = [entry for entry in os.scandir(folder) if _TEMP.fullmatch(entry.name)]
+    except OSError:
+        return
+    for entry in left:
+        with contextlib.suppress(OSError, WorkspaceError):
+            data, size = read_file(Path(entry.path), max(map(len, contents), default=0))
+            if len(data) == size and any(content.startswith(data) for content in contents):
+                os.unlink(entry.path)
 
 
 # --- opening ---------------------------------------------------------------------------------------------------------

@@ -5,14 +5,15 @@ text can be had back and who replaced it is known. The ledger never decides what
 """
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of
+from sould.agents.diskfile import digest_of, sweep
 from sould.agents.patience import uninterrupted
-from sould.agents.review.blobs import BlobStore
+from sould.agents.review.blobs import BlobMissingError, BlobStore
 from sould.agents.review.journal import Event, Intent, LedgerFile, Settled
 from sould.agents.review.state import Edit, FileChange, LedgerState
 from sould.agents.tools.base import ToolCallContext
@@ -56,6 +57,7 @@ class Ledger:
         """
         ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id)
         for changed, edit in ledger._state.unsettled():
+            await asyncio.to_thread(sweep, changed.parent, list(_texts(store, edit)))
             found = await ledger._digest(changed)
             await ledger._judge(edit.n, edit.before, edit.after, found)
         return ledger
@@ -266,3 +268,11 @@ class AttributedWorkspace:
     async def run(self, command: Command) -> RunningCommand:
         """As the ledger."""
         return await self.ledger.run(command)
+
+
+def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:
+    """What the edit replaced and what it wrote, as far as it was saved."""
+    for digest in (edit.before, edit.after):
+        if digest is not None:
+            with contextlib.suppress(BlobMissingError):
+                yield store.get(digest)
