@@ -108,11 +108,11 @@ def test_a_named_file_that_is_missing_is_an_error(environment: dict[str, str], t
         ("\n[loop_control]\nmax_step_per_turn = 3\n", "loop_control.max_step_per_turn", 3, "max_steps_per_turn"),
         ("defalt_model = 'x'\n", "defalt_model", 1, "default_model"),
         ("[loop_controll]\nx = 1\n", "loop_controll", 1, "loop_control"),
-        ("[models.a]\nprovider = 'p'\nmodel = 'm'\nmax_context_sise = 1\n", "models.a.max_context_size", 1, ""),
+        ("[models.a]\nprovider = 'p'\nmodel = 'm'\nmax_context_sise = 1\n", "models.a.max_context_sise", 4, "max_context_size"),
         ("[loop_control]\nmax_steps_per_turn = 0\n", "loop_control.max_steps_per_turn", 2, ""),
         ("[providers.p]\ntype = 'kimmi'\n", "providers.p.type", 2, ""),
         ("[providers.p]\ntype = 'kimi'\napi_key = 7\n", "providers.p.api_key", 3, ""),
-        ("[[hooks]]\nevent='a'\ncommand='b'\n[[hooks]]\nevent='c'\ncomand='d'\n", "hooks.1.command", 4, ""),
+        ("[[hooks]]\nevent='a'\ncommand='b'\n[[hooks]]\nevent='c'\ncomand='d'\n", "hooks.1.comand", 6, "command"),
         ("[providers.pp]\ntype='kimi'\n[models.a]\nprovider='p'\nmodel='m'\nmax_context_size=9000\n", "models.a.provider", 4, "pp"),
         (GOOD.replace('"kimi"\ntheme', '"kimmi"\ntheme'), "default_model", 1, "kimi"),
     ],
@@ -197,3 +197,25 @@ def test_lines_of_toml_are_found_across_values_of_many_lines() -> None:
 def test_lines_of_json_are_found() -> None:
     lines = json_lines('{\n "a": {"b": "{",\n "c": [1, {\n "d": 2}]}}')
     assert (lines["a", "b"], lines["a", "c"], lines["a", "c", 1, "d"]) == (2, 3, 4)
+
+
+def test_every_mistake_is_named_at_once_in_words_that_fit_the_file(environment: dict[str, str]) -> None:
+    text = "[providers.p]\ntyp = 'kimi'\n[models.m]\nprovider = 'p'\nmodel = 'x'\nmax_context = 'many'\ndefault_model = 'm'\n"
+    write(environment, text)
+    message = mistake(environment).message
+    assert "line 2: unknown key 'typ' in [providers.p]; did you mean 'type'?" in message
+    assert "line 6: unknown key 'max_context' in [models.m]; did you mean 'max_context_size'?" in message
+    assert "line 7: 'default_model' does not belong in [models.m]: it must stand above the first table." in message
+    assert "missing" not in message
+
+
+def test_what_is_meant_for_tests_is_not_offered(environment: dict[str, str]) -> None:
+    write(environment, "[providers.p]\ntype = 'nonsense'\n")
+    message = mistake(environment).message
+    assert "it must be one of openai, " in message
+    assert "echo" not in message
+
+
+def test_an_unclosed_string_is_called_so(environment: dict[str, str]) -> None:
+    write(environment, 'default_model = "a\n')
+    assert "unclosed string" in mistake(environment).message

@@ -361,8 +361,8 @@ class UpdatesV1:
     ) -> Iterator[Json]:
         match message:
             case wire.StepRetry():
-                status = f" {message.status_code}" if message.status_code else ""
-                title = f"The model did not answer ({message.error_type}{status}); trying again"
+                status = f" (HTTP {message.status_code})" if message.status_code else ""
+                title = f"The model did not answer{status}; trying again"
                 attempt = f"Attempt {message.next_attempt} of {message.max_attempts} in {message.wait_s:.1f} s."
                 yield self._notice("info", title, attempt, record)
             case wire.Notification():

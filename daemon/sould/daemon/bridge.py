@@ -47,6 +47,8 @@ def main() -> None:
         token, arguments = arguments[1], arguments[2:]
     try:
         _fill_standard_descriptors()
+        if not token and os.isatty(0):
+            os.write(2, b"sould: this speaks to an editor, not to people (Ctrl-D ends it); for a terminal: sould run\n")
         _run(face, arguments, token)
     except (BridgeError, UnsafePathError) as error:
         sys.exit(f"sould: {error}")

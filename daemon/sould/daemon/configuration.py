@@ -21,6 +21,16 @@ from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
 
 _SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
+_WORDS = {
+    "int_": "it must be a whole number",
+    "float_": "it must be a number",
+    "bool_": "it must be true or false",
+    "string_type": "it must be text in quotes",
+    "tuple_": "it must be an array",
+    "list_": "it must be an array",
+    "dict_": "it must be a table",
+    "model_": "it must be a table",
+}
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -77,7 +87,8 @@ def load(
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if file or environment.get("SOULD_CONFIG"):
-            raise ConfigFileError(f"The configuration file {path} does not exist.", file=str(path)) from None
+            named = "" if file else " (SOULD_CONFIG names it)"
+            raise ConfigFileError(f"The configuration file {path}{named} does not exist.", file=str(path)) from None
         return _parsed(_Document({}, {}, "the options"), None, overrides or {})
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigFileError(f"The configuration file {path} cannot be read: {error}", file=str(path)) from error
@@ -135,6 +146,8 @@ class _Document:
             found = _AT_LINE.search(str(error))
             line = int(found[1]) if found else text.count("\n") + 1
             what = _AT_LINE.sub("", str(error)).strip()
+            if what == r"Illegal character '\n'":
+                what = "unclosed string"
             raise ConfigFileError(f"{name}, line {line}: this is not TOML: {what}.", file=name, line=line) from None
         except ValueError as error:
             line = getattr(error, "lineno", 1)
@@ -173,7 +186,30 @@ def _validated(document: _Document) -> Config:
     try:
         return Config.model_validate(document.values)
     except ValidationError as error:
-        raise _described(error.errors(include_url=False, include_input=False)[0], document) from None
+        raise _all_described(error.errors(include_url=False, include_input=False), document) from None
+
+
+def _all_described(errors: list[ErrorDetails], document: _Document) -> ConfigFileError:
+    """All mistakes in one error, a line each; what it says of key and line is the first one's.
+
+    Unknown keys come first: a misspelt one explains why the right one is missing.
+    """
+    unknown = [_described(error, document) for error in errors if error["type"] == "extra_forbidden"]
+    meant = {(*error.key.split(".")[:-1], error.nearest) for error in unknown if error.nearest}
+    others = [
+        _described(error, document)
+        for error in errors
+        if error["type"] != "extra_forbidden"
+        and not (error["type"] == "missing" and tuple(map(str, error["loc"])) in meant)
+    ]
+    found = [*sorted(unknown, key=_line), *sorted(others, key=_line)]
+    first = found[0]
+    message = "\n".join(error.message for error in found)
+    return ConfigFileError(message, key=first.key, file=first.file, line=first.line, nearest=first.nearest)
+
+
+def _line(error: ConfigFileError) -> int:
+    return error.line
 
 
 def _described(error: ErrorDetails, document: _Document) -> ConfigFileError:
@@ -185,12 +221,25 @@ def _described(error: ErrorDetails, document: _Document) -> ConfigFileError:
     if error["type"] == "extra_forbidden":
         nearest = next(iter(difflib.get_close_matches(name, valid, 1, 0.5)), "")
         hint = "" if nearest or not valid else f" (there are: {', '.join(sorted(valid))})"
+        if len(place) > 1 and name in Config.model_fields:
+            return document.error(place, f"{name!r} does not belong{inside}: it must stand above the first table")
         return document.error(place, f"unknown key {name!r}{inside}{hint}", nearest)
     if error["type"] == "missing":
         return document.error(place, f"the key {name!r} is missing{inside}")
-    return document.error(
-        place, f"the value of {name!r}{inside} is wrong: {error['msg'][:1].lower()}{error['msg'][1:]}"
-    )
+    return document.error(place, f"the value of {name!r}{inside} is wrong: {_wrong(error)}")
+
+
+def _wrong(error: ErrorDetails) -> str:
+    """What pydantic says, in words that fit the file. What is meant for tests is not offered."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "literal_error":
+        choices = [word for word in re.findall(r"'([^']*)'", str(context.get("expected"))) if word[:1] != "_"]
+        return f"it must be one of {', '.join(choices)}"
+    for beginning, words in _WORDS.items():
+        if kind.startswith(beginning):
+            return words
+    text = error["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def valid_keys(place: Place) -> list[str]:

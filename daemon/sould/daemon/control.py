@@ -185,7 +185,7 @@ class FsckProblem(ControlModel):
 
     session: str
     file: str
-    severity: Literal["error", "repaired"]
+    severity: Literal["error", "warning", "repaired"]
     problem: str
 
 

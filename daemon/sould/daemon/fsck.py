@@ -39,7 +39,12 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
     if scan.metadata is None:
         problems.append(_problem(directory, "wire.jsonl", "has no first line that says what it is"))
     problems += [
-        _problem(directory, "wire.jsonl", f"{bad.length} damaged bytes at {bad.position}; they are passed over")
+        FsckProblem(
+            session=directory.name,
+            file="wire.jsonl",
+            severity="warning",  # the session opens without them, and nothing more can be done
+            problem=f"{bad.length} damaged bytes at {bad.position}; they are passed over",
+        )
         for bad in scan.damage
     ]
     if scan.size > scan.good_end:

@@ -137,7 +137,8 @@ def test_a_refused_key_ends_with_4(user: User) -> None:
 def test_an_unknown_model_fails_and_lists_the_known_ones(user: User) -> None:
     user.scripted("text: hi")
     result = user.result("--model", "scriptde", "hi")
-    assert result["exit_code"] == 1
+    assert result["exit_code"] == 2
+    assert user.sould("sessions", "list").stdout.strip() == ""
     assert "scripted" in result["error"]["message"]
 
 
@@ -203,7 +204,7 @@ def test_at_a_terminal_an_edit_is_shown_and_asked_about(user: User, answer: str,
     target.write_text("old\n")
     user.scripted(writes(target), "text: Finished.")
     with terminal(user, "run", "write it") as screen:
-        screen.read_until("May it?")
+        screen.read_until("May I?")
         assert "-old" in screen.seen
         assert "[y]" in screen.seen
         screen.type("what?")
@@ -296,3 +297,21 @@ def test_no_key_of_the_environment_is_written_anywhere(user: User) -> None:
         if path.is_file() and not path.is_symlink():
             assert b"sk-canary-5551212" not in path.read_bytes(), path
     assert os.environ.get("OPENAI_API_KEY") != "sk-canary-5551212"
+
+
+def test_a_program_gets_its_json_also_for_a_session_that_is_not_there(user: User) -> None:
+    result = user.result("--session", "nope", "hi")
+    assert result["exit_code"] != 0
+    assert result["error"]["message"]
+
+
+def test_the_rehearsal_of_the_readme_plays(user: User) -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    section = text.split("## Rehearse without a key", 1)[1].split("\n## ", 1)[0]
+    scripts = json.loads(section.split("```json\n", 1)[1].split("```", 1)[0])
+    (user.project / "hello.txt").write_text("hello\n")
+    user.scripted(*scripts)
+    result = user.result("--mode", "plan", "read it")
+    assert result["exit_code"] == 0, result
+    assert result["text"].strip() == "It says hello."
+    assert "429" in user.sould("run", "--session", result["session_id"], "more").stderr

@@ -70,6 +70,10 @@ def event_error(error: Any, redact: Redactor) -> ProviderError:
 def _failure(status: int | None, detail: str, redact: Redactor, *, retry_after: float | None) -> ProviderStatusError:
     kind, sentence, retryable = _judge(status, detail)
     shown = redact.line(detail)
+    if re.match(r"\s*<(?:!doctype|html)", detail, re.IGNORECASE):
+        shown = "it answers with a web page; check the base_url, it usually ends in /v1"
+    elif kind == "context_too_long":
+        shown = f"{shown} (/compact shortens it)".lstrip()
     number = f" (HTTP {status})" if status is not None else ""
     return ProviderStatusError(
         f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}.",

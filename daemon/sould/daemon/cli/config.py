@@ -122,9 +122,12 @@ def _create(file: Path) -> None:
 
 
 def _editor() -> list[str]:
-    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    wanted = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     if wanted:
-        return shlex.split(wanted)
+        if shutil.which(wanted[0]) is None:
+            name = "VISUAL" if os.environ.get("VISUAL") else "EDITOR"
+            raise CommandError(f"${name} names {wanted[0]!r}, which is not there; set it to your editor.")
+        return wanted
     found = next((name for name in EDITORS if shutil.which(name)), None)
     if found is None:
         raise CommandError(f"No editor was found: set EDITOR, or edit {_file()} yourself.")

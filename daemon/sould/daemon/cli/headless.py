@@ -19,7 +19,7 @@ from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcEr
 from sould.agents.rpc.messages import Params
 from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.link import Link
-from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, one_line
+from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line
 from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
 from sould.daemon.hello import VERSION
@@ -65,6 +65,8 @@ class Headless:
         self._approval = ""
         self._asking = asyncio.Lock()
         self._message_id: JsonValue = None
+        self._misused = False
+        """The model, mode or agent that was asked for cannot be had."""
         self._acted = False
         """Tools ran since the last text, so what comes is a new message."""
 
@@ -173,10 +175,21 @@ class Headless:
         self._renderer.session(self._result.session_id)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:
-                await connection.request(
-                    "session/set_config_option",
-                    {"sessionId": self._result.session_id, "configId": option, "value": value},
-                )
+                await self._set(connection, option, value)
+
+    async def _set(self, connection: Connection, option: str, value: str) -> None:
+        """A wrong choice is wrong usage, and leaves no empty session behind."""
+        session_id = self._result.session_id
+        try:
+            await connection.request(
+                "session/set_config_option", {"sessionId": session_id, "configId": option, "value": value}
+            )
+        except RpcError:
+            if not self._request.session_id:
+                await connection.request("session/delete", {"sessionId": session_id})
+                self._result.session_id = ""
+            self._misused = True
+            raise
 
     async def _prompt(self, connection: Connection) -> dict[str, JsonValue]:
         prompt = [{"type": "text", "text": self._request.text}]
@@ -228,16 +241,20 @@ class Headless:
 
     def _needs_approval(self) -> str:
         title = one_line(self._approval, 120)
+        # who runs in review already is not helped by being told of it
+        softer = "" if self._request.mode in ("review", "full") else "--mode review (edits without asking) or "
         return (
             f"This needs your approval, and nobody can give it here: {title}. "
-            f"Run it with --mode review (edits without asking) or --yes (everything), "
+            f"Run it with {softer}--yes (everything), at a terminal, "
             f"or go on in an editor with session {self._result.session_id}."
         )
 
     def _refused(self, error: RpcError) -> None:
         data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
         kind = str(data.get("kind") or "")
-        if error.code == AUTH_REQUIRED or kind in NO_MODEL_KINDS:
+        if self._misused:
+            code = USAGE
+        elif error.code == AUTH_REQUIRED or kind in NO_MODEL_KINDS:
             code = NO_MODEL
         elif kind in TEMPORARY_KINDS or data.get("status") in (408, 429, 500, 502, 503, 504, 529):
             code = TEMPORARY

@@ -6,6 +6,7 @@ import sys
 import click
 from pydantic import SecretStr
 
+from sould.agents.config import ProviderConfig
 from sould.agents.llm.discovery import Found, known_services
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
@@ -32,12 +33,16 @@ def login(provider: str | None, allow_file: bool) -> None:
     """
     loaded = load(Paths(os.environ), os.environ)
     known = {service.name: service for service in known_services()}
-    name = provider or _choose(
-        [*loaded.config.providers, *(name for name in known if name not in loaded.config.providers)]
-    )
-    if name not in loaded.config.providers and name not in known:
-        choices = ", ".join([*loaded.config.providers, *known])
-        raise CommandError(f"There is no provider {name!r}; known are: {choices}. Others: sould config edit", USAGE)
+    configured = loaded.config.providers
+    # scripts and echoes begin with an underscore and need no key
+    names = [name for name in dict.fromkeys((*configured, *known)) if not _keyless(configured.get(name))]
+    name = provider or _choose(names)
+    if name not in names:
+        if name in configured:
+            raise CommandError(f"Provider {name!r} needs no key.", USAGE)
+        raise CommandError(
+            f"There is no provider {name!r}; known are: {', '.join(names)}. Others: sould config edit", USAGE
+        )
     where = _store(name, _read_key(name), allow_file=allow_file)
     click.echo(f"The key of {name} is kept in {where}.", err=True)
     if name not in loaded.config.providers:
@@ -63,6 +68,10 @@ def logout(provider: str | None) -> None:
         click.echo(f"The key of {provider} is forgotten.", err=True)
     else:
         raise CommandError(f"No key of {provider!r} is kept; `sould logout` lists those that are.")
+
+
+def _keyless(provider: ProviderConfig | None) -> bool:
+    return provider is not None and provider.type.startswith("_")
 
 
 def _credentials() -> Credentials:
@@ -119,7 +128,9 @@ def _configure(service: Found, loaded: Loaded) -> None:
     with open(temporary, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(text)
     temporary.replace(path.resolve())
-    click.echo(f'Its model {next(iter(service.models))} was added to {path}. Try: sould run "hello"', err=True)
+    model = next(iter(service.models))
+    chosen = "" if tables.startswith("default_model") else f"-m {model} "
+    click.echo(f'Its model {model} was added to {path}. Try: sould run {chosen}"hello"', err=True)
 
 
 def _tables(service: Found, *, default: bool) -> str:

@@ -109,7 +109,10 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit: 0 done, 1 failed, 2 wrong usage, others as the command's help says."""
     try:
-        code: object = cli.main(args=arguments, prog_name="sould", standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        code: object = cli.main(
+            args=["--help"] if given == ["help"] else given, prog_name="sould", standalone_mode=False
+        )
     except click.ClickException as error:
         error.show()
         _leave(error.exit_code)

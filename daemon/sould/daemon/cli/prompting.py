@@ -31,7 +31,7 @@ async def ask(title: str, options: Sequence[Option]) -> str:
     """The id of the chosen option, "" at the end of input. Cancelling the wait takes the question back."""
     choices = {KEYS.get(option.kind, option.option_id): option for option in options}
     words = "  ".join(f"[{key}] {one_line(option.name, 80)}" for key, option in choices.items())
-    click.echo(f"{click.style('?', fg='yellow')} May it? {one_line(title, 200)}\n  {words}", err=True)
+    click.echo(f"{click.style('?', fg='yellow')} May I? {one_line(title, 200)}\n  {words}", err=True)
     try:
         while line := await _read_line():
             option = choices.get(line.strip().lower())
@@ -39,7 +39,7 @@ async def ask(title: str, options: Sequence[Option]) -> str:
                 return option.option_id
             click.echo(f"  Type one of: {', '.join(choices)}", err=True)
     except asyncio.CancelledError:
-        click.echo("  (answered elsewhere, or no longer needed)", err=True)
+        click.echo("  (withdrawn)", err=True)
         raise
     return ""
 

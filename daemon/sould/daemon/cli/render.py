@@ -195,7 +195,7 @@ class TextRenderer:
                 self._line(f"  {mark} {one_line(str(entry.get('content')), 120)}")
 
     def _note(self, title: str, description: str) -> None:
-        self._line(click.style(f"! {one_line(f'{title} {description}', 300)}", fg="yellow"))
+        self._line(click.style(f"! {one_line(': '.join(filter(None, (title, description))), 300)}", fg="yellow"))
 
     def _line(self, text: str) -> None:
         if self._both and not self._at_line_start:

@@ -8,11 +8,14 @@ from typing import get_args
 
 import click
 
+from sould.agents.errors import SouldError
+from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.headless import Headless, Request
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import USAGE, CommandError
-from sould.daemon.cli.render import Format, renderer
+from sould.daemon.cli.output import FAILED, USAGE, CommandError
+from sould.daemon.cli.render import Format, Result, renderer
+from sould.daemon.paths import UnsafePathError
 
 MODES = ("plan", "ask", "review", "full")
 
@@ -88,7 +91,15 @@ def run(
         raise click.UsageError("--session and --continue exclude each other.")
     if yes and mode not in (None, "full"):
         raise click.UsageError(f"--yes means --mode full, not {mode}.")
-    session_id, directory = _which(session, cwd, latest=latest)
+    try:
+        session_id, directory = _which(session, cwd, latest=latest)
+    except (CommandError, SouldError, UnsafePathError, BridgeError) as error:
+        if form == "text":
+            raise
+        # a program that reads JSON gets its answer there, whatever went wrong
+        code = error.code if isinstance(error, CommandError) else FAILED
+        renderer(form).finish(Result(exit_code=code, error=str(error), kind="error"))
+        sys.exit(code)
     request = Request(
         text=_text(prompt) if iterations is None else f"/loop {iterations} {_text(prompt)}",
         cwd=directory,

@@ -85,7 +85,8 @@ def restart(force: bool) -> None:
 def fsck(session: str | None, as_json: bool) -> None:
     """Check the journals of one session, or of all, for damage.
 
-    Nothing is changed. Exits 1 when something is lost or unreadable.
+    Nothing is changed. Exits 1 when a journal is missing, incomplete or unreadable.
+    What was set aside or is passed over when a session is opened is named, and no failure.
 
     Examples:
       sould fsck
@@ -102,6 +103,11 @@ def fsck(session: str | None, as_json: bool) -> None:
         state = f"{plural(len(bad), 'error')}" if bad else "clean"
         click.echo(f"{plural(report.sessions, 'session')}, {plural(report.records, 'record')}: {state}.")
     if bad:
+        if not as_json:
+            click.echo(
+                "Next: `sould sessions export ID` saves what can be read, `sould sessions delete ID` removes the rest.",
+                err=True,
+            )
         sys.exit(FAILED)
 
 

@@ -14,7 +14,7 @@ from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.export import as_json, as_markdown
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CommandError, one_line, plural, span, table, visible
+from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
 from sould.daemon.client import ControlClient
 from sould.daemon.control import SessionDetail, SessionRow
 
@@ -174,6 +174,8 @@ def rename(session: str, title: str) -> None:
     Example:
       sould sessions rename 01JD "parser rewrite"
     """
+    if not title.strip():
+        raise CommandError("The title is empty; nothing was changed.", USAGE)
     with running() as daemon:
         row = daemon.sessions_rename(session, title)
     click.echo(f"{row.id} is now called {one_line(row.title, 60)}.", err=True)

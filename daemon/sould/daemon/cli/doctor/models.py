@@ -15,6 +15,7 @@ from typing import Any, cast
 import httpx2
 import orjson
 
+from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.llm.failures import Redactor
 from sould.agents.llm.openai import OpenAIProvider, ProviderSettings
@@ -71,19 +72,22 @@ async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
             )
         asked: list[tuple[ProviderSettings, _Answer]] = []
         for info in models[:ASKED]:
-            async for finding in _model(setup, pool, info, asked):
+            async for finding in _model(setup, config, pool, info, asked):
                 yield finding
     finally:
         await pool.aclose()
 
 
 async def _model(
-    setup: SetUp, pool: ProviderPool, info: ModelInfo, asked: list[tuple[ProviderSettings, _Answer]]
+    setup: SetUp, config: Config, pool: ProviderPool, info: ModelInfo, asked: list[tuple[ProviderSettings, _Answer]]
 ) -> AsyncIterator[Finding]:
     try:
         provider = await pool.get(info.key, setup.environment)
     except (NoModelError, ConfigError) as error:
-        yield fail("models", error.message, f"Run: sould login {info.provider}")
+        configured = config.providers.get(info.provider)
+        keyless = configured is not None and configured.type.startswith("_")
+        mend = "Correct the provider: sould config edit" if keyless else f"Run: sould login {info.provider}"
+        yield fail("models", error.message, mend)
         return
     except ProviderError as error:
         yield fail("models", error.message, "Correct the variable in the environment editors are started from.")
@@ -162,7 +166,10 @@ def _judge(response: httpx2.Response, url: str, info: ModelInfo, redact: Redacto
 def _remedy(detail: str, info: ModelInfo) -> str:
     if "CERTIFICATE" in detail:
         return "Set SSL_CERT_FILE to your organisation's certificates, where editors are started from."
-    return f"Start that server, or correct the base_url of provider {info.provider!r}: sould config edit"
+    return (
+        f"Start that server, check network and proxy, or correct the base_url of provider {info.provider!r}: "
+        "sould config edit"
+    )
 
 
 def _verify(settings: ProviderSettings) -> ssl.SSLContext | bool:
