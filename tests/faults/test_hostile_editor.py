@@ -68,9 +68,9 @@ def test_a_line_without_end_is_thrown_away_as_it_arrives(sould_after: Sould) -> 
     bridge = sould_after.acp()
     before = rss(sould_after.pid)
     raw(bridge, b'{"jsonrpc":"2.0","id":"huge","method":"session/list","params":{"p":"')
-    for _ in range(count(200, 80)):
+    for _ in range(count(200, 60)):
         raw(bridge, b"x" * MIB)
-        assert rss(sould_after.pid) - before < 4 * 50 * MIB
+        assert rss(sould_after.pid) - before < 2 * 50 * MIB
     raw(bridge, b'"}}\n')
     refusal = bridge.answer("huge", 30)
     assert "exceeds" in refusal["error"]["message"]

@@ -20,6 +20,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sould.agents.rpc.framing import MAX_LINE, head_of
+
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
 FAREWELL = 1.0
@@ -53,7 +55,7 @@ class FdStream:
         self._reader = _own_reader(reader)
         self._writer = _own_writer(writer, stderr)
         self._held: deque[bytes] = deque([unread] if unread else [])
-        self._tail = b""
+        self._tail = _Tail()
         self._waiter: asyncio.Future[bytes] | None = None
         self._watching = False
         self._eof = False
@@ -84,13 +86,13 @@ class FdStream:
                 data = await self._waiter
             finally:
                 self._waiter = None
-        self._note_tail(data)
+        self._tail.note(data)
         return data
 
     @property
     def tail(self) -> bytes:
         """What was read after the last newline, delivered or not: the beginning of a message."""
-        return self._tail + b"".join(self._held)
+        return self._tail.whole() + b"".join(self._held)
 
     def write(self, data: bytes) -> None:
         """Send `data` after everything given before. Never blocks; dropped when the other side is gone."""
@@ -184,10 +186,6 @@ class FdStream:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(data)
 
-    def _note_tail(self, data: bytes) -> None:
-        newline = data.rfind(b"\n")
-        self._tail = self._tail + data if newline < 0 else data[newline + 1 :]
-
     # --- writing ------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
@@ -253,6 +251,31 @@ class FdStream:
         callbacks, self._on_drain = self._on_drain, []
         for callback in callbacks:
             callback()
+
+
+class _Tail:
+    """The bytes after the last newline; of a line that is too long no more than shows the next reader that it is."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def note(self, data: bytes) -> None:
+        """Take what was read. Keeps the same bytes the reader keeps, so that a long line is in memory once."""
+        newline = data.rfind(b"\n")
+        if newline >= 0:
+            self._pieces, self._size = [], 0
+            data = data[newline + 1 :]
+        if self._size <= MAX_LINE:
+            self._pieces.append(data)
+            self._size += len(data)
+            if self._size > MAX_LINE:
+                self._pieces = [head_of(self._pieces)]
+
+    def whole(self) -> bytes:
+        """What to hand over."""
+        known = b"".join(self._pieces)
+        return known if self._size <= MAX_LINE else known.ljust(MAX_LINE + 1)
 
 
 @dataclass(frozen=True, slots=True)

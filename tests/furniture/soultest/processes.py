@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 MARK = "SOULTEST_MARK"
@@ -22,10 +23,10 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def until_gone(mark: str, seconds: float) -> list[int]:
-    """Wait at most `seconds` for every marked process to be gone; those that are left."""
+def until_gone(mark: str, seconds: float, but: Collection[int] = ()) -> list[int]:
+    """Wait at most `seconds` for every marked process, `but` those, to be gone; those that are left."""
     deadline = time.monotonic() + seconds
-    while left := marked(mark):
+    while left := [pid for pid in marked(mark) if pid not in but]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.01)

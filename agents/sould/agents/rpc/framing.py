@@ -5,7 +5,7 @@ answers anybody.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import orjson
@@ -56,7 +56,7 @@ class LineSplitter:
             return
         self._pieces.append(piece)
         if self._size > self._limit:
-            self._pieces = [b"".join(self._pieces)[:HEAD]]
+            self._pieces = [head_of(self._pieces)]
 
     def _take(self) -> Iterator[bytes | TooLong]:
         pieces, size = self._pieces, self._size
@@ -68,6 +68,16 @@ class LineSplitter:
         line = line.removeprefix(_BOM).strip(_BLANK)
         if line:
             yield line
+
+
+def head_of(pieces: Iterable[bytes]) -> bytes:
+    """The first `HEAD` bytes of a line in pieces, without joining all of them."""
+    head = b""
+    for piece in pieces:
+        head += piece[: HEAD - len(head)]
+        if len(head) == HEAD:
+            break
+    return head
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"', re.DOTALL)
