@@ -44,7 +44,12 @@ async def test_changed_options_are_published(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
         await watcher.session.set_option("mode", "review", "c")
-    assert watcher.of(SessionChanged)[0].options == {"mode": "review", "model": "scripted", "agent": "default", "loop": "off"}
+    assert watcher.of(SessionChanged)[0].options == {
+        "mode": "review",
+        "model": "scripted",
+        "agent": "default",
+        "loop": "off",
+    }
 
 
 async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) -> None:
