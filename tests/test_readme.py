@@ -17,13 +17,15 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_configuration_it_shows_is_valid() -> None:
-    (shown,) = blocks("toml")
-    config = Config.model_validate(tomllib.loads(shown))
-    assert config.default_model in config.models
+    shown = blocks("toml")
+    assert len(shown) == 2
+    for block in shown:
+        config = Config.model_validate(tomllib.loads(block))
+        assert config.default_model in config.models
 
 
 def test_the_settings_of_editors_are_json_and_start_our_command() -> None:
-    shown = blocks("json")
+    shown = [block for block in blocks("json") if '"sould"' in block]
     assert len(shown) == 3
     for block in shown:
         (servers,) = json.loads(block).values()

@@ -72,11 +72,14 @@ async def run_program(
                 await output.take(process.stdout)
                 if output.full:
                     _kill(process)
+                await output.drain(process.stdout)
             await process.wait()
     except TimeoutError:
         timed_out = True
     finally:
         _kill(process)
+        # asyncio reports the end only when the pipes are at theirs, and does not read on by itself
+        await output.drain(process.stdout)
         await process.wait()
     ended = timed_out or output.full
     return Ran(
