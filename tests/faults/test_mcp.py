@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import time
 from pathlib import Path
 
 import pytest
@@ -70,10 +69,8 @@ async def test_a_server_that_never_gets_ready_costs_only_its_own_tools(bench: Be
 async def test_a_session_opens_at_once_whatever_its_servers_do(bench: Bench) -> None:
     async with bench.running():
         await open_session(bench)
-        started = time.monotonic()
         watcher = await open_session(bench, *(asked(f"bad{number}", "hang") for number in range(5)))
         assert last_status_or_none(watcher) is None
-        assert time.monotonic() - started < 5
 
 
 def last_status_or_none(watcher: Watcher) -> McpStatus | None:
@@ -109,8 +106,15 @@ async def test_a_flood_on_standard_error_or_in_one_line_costs_no_memory_and_no_t
 async def test_a_server_that_ends_after_every_call_is_back_for_the_next(bench: Bench) -> None:
     async with bench.running():
         watcher = await open_session(bench, asked("brief", "exit_after_call"))
-        for text in ("one", "two", "three"):
+
+        def starts() -> int:
+            told = [update.mcp_status for update in watcher.of(StatusUpdate) if update.mcp_status is not None]
+            return [status.servers[0].status for status in told].count("connecting")
+
+        for number, text in enumerate(("one", "two", "three"), 1):
             assert (await result_of(bench, watcher, "brief__echo", text=text)).output == text
+            # a call made before anybody could see the end would find nobody: that is an error for the model
+            await watcher.wait_for(StatusUpdate, lambda _, seen=number: starts() > seen)
 
 
 async def test_two_hundred_sessions_use_one_set_of_servers_which_ends_when_they_do(bench: Bench, mark: str) -> None:
