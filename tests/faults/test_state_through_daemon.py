@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.daemon.client import ControlClient
 from soultest.daemon import Sould, until
 from soultest.faulty import Editor
 from soultest.processes import marked
@@ -88,6 +89,9 @@ def test_a_session_open_in_another_daemon_is_refused_by_its_pid(sould: Sould) ->
     refusal = other.request("session/load", sessionId=session, cwd=str(sould.workspace), mcpServers=[])
     assert str(first) in refusal["error"]["message"]
     assert editor.prompt("still mine")["error"]["data"]["kind"] == "provider"
+    with ControlClient.connect(environment=sould.environment | {"XDG_RUNTIME_DIR": str(elsewhere)}) as second:
+        second.stop(force=True)
+        second.wait_gone()
 
 
 def test_one_bad_session_never_hides_the_others(sould: Sould) -> None:
