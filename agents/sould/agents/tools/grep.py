@@ -15,11 +15,11 @@ import orjson
 from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
-from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
-from sould.agents.tools.paths import failure, is_secret, named, refuse_secret, resolved, shown
+from sould.agents.tools.paths import failure, is_secret, named, shown
+from sould.agents.tools.reads import admitted
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.searching import (
     DEFAULT_LIMITS,
@@ -101,16 +101,9 @@ class Grep(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, search the disk and the buffers, put both together."""
-        path = resolved(self._workspace, params.path)
+        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Search in")
         if isinstance(path, ToolReturn):
             return path
-        if secret := refuse_secret(path.path, self.name):
-            return secret
-        refused = await self._approval.request(
-            call, policy.ReadFile(path), sender=self.name, description=f"Search in `{path.path}`"
-        )
-        if refused is not None:
-            return refused
         try:
             searched = await self._search(params, path)
         except PatternError as error:

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator
 
-from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
+from sould.agents.tools.paths import failure, named, shown
+from sould.agents.tools.reads import admitted
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.workspace import Workspace, WorkspaceError
 
@@ -57,16 +57,9 @@ class ReadFile(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, then read."""
-        path = resolved(self._workspace, params.path)
+        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Read file")
         if isinstance(path, ToolReturn):
             return path
-        if secret := refuse_secret(path.path, self.name):
-            return secret
-        refused = await self._approval.request(
-            call, policy.ReadFile(path), sender=self.name, description=f"Read file `{path.path}`"
-        )
-        if refused is not None:
-            return refused
         try:
             file = await self._workspace.read_text(path.path)
         except WorkspaceError as error:

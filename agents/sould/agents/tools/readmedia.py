@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 
 from pydantic import Field, JsonValue
 
-from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
-from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
+from sould.agents.tools.paths import failure, named, shown
+from sould.agents.tools.reads import admitted
 from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Workspace, WorkspaceError
@@ -48,16 +48,9 @@ class ReadMediaFile(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, judge the beginning, then read."""
-        path = resolved(self._workspace, params.path)
+        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Look at")
         if isinstance(path, ToolReturn):
             return path
-        if secret := refuse_secret(path.path, self.name):
-            return secret
-        refused = await self._approval.request(
-            call, policy.ReadFile(path), sender=self.name, description=f"Look at `{path.path}`"
-        )
-        if refused is not None:
-            return refused
         name = shown(self._workspace, path.path)
         try:
             head = read_head(await self._workspace.read_bytes(path.path, HEAD))
