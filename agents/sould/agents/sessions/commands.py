@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sould.agents.sessions import showing
+from sould.agents.sessions.replies import say as say
 from sould.agents.sessions.rewinding import redo, rewind, undo
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.content import TextPart, UserInput, input_text
+from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextCleared, ContextNote
 
 if TYPE_CHECKING:
@@ -114,12 +115,6 @@ async def _help(session: "Session", _: str) -> Ending:
         for command in session.commands()
     ]
     return say(session, "\n".join(lines))
-
-
-def say(session: "Session", text: str) -> Ending:
-    """Reply to a command, to people only."""
-    session.log.publish(TextPart(text=text))
-    return Ending("finished")
 
 
 COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {

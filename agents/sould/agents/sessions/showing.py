@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError
+from sould.agents.sessions.replies import say
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.content import TextPart
 
 if TYPE_CHECKING:
     from sould.agents.sessions.session import Session
@@ -25,7 +25,7 @@ async def status(session: "Session", _: str) -> Ending:
     hooks = session.hooks.hooks.counts()
     if hooks:
         lines.append(f"- hooks: {', '.join(f'{event} ({count})' for event, count in hooks.items())}")
-    return _say(session, "\n".join(lines))
+    return say(session, "\n".join(lines))
 
 
 async def mode(session: "Session", value: str) -> Ending:
@@ -47,7 +47,7 @@ async def tasks(session: "Session", _: str) -> Ending:
     """The background tasks, newest first."""
     records = list(session.tasks.records.values())[::-1]
     lines = [f"- `{record.id}` {record.status}: {record.description}" for record in records]
-    return _say(session, "\n".join(lines) or "There are no background tasks.")
+    return say(session, "\n".join(lines) or "There are no background tasks.")
 
 
 async def skills(session: "Session", _: str) -> Ending:
@@ -55,7 +55,7 @@ async def skills(session: "Session", _: str) -> Ending:
     catalog = session.skills
     lines = [f"- `/skill:{name}` {skill.description}" for name, skill in catalog.skills.items()]
     lines += [f"- not usable: {problem}" for problem in catalog.problems]
-    return _say(session, "\n".join(lines) or "There are no skills.")
+    return say(session, "\n".join(lines) or "There are no skills.")
 
 
 async def _option(session: "Session", option_id: str, value: str) -> Ending:
@@ -63,8 +63,8 @@ async def _option(session: "Session", option_id: str, value: str) -> Ending:
         try:
             await session.set_option(option_id, value, "")
         except OptionError as error:
-            return _say(session, error.message)
-    return _say(session, "\n".join(_described(session, option_id)))
+            return say(session, error.message)
+    return say(session, "\n".join(_described(session, option_id)))
 
 
 def _described(session: "Session", option_id: str) -> Iterator[str]:
@@ -72,8 +72,3 @@ def _described(session: "Session", option_id: str) -> Iterator[str]:
     yield f"{option.name}: **{option.value}**"
     for choice in option.choices:
         yield f"- `{choice.value}` {choice.description or (choice.name if choice.name != choice.value else '')}".rstrip()
-
-
-def _say(session: "Session", text: str) -> Ending:
-    session.log.publish(TextPart(text=text))
-    return Ending("finished")
