@@ -3,21 +3,27 @@
 import json
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from acpclient import AcpClient
-from report import Report, Row
+from report import Report, Row, quantile
 from rig import HERE, Rig
 
 TURNS = 5000
 LOADS = 5
+BESIDE = 25_000
+CHUNKS, CHUNK_US = 500, 2000
 RECORDS = 20_000
 
 
 def measure(world: Rig, report: Report) -> None:
     """All rows."""
     load(world, report)
+    beside(world, report)
     append(world, report)
 
 
@@ -54,6 +60,51 @@ def load(world: Rig, report: Report) -> None:
             ratio <= 1.5,
         )
     )
+
+
+def beside(world: Rig, report: Report) -> None:
+    """What one client's long session costs the others: chunks of a steady stream while it is opened and read."""
+    reader = world.agent()
+    reader.initialize()
+    session, long = reader.new(), reader.new()
+    reader.prompt(session, 10, 0)
+    reader.request("session/close", {"sessionId": long})
+    program(world, "fill", str(next((world.home / "state").rglob(long))), str(BESIDE))
+    calm = reader.prompt(session, CHUNKS, CHUNK_US)
+    with loader(world, long) as other:
+        other("load")
+        stream = reader.prompt(session, CHUNKS, CHUNK_US)
+        other("end")
+    reader.close()
+    here, there = quantile(stream.latencies, 0.99) / 1e6, quantile(calm.latencies, 0.99) / 1e6
+    report.add(
+        Row(
+            f"chunk while another client loads {2 * BESIDE:,} messages, p99",
+            f"{here:.1f} ms, p50 {quantile(stream.latencies, 0.5) / 1e6:.1f} ms",
+            "<= 50 ms",
+            f"{there:.1f} ms when nobody does",
+            here <= 50,
+        )
+    )
+
+
+@contextmanager
+def loader(world: Rig, session: str) -> Generator[Callable[[str], None]]:
+    """Another client, ready to load; each call gives it its next line."""
+    command = [sys.executable, str(HERE / "loader.py"), str(world.python.parent / "sould"), str(world.project), session]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=world.environment, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdout.readline()
+        told, heard = process.stdin, process.stdout
+
+        def tell(line: str) -> None:
+            if line == "end":
+                heard.readline()
+            print(line, file=told, flush=True)
+
+        yield tell
 
 
 def opened(client: AcpClient, session: str) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from sould.agents.config import Config
 from sould.daemon.cli.main import COMMANDS
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
@@ -39,6 +40,11 @@ def test_every_command_it_names_exists() -> None:
     )
     assert named
     assert named <= set(COMMANDS)
+
+
+def test_it_leads_to_every_page() -> None:
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    assert set(re.findall(r"\]\((docs/[^)#]+)", README)) == pages
 
 
 def test_every_mode_it_names_exists_and_the_other_way_round() -> None:

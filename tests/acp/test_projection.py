@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sould.acp.projection import PIECE, Facts, Features, UpdatesV1
 from sould.acp.toolcalls import MAX_DIFF, MAX_TEXT, fenced
-from sould.agents.sessions.commands import SlashCommand
 from sould.agents.sessions.options import MODES, SessionOption
+from sould.agents.sessions.slash import SlashCommand
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
@@ -27,7 +27,7 @@ class Screen:
     def __init__(self, features: Features = EVERYTHING) -> None:
         mode = SessionOption("mode", "Mode", "mode", "What.", "ask", tuple(MODES.values()))
         commands = (SlashCommand("init", "Begin", "what"), SlashCommand("help", "List"))
-        facts = Facts("s1", "/project", lambda: (mode,), lambda: commands)
+        facts = Facts("s1", "/project", lambda: (mode,), lambda: commands, lambda: ())
         self.updates = UpdatesV1(facts, features, "me")
         self.seq = 0
 
@@ -331,6 +331,18 @@ def test_a_change_of_options_is_told_in_both_ways_and_a_title_can_be_cleared() -
     ]
     assert shown[2]["title"] is None
     assert shown[2]["updatedAt"] == "2023-11-14T22:13:20.500Z"
+
+
+def test_a_side_question_is_shown_with_its_answer_to_those_who_did_not_ask_it() -> None:
+    asked = wire.BtwBegin(id="b", question="why?", client_id="other")
+    answered = wire.BtwEnd(id="b", response="because")
+    shown = Screen().show(asked, answered)
+    assert [(each["sessionUpdate"], each["content"]["text"]) for each in shown] == [
+        ("user_message_chunk", "/btw why?"),
+        ("agent_message_chunk", "because"),
+    ]
+    mine = Screen().show(asked.model_copy(update={"client_id": "me"}), answered)
+    assert [each["sessionUpdate"] for each in mine] == ["agent_message_chunk"]
 
 
 def test_the_introduction_has_commands_title_and_usage() -> None:

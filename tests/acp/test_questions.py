@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from sould.agents.tools.questions import OWN_WORDS
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 from soultest.acpbench import Connect
 from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose
@@ -86,5 +87,29 @@ def given(reply: Json, _: Json) -> Json:
 
 async def test_without_forms_each_choice_is_a_button(bench: Bench, connect: Connect) -> None:
     answers = await answered(bench, connect, {}, permissions=choose("allow_once"))
-    assert answers == {"Which colour?": "red", "Which tools?": "saw"}
+    assert answers == {"Which colour?": "red", "Which tools?": "saw, axe"}
     assert await answered(bench, connect, {}, permissions=choose("reject_once")) == {}
+
+
+async def test_without_forms_several_choices_end_with_done_and_own_words_can_be_asked_for(
+    bench: Bench, connect: Connect
+) -> None:
+    shown: list[list[str]] = []
+
+    def pick(*names: str) -> Callable[[Json], Json]:
+        wanted = iter(names)
+
+        def policy(params: Json) -> Json:
+            shown.append([option["name"] for option in params["options"]])
+            name = next(wanted)
+            (option,) = [option for option in params["options"] if option["name"] == name]
+            return {"outcome": "selected", "optionId": option["optionId"]}
+
+        return policy
+
+    answers = await answered(bench, connect, {}, permissions=pick("Another", "axe", "Done"))
+    assert answers == {"Which colour?": OWN_WORDS, "Which tools?": "axe"}
+    assert shown[1:] == [["saw", "axe", "None of these", "Dismiss"], ["saw", "Done", "Dismiss"]]
+    answers = await answered(bench, connect, {}, permissions=pick("blue", "None of these"))
+    assert answers == {"Which colour?": "blue", "Which tools?": "None of these"}
+    assert await answered(bench, connect, {}, permissions=pick("blue", "Dismiss")) == {"Which colour?": "blue"}

@@ -123,6 +123,22 @@ async def test_usage_is_shown(bench: Bench, connect: Connect) -> None:
         assert usage["size"] == 100_000
 
 
+@pytest.mark.parametrize("command", ["/clear", "/undo", "/rewind 0"])
+async def test_usage_shrinks_with_the_context(bench: Bench, connect: Connect, command: str) -> None:
+    bench.script("text: hi\nusage: input_other=50000 output=2")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "hello")
+        await client.prompt(session, command)
+        [full, less] = [update["used"] for update in client.updates("usage_update")]
+        assert less < full == 50002
+        if command != "/clear":
+            await client.prompt(session, "/redo")
+            assert client.updates("usage_update")[-1]["used"] == full
+    client.check()
+
+
 async def test_a_provider_s_error_reaches_the_user_with_its_kind_and_status(bench: Bench, connect: Connect) -> None:
     """D17."""
     bench.script("error: 401 bad key")
@@ -320,3 +336,12 @@ async def test_a_client_that_reads_nothing_for_long_is_cut_and_goes_on_from_the_
         assert client.text() == other.text() == "".join(said)
         assert len(client.updates("user_message_chunk")) == len(said)
         assert len((await client.request("session/list"))["sessions"]) == 1
+
+
+@pytest.mark.parametrize("blocks", [[], [{"type": "text", "text": " \n"}]])
+async def test_a_prompt_of_nothing_is_refused(bench: Bench, connect: Connect, blocks: list[Json]) -> None:
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        with pytest.raises(AgentError, match="The prompt is empty"):
+            await client.request("session/prompt", sessionId=session, prompt=blocks)

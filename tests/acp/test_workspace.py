@@ -115,6 +115,19 @@ async def test_a_file_only_in_the_editor_is_read_and_a_missing_one_is_missing(de
     assert (await desk.workspace.read_text(new)).unsaved
 
 
+async def test_a_deleted_file_is_gone_although_the_editor_still_shows_it(desk: Desk) -> None:
+    desk.type("on disk\n")
+    await desk.workspace.read_text(desk.file)
+    desk.file.unlink()
+    with pytest.raises(NotAFileError):
+        await desk.workspace.read_text(desk.file)
+    await desk.workspace.write_text(desk.file, "on disk\n", expected=None)
+    assert desk.file.read_text() == "on disk\n"
+    desk.file.unlink()
+    desk.type("on disk, and typed\n")
+    assert (await desk.workspace.read_text(desk.file)).unsaved
+
+
 async def test_writes_go_through_the_editor(desk: Desk) -> None:
     before = await desk.workspace.read_text(desk.file)
     await desk.workspace.write_text(desk.file, "new\n", expected=before.digest)

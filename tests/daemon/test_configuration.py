@@ -175,11 +175,16 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(environment: dict[st
     live = LiveConfig(Paths(environment), environment)
     assert live.refresh() is None
     path.write_text("default_yolo = true   \n")
-    assert str(path) in (live.refresh() or "")
+    read = live.refresh()
+    assert read is not None
+    assert str(path) in read.sentence
     assert live().default_yolo
     path.write_text("nonsense\n")
     os.utime(path, ns=(1, 1))
-    assert "not reloaded" in (live.refresh() or "")
+    broken = live.refresh()
+    assert broken is not None
+    assert broken.mistake
+    assert f"{path}, line 1" in broken.sentence
     assert live().default_yolo
     assert live.refresh() is None
 

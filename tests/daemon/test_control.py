@@ -49,14 +49,12 @@ def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_li
 
 def test_every_listed_method_is_served(sould: Sould) -> None:
     sould.start()
+    params = {"id": "none", "title": "x", "decision": "approve"}
     for method in sorted(CONTROL):
         if method in ("stop", "restart", "shutdown_if_idle"):
             continue
         sock = sould.hello()
-        sock.sendall(
-            json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "none", "title": "x"}}).encode()
-            + b"\n"
-        )
+        sock.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
         answer = json.loads(sock.makefile("rb").readline())
         assert answer.get("error", {}).get("code") not in (-32601, -32602), method
 

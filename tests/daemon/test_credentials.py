@@ -12,7 +12,10 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.errors import KeyringLocked, PasswordDeleteError
 from pydantic import SecretStr
 
+from sould.agents.config import OAuth
 from sould.agents.errors import ConfigError
+from sould.agents.llm.signin import KimiSignIn
+from sould.agents.llm.tokens import Tokens
 from sould.daemon.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
@@ -86,6 +89,38 @@ async def test_without_a_keyring_a_file_needs_consent_and_is_private(paths: Path
     assert file.parent.stat().st_mode & 0o077 == 0
     assert await credentials.key("kimi") == KEY
     assert credentials.stored() == {"kimi": "file"}
+
+
+def test_a_sign_in_is_kept_and_renewed_in_the_keyring(paths: Paths, ring: MemoryKeyring) -> None:
+    credentials = Credentials(paths)
+    credentials.require_keyring()
+    assert ring.kept == {}
+    assert credentials.store_tokens("acme", Tokens(access=KEY, refresh=KEY, lifetime=60)) == "keyring"
+    credentials.replace_tokens("acme", Tokens(access=SecretStr("canary-renewed"), refresh=KEY))
+    kept = credentials.tokens("acme")
+    assert kept is not None
+    assert kept.access == SecretStr("canary-renewed")
+    assert "canary" not in f"{kept!r}" + "".join(file.read_text() for file in Path(paths.state).iterdir())
+    assert credentials.signed_in() == {"acme"}
+    assert credentials.forget("acme")
+    assert credentials.tokens("acme") is None
+    assert ring.kept == {}
+
+
+async def test_an_older_kimi_cli_kept_its_sign_in_in_the_keyring(tmp_path: Path, ring: MemoryKeyring) -> None:
+    ring.kept["kimi-code", "oauth/kimi-code"] = '{"access_token": "canary-kimi", "expires_at": 4000000000.0}'
+    oauth = OAuth(storage="keyring", key="oauth/kimi-code")
+    sign_in = KimiSignIn.of("managed:kimi-code", oauth, {"KIMI_SHARE_DIR": str(tmp_path)})
+    assert await sign_in.token() == SecretStr("canary-kimi")
+
+
+@pytest.mark.usefixtures("no_ring")
+async def test_a_sign_in_is_no_key_and_a_key_is_no_sign_in(paths: Paths) -> None:
+    credentials = Credentials(paths)
+    credentials.store_tokens("acme", Tokens(access=KEY), allow_file=True)
+    credentials.store("kimi", KEY, allow_file=True)
+    assert await credentials.key("acme") is None
+    assert credentials.tokens("kimi") is None
 
 
 @pytest.mark.usefixtures("no_ring")

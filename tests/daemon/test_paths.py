@@ -87,6 +87,7 @@ def test_the_bridge_imports_next_to_nothing() -> None:
         "sould",
         "sould.daemon",
         "sould.daemon.bridge",
+        "sould.daemon.dial",
         "sould.daemon.hello",
         "sould.daemon.paths",
     ]

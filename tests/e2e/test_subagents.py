@@ -1,12 +1,15 @@
 """Agents, subagents and background tasks through the real daemon, from the command line."""
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from soultest.daemon import until
 from soultest.world import SOULD, World, call
 
 
@@ -21,6 +24,11 @@ def run(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SOULD, *arguments], cwd=world.project, env=world.environment, capture_output=True, text=True, timeout=60
     )
+
+
+def children(world: World, session: str) -> list[Path]:
+    """The directories of a session's subagents."""
+    return list((world.root / "state").glob(f"**/sessions/{session}/subagents/agent_*"))
 
 
 def test_a_leader_makes_a_type_and_its_worker_edits_then_the_next_daemon_goes_on_with_both(world: World) -> None:
@@ -40,10 +48,19 @@ def test_a_leader_makes_a_type_and_its_worker_edits_then_the_next_daemon_goes_on
     session = answer["session_id"]
     assert "scribe" in run(world, "agents", "list", "--session", session).stdout
     assert run(world, "stop").returncode == 0
-    world.script([call("Agent", "1", prompt="again", subagent_type="scribe"), "text: Again.", "text: Done."])
+    (first,) = children(world, session)
+    world.script(
+        [
+            call("Agent", "1", prompt="again", subagent_type="scribe"),
+            "text: Again.",
+            call("Agent", "2", prompt="what did you write?", resume=first.name),
+            "text: b.txt.",
+            "text: Done.",
+        ]
+    )
     assert json.loads(run(world, "run", "--session", session, "-o", "json", "again").stdout)["text"] == "Done."
-    (kept,) = (world.root / "state").glob(f"**/sessions/{session}/subagents")
-    assert len(list(kept.glob("agent_*/wire.jsonl"))) == 2
+    assert len(children(world, session)) == 2
+    assert (first / "wire.jsonl").read_text().count('"TurnBegin"') == 2
     assert len(run(world, "sessions", "list").stdout.splitlines()) == 1
 
 
@@ -56,3 +73,22 @@ def test_a_background_command_ends_with_the_daemon_and_the_model_is_told(world: 
     run(world, "run", "--session", first["session_id"], "how is it?")
     (journal,) = (world.root / "state").glob(f"**/sessions/{first['session_id']}/wire.jsonl")
     assert "shell_1 (sleep 600): stopped. The session was closed." in journal.read_text()
+
+
+def test_a_child_whose_daemon_was_killed_is_a_result_for_its_parent_and_goes_on_when_resumed(world: World) -> None:
+    world.script([call("Agent", "1", prompt="work"), call("Shell", "2", command="touch begun; sleep 600")])
+    waiting = subprocess.Popen(
+        [SOULD, "run", "--yes", "go"], cwd=world.project, env=world.environment, stderr=subprocess.PIPE, text=True
+    )
+    until((world.project / "begun").exists)
+    os.kill(world.daemon(), signal.SIGKILL)
+    _, said = waiting.communicate(timeout=30)
+    assert waiting.returncode == 75, said
+    (child,) = (world.root / "state").glob("**/sessions/*/subagents/agent_*")
+    world.script([call("Agent", "1", prompt="how far?", resume=child.name), "text: I had begun.", "text: Good."])
+    session = child.parents[1].name
+    assert json.loads(run(world, "run", "--session", session, "-o", "json", "and?").stdout)["text"] == "Good."
+    told = (child / "wire.jsonl").read_text()
+    assert "it may or may not have run" in told
+    assert "I had begun." in told
+    assert f"The subagent {child.name} remembers what it did" in (child.parents[1] / "wire.jsonl").read_text()

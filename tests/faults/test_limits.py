@@ -6,10 +6,18 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.journal import JournalWriter
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import StepBegin, TurnBegin, TurnEnd
 from soultest.daemon import Bridge, Sould, count, until
+from soultest.faulty import Editor
+from soultest.processes import memory
 
 
 def test_f19_a_connection_without_a_hello_is_dropped_and_others_are_served_meanwhile(sould: Sould) -> None:
@@ -192,3 +200,33 @@ def test_a_face_that_is_not_there_yet_is_refused_with_a_sentence(sould_after: So
     assert bridge.wait() == 1
     assert f"{face} is not in this version" in bridge.stderr()
     assert bridge.line() == b""
+
+
+async def test_closing_a_long_session_gives_its_memory_back(sould: Sould) -> None:
+    sould.world.script([])
+    editor = Editor(sould, sould.acp())
+    session = editor.open()
+    pid = sould.pid
+    place: dict[str, Any] = {"sessionId": session, "cwd": str(sould.workspace), "mcpServers": []}
+    editor.request("session/close", sessionId=session)
+    (journal,) = Path(sould.environment["XDG_STATE_HOME"]).rglob(f"{session}/wire.jsonl")
+    await lengthened(journal.parent, 4000)
+    empty = memory(pid)
+    editor.request("session/load", **place)
+    one = memory(pid) - empty
+    for _ in range(5):
+        editor.request("session/close", sessionId=session)
+        editor.request("session/load", **place)
+    editor.request("session/close", sessionId=session)
+    until(lambda: memory(pid) - empty < 3 * one, what="memory of about one session instead of six")
+
+
+async def lengthened(directory: Path, turns: int) -> None:
+    """So many more turns in a stored session."""
+    log = await SessionLog.open(directory, JournalWriter())
+    for turn in range(turns):
+        log.publish(TurnBegin(user_input=f"Question {turn}", turn_id=str(turn)))
+        log.publish(StepBegin(n=1))
+        log.publish(TextPart(text=f"Answer {turn}"))
+        log.publish(TurnEnd(turn_id=str(turn)))
+    await log.aclose()

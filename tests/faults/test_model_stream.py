@@ -6,7 +6,7 @@ import logging
 import resource
 import socket
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -48,11 +48,15 @@ async def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks(server: Mod
 
 
 @pytest.mark.parametrize(
-    "value", ["86400", format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)], ids=["seconds", "date"]
+    "value",
+    [lambda: "86400", lambda: format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)],
+    ids=["seconds", "date"],
 )
-async def test_a_wait_longer_than_a_minute_stops_with_the_reset_time(server: ModelServer, value: str) -> None:
+async def test_a_wait_longer_than_a_minute_stops_with_the_reset_time(
+    server: ModelServer, value: Callable[[], str]
+) -> None:
     async with provider_for(server.url) as provider:
-        outcome = await ask(provider, f"[[retry_after:{value}]]")
+        outcome = await ask(provider, f"[[retry_after:{value()}]]")
     assert outcome.retries == []
     assert len(server.requests) == 1
     assert isinstance(outcome.error, ProviderStatusError)

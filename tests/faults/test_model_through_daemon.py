@@ -59,7 +59,9 @@ def test_every_failure_is_one_error_and_the_session_goes_on(faulty: Faulty) -> N
 
 def test_the_key_is_nowhere_but_in_the_request(faulty: Faulty) -> None:
     editor = faulty.editor()
-    editor.prompt("[[s401]]")
+    refused = editor.prompt("[[s401]]")["error"]["message"]
+    assert "variable SOULD_TEST_KEY" in refused
+    assert "sould login server" in refused
     editor.prompt(
         "[[tool:Shell {\"command\": \"env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\\\0' '\\\\n' | grep -c canary\"}]]"
     )

@@ -83,7 +83,7 @@ async def test_f58_a_torn_tail_is_set_aside_and_the_next_record_survives(
         path.write_bytes(WHOLE[:cut] + JUNK[junk])
         # a record is whole when all but its newline is there
         kept = sum(cut >= end - 1 for end in ends[1:])
-        journal = Journal.open(path, writer)
+        journal = await Journal.open(path, writer)
         assert journal.recovered.records == kept
         aside = journal.recovered.torn_path
         assert (aside is not None) == (journal.recovered.torn_bytes > 0)
@@ -94,7 +94,7 @@ async def test_f58_a_torn_tail_is_set_aside_and_the_next_record_survives(
         channel.publish(TextPart(text="next"))
         await journal.aclose()
         assert words(path) == [*(f"record {n + 1}" for n in range(kept)), "next"]
-        again = Journal.open(path, writer)
+        again = await Journal.open(path, writer)
         assert (again.recovered.records, again.recovered.torn_bytes) == (kept + 1, 0)
         await again.aclose()
 
@@ -126,7 +126,7 @@ async def test_f59_damage_in_the_middle_is_passed_over_reported_and_left_alone(
     path = tmp_path / "wire.jsonl"
     damaged = LINES[0] + LINES[1] + bytes(4096) + LINES[2][:20] + b"?" + LINES[2][21:] + LINES[3]
     path.write_bytes(damaged)
-    journal = Journal.open(path, writer)
+    journal = await Journal.open(path, writer)
     assert journal.recovered.records == 2
     assert journal.recovered.torn_bytes == 0
     positions = [damage.position for damage in journal.recovered.damage]

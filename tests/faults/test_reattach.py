@@ -70,6 +70,20 @@ def test_after_a_kill_the_same_editor_goes_on_in_the_same_session(sould: Sould) 
     assert bridge.process.poll() is None
 
 
+def test_after_a_kill_an_editor_is_told_that_full_access_has_ended(sould: Sould) -> None:
+    sould.world.script(["text: one"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    sould.kill9()
+    prompt(bridge, session, "again", "p1")
+    messages, _ = collect(bridge, "p1")
+    updates = [each["params"]["update"] for each in messages if each.get("method") == "session/update"]
+    assert [each["currentModeId"] for each in updates if each["sessionUpdate"] == "current_mode_update"] == ["ask"]
+    [options] = [each["configOptions"] for each in updates if each["sessionUpdate"] == "config_option_update"]
+    assert {each["id"]: each["currentValue"] for each in options}["mode"] == "ask"
+
+
 def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> None:
     sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
     bridge = sould.acp()
@@ -80,7 +94,8 @@ def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> No
     canary = sould.canary()
     sould.kill9()
     answer = bridge.answer("p1")
-    assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
+    assert answer["error"]["data"]["kind"] == "interrupted"
+    assert "See how far it came" in answer["error"]["message"]
     again = bridge.request("list", "session/list")
     assert [each["sessionId"] for each in again["result"]["sessions"]] == [session]
     sould.afters(sould.pid, canary)

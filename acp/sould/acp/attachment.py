@@ -24,6 +24,8 @@ from sould.agents.wire.content import TextPart, ThinkPart
 logger = logging.getLogger(__name__)
 
 AUTH_REQUIRED = -32000
+_SIGN_IN = {"no_model": "no_model", "auth_required": "auth"}
+"""Kinds of errors that signing in mends, and what clients and programs call them (D17)."""
 BREATH = 200
 """Replayed records between two looks at the rest of the daemon."""
 _STOP_REASONS: dict[wire.StopReason, str] = {
@@ -35,8 +37,8 @@ _STOP_REASONS: dict[wire.StopReason, str] = {
     "repeated_calls": "max_turn_requests",
     "refusal": "refusal",
 }
-_REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest)
-_CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
+_REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest, wire.HookRequest)
+_CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.HookResponse, wire.RequestClosed)
 
 
 class Attachment:
@@ -50,14 +52,18 @@ class Attachment:
         capabilities: ClientCapabilities,
     ) -> None:
         self.session = session
+        self.served: tuple[tuple[str, str], ...] = ()
+        """The MCP servers its client serves itself: name and id."""
         self._connection = connection
         self._client_id = client_id
         features = Features(
             notices=capabilities.session.notices is not None,
             compaction=capabilities.session.compaction is not None,
             terminals=capabilities.display_terminals,
+            queue=capabilities.shows_queue,
+            own_turns=capabilities.own_turns,
         )
-        facts = Facts(session.id, str(session.info.cwd), session.options, session.commands)
+        facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
         self.updates = UpdatesV1(facts, features, client_id)
         forms = capabilities.elicitation.form is not None
         self._dialogs = Dialogs(
@@ -101,6 +107,11 @@ class Attachment:
             self._write(self.updates.open_calls())
         for request in channel.pending:
             self._dialogs.offer(request)
+
+    def begin_again(self) -> None:
+        """`begin` for a client that an earlier daemon served."""
+        self.begin(introduce=False)
+        self._write(self.updates.options())
 
     def end(self) -> None:
         """No more updates; dialogs close, prompts still waiting are answered as cancelled."""
@@ -149,6 +160,10 @@ class Attachment:
         self.updates.expect_steer(given)
         return True
 
+    def edit_waiting(self, prompt_id: str, blocks: Sequence[ContentBlock]) -> bool:
+        """Give a prompt that waits another content; False when it does not wait."""
+        return self.session.waiting.edit(prompt_id, user_input(blocks))
+
     def _cancelled_by_dialog(self) -> None:
         """Only the client whose turn it is can say that it was cancelled (D12)."""
         if self._prompts:
@@ -168,7 +183,7 @@ class Attachment:
         elif isinstance(message, _CLOSINGS):
             self._dialogs.close(message.request_id)
         elif isinstance(message, wire.TurnEnd):
-            self._dialogs.close_all()
+            self._dialogs.end_of_turn()
         return self._go_on_or_hold()
 
     def _go_on_or_hold(self) -> bool:
@@ -232,9 +247,9 @@ def prompt_result(end: wire.TurnEnd) -> Json:
     error = end.error or wire.TurnError(
         kind="interrupted", message="The turn was interrupted because sould stopped; the session is kept."
     )
-    data: Json = {"kind": error.kind, "details": error.message}
+    data: Json = {"kind": _SIGN_IN.get(error.kind, error.kind), "details": error.message}
     if error.status is not None:
         data["status"] = error.status
     if error.retry_after is not None:
         data["retryAfter"] = error.retry_after
-    raise RpcError(AUTH_REQUIRED if error.kind == "no_model" else INTERNAL_ERROR, error.message, data)
+    raise RpcError(AUTH_REQUIRED if error.kind in _SIGN_IN else INTERNAL_ERROR, error.message, data)

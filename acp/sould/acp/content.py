@@ -35,7 +35,7 @@ def user_input(blocks: Sequence[ContentBlock]) -> UserInput:
     Raises:
         RpcError: nothing was sent, or audio, which no model here hears.
     """
-    if not blocks:
+    if all(isinstance(block, TextBlock) and not block.text.strip() for block in blocks):
         raise RpcError(INVALID_PARAMS, "The prompt is empty.")
     if len(blocks) == 1 and isinstance(blocks[0], TextBlock):
         return blocks[0].text

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from sould.acp.handlers import handshake, sessions, turns
+from sould.acp.handlers import handshake, queue, sessions, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.peer import NOT_FOUND, Peer
 from sould.acp.schema import (
@@ -14,14 +14,20 @@ from sould.acp.schema import (
     Inbound,
     InitializeParams,
     ListParams,
+    McpMessageParams,
     ModeParams,
     NoParams,
     OpeningParams,
     OptionParams,
     PromptParams,
+    RewindParams,
     SessionParams,
     StoredOpeningParams,
+    TimelineParams,
     TitleParams,
+    WaitingEditParams,
+    WaitingMoveParams,
+    WaitingParams,
 )
 from sould.agents.errors import (
     NoModelError,
@@ -87,6 +93,15 @@ ROUTES: dict[str, Route] = {
     "session/prompt": route(PromptParams, turns.prompt),
     "session/cancel": route(SessionParams, turns.cancel, notification=True),
     "_session/steering": route(PromptParams, turns.steer),
+    "_sould/queue": route(SessionParams, queue.show),
+    "_sould/queue/remove": route(WaitingParams, queue.remove),
+    "_sould/queue/edit": route(WaitingEditParams, queue.edit),
+    "_sould/queue/move": route(WaitingMoveParams, queue.move),
+    "_sould/timeline": route(TimelineParams, travel.show),
+    "_sould/rewind": route(RewindParams, travel.rewind),
+    "_sould/undo": route(SessionParams, travel.undo),
+    "_sould/redo": route(SessionParams, travel.redo),
+    "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 
 

@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sould.acp.mcp import McpCarrier
 from sould.acp.outbound import Json
 from sould.acp.schema import ClientCapabilities, InitializeParams, McpServerParams, OpeningParams
 from sould.acp.services import AcpResume, AcpServices, AttachedSession, Unanswered
@@ -16,6 +17,7 @@ from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     from sould.acp.attachment import Attachment
+    from sould.agents.hooks.events import Subscription
     from sould.agents.sessions.host import SessionHost
     from sould.agents.sessions.opening import McpServer, Opening
     from sould.agents.sessions.session import Session
@@ -34,6 +36,7 @@ class Peer:
         self.initialize_params: Json = {}
         self.attachments: dict[str, Attachment] = {}
         self._connection: Connection | None = None
+        self._carrier: McpCarrier | None = None
         self._host: SessionHost | None = None
 
     # --- the connection ---------------------------------------------------------------------------------------------
@@ -47,6 +50,13 @@ class Peer:
     def connect(self, connection: Connection) -> None:
         """Set the connection below."""
         self._connection = connection
+        self._carrier = McpCarrier(self.id, connection)
+
+    @property
+    def carrier(self) -> McpCarrier:
+        """What carries the messages of the MCP servers that this client serves itself."""
+        assert self._carrier is not None
+        return self._carrier
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -63,6 +73,11 @@ class Peer:
     def speaks_for_user(self) -> bool:
         """See `Client`."""
         return self.capabilities.asks_people
+
+    @property
+    def chooses_for_project(self) -> bool:
+        """See `Client`."""
+        return self.capabilities.asks_people and self.capabilities.remembers_choices
 
     def require_initialized(self) -> None:
         """Refuse work before the handshake."""
@@ -85,15 +100,28 @@ class Peer:
             raise RpcError(NOT_FOUND, sentence, {"kind": "session_not_found", "details": sentence})
         return attachment
 
-    def attach(self, session: "Session") -> "Attachment":
+    def attach(self, session: "Session", opening: "Opening") -> "Attachment":
         """Show a session in this client; one that was shown already begins anew."""
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
 
-        self.detach(session.id)
+        before = self.attachments.pop(session.id, None)
+        if before is not None:
+            before.end()
         session.attach(self)
+        session.hooks.hooks.subscribe(self.id, self._subscriptions)
         attachment = Attachment(session, self.connection, self.id, self.capabilities)
+        attachment.served = tuple(
+            (each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None
+        )
         self.attachments[session.id] = attachment
         return attachment
+
+    @property
+    def _subscriptions(self) -> "list[Subscription]":
+        from sould.agents.hooks.events import Subscription  # noqa: PLC0415 -- as above
+
+        hooks = self.client.hooks if self.client else []
+        return [Subscription(hook.id, hook.event, hook.matcher, hook.timeout) for hook in hooks]
 
     def detach(self, session_id: str) -> None:
         """Stop showing a session."""
@@ -103,7 +131,8 @@ class Peer:
             attachment.session.detach(self.id)
 
     async def leave(self) -> None:
-        """The client is gone: its turns go on, or end, as the configuration says (D12)."""
+        """The client is gone: its turns go on, or end, as the configuration says (D12); the servers it served end."""
+        self.carrier.end()
         for session_id, attachment in tuple(self.attachments.items()):
             attachment.end()
             if self._host is not None:
@@ -146,9 +175,24 @@ class Peer:
             cwd=absolute(params.cwd, "cwd"),
             additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
             environment=self.services.environment,
-            mcp_servers=tuple(_mcp_server(server) for server in params.mcp_servers),
+            mcp_servers=tuple(self._mcp_server(server) for server in params.mcp_servers),
             default_mode="review" if self._shows_hunks else "ask",
             capabilities=self.capabilities.names,
+        )
+
+    def _mcp_server(self, server: McpServerParams) -> "McpServer":
+        from sould.agents.sessions.opening import McpServer  # noqa: PLC0415 -- as above
+
+        return McpServer(
+            name=server.name,
+            transport=server.type,
+            command=server.command,
+            args=tuple(server.args),
+            env={pair.name: pair.value for pair in server.env},
+            url=server.url,
+            headers={pair.name: pair.value for pair in server.headers},
+            server_id=server.server_id,
+            carrier=self.carrier if server.type == "acp" else None,
         )
 
     @property
@@ -197,18 +241,6 @@ def _session_of(params: Json) -> str:
 
 def _remembered(attachment: "Attachment") -> AttachedSession:
     info, cursor = attachment.session.info, attachment.cursor
-    return AttachedSession(str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset)
-
-
-def _mcp_server(server: McpServerParams) -> "McpServer":
-    from sould.agents.sessions.opening import McpServer  # noqa: PLC0415 -- as above
-
-    return McpServer(
-        name=server.name,
-        transport=server.type,
-        command=server.command,
-        args=tuple(server.args),
-        env={pair.name: pair.value for pair in server.env},
-        url=server.url,
-        headers={pair.name: pair.value for pair in server.headers},
+    return AttachedSession(
+        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, attachment.served
     )

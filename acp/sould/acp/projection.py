@@ -4,7 +4,7 @@ Pure: it writes nothing, asks nobody and waits for nothing, so that protocol ver
 kind over the same stream. It never invents: whatever is shown stood in the stream.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
@@ -15,8 +15,9 @@ from sould.acp.content import block, input_blocks, text_block
 from sould.acp.options import config_options, session_modes
 from sould.acp.outbound import Json
 from sould.acp.toolcalls import Call, permission_call
-from sould.agents.sessions.commands import SlashCommand
 from sould.agents.sessions.options import SessionOption
+from sould.agents.sessions.slash import SlashCommand
+from sould.agents.sessions.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
@@ -26,6 +27,14 @@ PIECE = 16_384
 """Characters of one text chunk; what was merged while the client was behind is sent in pieces of this size."""
 _PLAN_STATUS = {"pending": "pending", "in_progress": "in_progress", "done": "completed"}
 _SEVERITIES = frozenset({"info", "warning", "error"})
+_ABOUT_NO_TURN = (
+    wire.Notification,
+    wire.PromptQueued,
+    wire.SessionChanged,
+    wire.StatusUpdate,
+    wire.BtwBegin,
+    wire.BtwEnd,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,10 @@ class Features:
     notices: bool = False
     compaction: bool = False
     terminals: bool = False
+    queue: bool = False
+    """Ours: the prompts that wait, told with every change."""
+    own_turns: bool = False
+    """Ours: no turn but the client's own is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,7 @@ class Facts:
     cwd: str
     options: Callable[[], Sequence[SessionOption]]
     commands: Callable[[], Sequence[SlashCommand]]
+    queue: Callable[[], Sequence[Prompt]]
 
 
 class UpdatesV1:
@@ -70,19 +84,34 @@ class UpdatesV1:
         self._size: int | None = None
         self._cost: Json | None = None
         self._mine = False
+        self._asides: set[str] = set()  # those of others, while only the client's own turns are shown
         self._steered: list[UserInput] = []
         self._compaction = ""
+        self._sent: dict[str, UserInput] = {}
+        """What this client asked for in the prompts of its own that waited, before anybody changed them."""
+        self._queue: list[Json] = []
+        """The waiting prompts this client was told of."""
 
     def feed(self, record: Record) -> bytes:
         """The lines that show this record; empty when there is nothing to show."""
         message = record.message
+        if type(message) is wire.StepBegin or (self.elsewhere and isinstance(message, TextPart | ThinkPart)):
+            return b""  # steps are as frequent as text when a session is read again
         if type(message) is TextPart:
             return self._text(message.text, record.seq, TextPart)
         if type(message) is ThinkPart:
             return self._text(message.think, record.seq, ThinkPart) if message.think else b""
-        if type(message) is wire.StepBegin:
-            return b""  # as frequent as text when a session is read again
-        return b"".join([self.line(update) for update in self._updates(record)])
+        updates = list(self._updates(record))  # what is not shown is learnt all the same
+        hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
+        lines = b"" if hidden else b"".join(map(self.line, updates))
+        if self._features.queue and isinstance(message, wire.PromptQueued | wire.TurnBegin) and not self.replaying:
+            return self._changed_queue() + lines
+        return lines
+
+    @property
+    def elsewhere(self) -> bool:
+        """What happens is of another client's turn, and this one wants to see its own only."""
+        return self._features.own_turns and not self._mine
 
     def line(self, update: Json) -> bytes:
         """One `session/update`."""
@@ -96,11 +125,41 @@ class UpdatesV1:
         if title:
             updates.append({"sessionUpdate": "session_info_update", "title": title, "updatedAt": iso_time(updated)})
         updates += self._usage()
-        return b"".join(map(self.line, updates))
+        queue = self._changed_queue() if self._features.queue else b""
+        return b"".join(map(self.line, updates)) + queue
+
+    def options(self) -> bytes:
+        """All options, to a client that knew them under an earlier daemon: full access ended with that."""
+        return b"".join(map(self.line, self._options()))
+
+    def waiting(self) -> list[Json]:
+        """The prompts that wait, next first."""
+        return [
+            {
+                "id": prompt.turn_id,
+                "position": number,
+                "mine": prompt.client_id == self._client_id,
+                "prompt": input_blocks(prompt.user_input),
+            }
+            for number, prompt in enumerate(self._facts.queue(), 1)
+        ]
+
+    def _changed_queue(self) -> bytes:
+        """`_sould/queue`, a notification of ours with the whole list; nothing when it is as this client knows it."""
+        queue = self.waiting()
+        if queue == self._queue:
+            return b""
+        self._queue = queue
+        params = {"sessionId": self._facts.session_id, "prompts": queue}
+        return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/queue", "params": params}) + b"\n"
 
     def open_calls(self) -> bytes:
         """Announce the calls that are still open, to a client that has not seen them."""
         return b"".join(self.line({**call.announcement()}) for call in self._calls.values())
+
+    def knows(self, call_id: str) -> bool:
+        """Whether this is an open call that the client was told of."""
+        return call_id in self._calls
 
     def permission(self, request: wire.ApprovalRequest) -> Json:
         """Params of `session/request_permission`, self-contained. The request has been fed."""
@@ -117,12 +176,22 @@ class UpdatesV1:
             "options": options,
         }
 
-    def choice(self, request: wire.QuestionRequest, item: wire.QuestionItem) -> Json:
-        """Params of `session/request_permission` that ask one question of a client without forms."""
+    def choice(
+        self, request: wire.QuestionRequest, item: wire.QuestionItem, chosen: Collection[int] | None = None
+    ) -> Json:
+        """Params of `session/request_permission` that ask one question of a client without forms.
+
+        `chosen`: of a question with several answers, those given so far, which are not offered again.
+        """
         options: list[Json] = [
             {"optionId": f"option_{number}", "name": option.label, "kind": "allow_once"}
             for number, option in enumerate(item.options)
+            if not chosen or number not in chosen
         ]
+        if chosen is not None:
+            options.append({"optionId": "done", "name": "Done" if chosen else "None of these", "kind": "allow_once"})
+        elif item.other_label:
+            options.append({"optionId": "other", "name": item.other_label, "kind": "allow_once"})
         options.append({"optionId": "dismiss", "name": "Dismiss", "kind": "reject_once"})
         lines = [item.body, *(f"{each.label}: {each.description}" for each in item.options if each.description)]
         call: Json = {"toolCallId": request.tool_call_id, "title": item.question, "kind": "think", "status": "pending"}
@@ -169,8 +238,13 @@ class UpdatesV1:
                 yield _plan(message.items)
             case wire.PlanDisplay():
                 yield _chunk("agent_message_chunk", text_block(message.content), f"m{record.seq}")
+            case wire.BtwBegin() if self._features.own_turns and message.client_id != self._client_id:
+                self._asides.add(message.id)
+            case wire.BtwEnd() if message.id in self._asides:
+                self._asides.discard(message.id)
             case wire.BtwBegin():
-                yield from _user(f"/btw {message.question}", record.seq) if self.replaying else ()
+                if self.replaying or message.client_id != self._client_id:
+                    yield from _user(f"/btw {message.question}", record.seq)
             case wire.BtwEnd():
                 yield _chunk(
                     "agent_message_chunk", text_block(message.response or message.error or ""), f"m{record.seq}"
@@ -181,8 +255,10 @@ class UpdatesV1:
                 wire.StepBegin() | wire.StepInterrupted() | wire.MCPLoadingBegin() | wire.MCPLoadingEnd()
                 | wire.HookTriggered() | wire.ToolCallRequest()
                 | wire.QuestionRequest() | wire.QuestionResponse() | wire.HookRequest() | wire.HookResponse()
-                | wire.RequestClosed() | wire.SubagentCreated() | wire.SystemPrompt() | wire.ContextNote() | wire.ContextCleared()
+                | wire.RequestClosed() | wire.SubagentCreated() | wire.DirectoryAdded() | wire.SystemPrompt()
+                | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()
+                | wire.DMailHeld() | wire.DMailTaken()
             ):  # fmt: skip
                 return
             case _:
@@ -209,7 +285,8 @@ class UpdatesV1:
 
     def _turn_begin(self, message: wire.TurnBegin, seq: int) -> Iterator[Json]:
         self._mine = message.client_id == self._client_id
-        if self.replaying or not self._mine:
+        changed = self._sent.pop(message.turn_id, message.user_input) != message.user_input
+        if self.replaying or not self._mine or changed:
             yield from _user(message.user_input, seq)
 
     def _turn_end(self, message: wire.TurnEnd, record: Record) -> Iterator[Json]:
@@ -315,13 +392,16 @@ class UpdatesV1:
             title = message.title or None
             yield {"sessionUpdate": "session_info_update", "title": title, "updatedAt": iso_time(timestamp)}
         if message.options is not None:
-            options = self._facts.options()
-            yield {"sessionUpdate": "config_option_update", "configOptions": config_options(options)}
-            modes = session_modes(options)
-            if modes is not None:
-                yield {"sessionUpdate": "current_mode_update", "currentModeId": modes["currentModeId"]}
+            yield from self._options()
         if message.commands:
             yield self._commands()
+
+    def _options(self) -> Iterator[Json]:
+        options = self._facts.options()
+        yield {"sessionUpdate": "config_option_update", "configOptions": config_options(options)}
+        modes = session_modes(options)
+        if modes is not None:
+            yield {"sessionUpdate": "current_mode_update", "currentModeId": modes["currentModeId"]}
 
     def _commands(self) -> Json:
         commands: list[Json] = []
@@ -354,6 +434,10 @@ class UpdatesV1:
                 update["summary"] = [text_block(message.summary)]
             if message.error:
                 update["error"] = message.error
+            if not message.failed:
+                keys = {"kept", "also_kept", "tokens_before", "tokens_after", "strategy", "note"}
+                # the protocol has no place for them
+                update["_meta"] = {"sould": message.model_dump(mode="json", include=keys)}
         yield update
 
     def _notice_of(
@@ -371,7 +455,10 @@ class UpdatesV1:
                 if message.action == "block":
                     yield self._notice("warning", f"A hook blocked {message.target}", message.reason, record)
             case wire.PromptQueued():
-                if message.position and message.client_id == self._client_id:
+                if not message.position:
+                    self._sent.pop(message.turn_id, None)
+                elif message.client_id == self._client_id:
+                    self._sent.setdefault(message.turn_id, message.user_input)
                     place = f"Position {message.position} in the queue."
                     yield self._notice("info", "Your prompt waits for the running turn", place, record)
 

@@ -124,10 +124,49 @@ class ClientCapabilities(Inbound):
         return not isinstance(ours, dict) or ours.get("questions") is not False  # pyright: ignore[reportUnknownMemberType] -- JSON
 
     @property
+    def remembers_choices(self) -> bool:
+        """A mode chosen there is the project's from then on; a client whose choices are flags of one run says otherwise."""
+        ours = self.meta.get("sould")
+        return not isinstance(ours, dict) or ours.get("rememberChoices") is not False  # pyright: ignore[reportUnknownMemberType] -- JSON
+
+    @property
+    def shows_queue(self) -> bool:
+        """The client shows the prompts that wait, and wants to be told of every change."""
+        ours = self.meta.get("sould")
+        return isinstance(ours, dict) and bool(ours.get("queue"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
+
+    @property
+    def own_turns(self) -> bool:
+        """The client shows one answer, its own: what others do in the session stays out of it."""
+        ours = self.meta.get("sould")
+        return isinstance(ours, dict) and bool(ours.get("ownTurns"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
+
+    @property
     def shows_hunks(self) -> bool:
         """The client says that it shows edits for review (D20)."""
         ours = self.meta.get("sould")
         return isinstance(ours, dict) and bool(ours.get("review"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
+
+
+class HookParams(Inbound):
+    """An event the client wants to decide on, as in Wire's `initialize`."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    event: str
+    matcher: Lenient[Annotated[str, Field(max_length=1000)]] = ""
+    timeout: Lenient[Annotated[float, Field(ge=1, le=600)]] = 30
+
+
+class OwnParams(Inbound):
+    """What clients that know us add to `initialize`, below `_meta.sould`."""
+
+    hooks: Items[HookParams] = Field(default_factory=list, max_length=100)
+
+
+class InitializeMeta(Inbound):
+    """`_meta` of `initialize`, as far as it is ours."""
+
+    sould: Lenient[OwnParams] = Field(default_factory=OwnParams)
 
 
 class InitializeParams(Inbound):
@@ -136,6 +175,11 @@ class InitializeParams(Inbound):
     protocol_version: int
     client_capabilities: Lenient[ClientCapabilities] = Field(default_factory=ClientCapabilities)
     client_info: Lenient[Implementation | None] = None
+
+    @property
+    def hooks(self) -> list[HookParams]:
+        """The events this client wants to decide on."""
+        return InitializeMeta.model_validate(self.meta).sould.hooks
 
 
 class AuthenticateParams(Inbound):
@@ -159,15 +203,25 @@ class Pair(Inbound):
 
 
 class McpServerParams(Inbound):
-    """An MCP server: stdio has no `type`, the others name theirs."""
+    """An MCP server: stdio has no `type`, the others name theirs. `acp`: the client serves it on this connection."""
 
-    type: Literal["stdio", "http", "sse"] = "stdio"
+    type: Literal["stdio", "http", "sse", "acp"] = "stdio"
     name: str
     command: str = ""
     args: Items[str] = Field(default_factory=list)
     env: Items[Pair] = Field(default_factory=list)
     url: str = ""
     headers: Items[Pair] = Field(default_factory=list)
+    server_id: str = ""
+
+
+class McpMessageParams(Inbound):
+    """`mcp/message` from a client: what one of its servers says about a request of ours."""
+
+    server_id: str
+    request_id: str
+    method: str
+    params: Lenient[Json | None] = None
 
 
 class OpeningParams(Inbound):
@@ -277,6 +331,36 @@ class PromptParams(SessionParams):
     prompt: list[ContentBlock]
 
 
+class WaitingParams(SessionParams):
+    """`_sould/queue/remove`: a prompt that waits."""
+
+    id: str
+
+
+class WaitingEditParams(WaitingParams):
+    """`_sould/queue/edit`."""
+
+    prompt: list[ContentBlock]
+
+
+class WaitingMoveParams(WaitingParams):
+    """`_sould/queue/move`: to this place, 1 being next."""
+
+    position: Annotated[int, Field(ge=1)]
+
+
+class TimelineParams(SessionParams):
+    """`_sould/timeline`: the turns, with `steps` also the steps between them."""
+
+    steps: bool = False
+
+
+class RewindParams(SessionParams):
+    """`_sould/rewind`: to this checkpoint of the timeline."""
+
+    checkpoint: Annotated[int, Field(ge=0)]
+
+
 # --- answers to what we ask -------------------------------------------------------------------------------------------
 
 
@@ -297,6 +381,13 @@ class FileAnswer(Inbound):
     """`fs/read_text_file`."""
 
     content: str
+
+
+class HookAnswer(Inbound):
+    """`_sould/hook`."""
+
+    action: Literal["allow", "block"] = "allow"
+    reason: Lenient[str] = ""
 
 
 class ElicitationAnswer(Inbound):

@@ -75,14 +75,22 @@ def _answer_prompts(peer: Peer, resume: AcpResume) -> None:
 async def _reattach(peer: Peer, session_id: str, attached: AttachedSession) -> None:
     from sould.agents.wire.stream import Cursor  # noqa: PLC0415 -- initialize is answered without Wire's models
 
-    params = OpeningParams.model_validate({"cwd": attached.cwd, "additionalDirectories": list(attached.additional)})
-    session = await (await peer.host()).open(session_id, peer.opening(params))
-    attachment = peer.attach(session)
+    served = [{"type": "acp", "name": name, "serverId": server_id} for name, server_id in attached.served]
+    params = OpeningParams.model_validate(
+        {"cwd": attached.cwd, "additionalDirectories": list(attached.additional), "mcpServers": served}
+    )
+    opening = peer.opening(params)
+    session = await (await peer.host()).open(session_id, opening)
+    attachment = peer.attach(session, opening)
     await attachment.catch_up(Cursor(attached.seq, attached.offset))
-    attachment.begin(introduce=False)
+    attachment.begin_again()
 
 
 def _died(request: Unanswered) -> RpcError:
     sentence = "sould was stopped before this was answered; nothing that was acknowledged is lost. Try again."
+    if request.method == "session/prompt":  # it may have run commands: doing it again is for the user to decide
+        sentence = (
+            "sould was stopped in the middle of this turn; what was shown is kept. See how far it came, then go on."
+        )
     logger.info("answering %s, which died with the last daemon", request.method)
     return RpcError(INTERNAL_ERROR, sentence, {"kind": "interrupted", "details": sentence})

@@ -32,6 +32,8 @@ class AttachedSession:
     additional: tuple[str, ...] = ()
     seq: int = 0
     offset: int = 0
+    served: tuple[tuple[str, str], ...] = ()
+    """The MCP servers that the client serves itself: name and id."""
 
 
 @dataclass(slots=True)
@@ -45,7 +47,7 @@ class Unanswered:
 
 @dataclass(slots=True)
 class AcpResume:
-    """What the next daemon must know to go on with a connection (D11). No environment, no keys, no MCP servers."""
+    """What the next daemon must know to go on with a connection (D11). No environment, no keys, no commands."""
 
     client_id: str = ""
     initialize: dict[str, Any] = field(default_factory=dict[str, Any])

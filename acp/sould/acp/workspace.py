@@ -93,7 +93,7 @@ class ClientWorkspace:
             disk = await self._inner.read_text(path)
         except NotAFileError:
             buffer = await self._buffer(path)
-            if not buffer or path.exists():
+            if not buffer or path.exists() or self._is_old(path, mtime, buffer):
                 raise
             return self._as_unsaved(path, buffer)
         buffer = await self._buffer(path)
@@ -102,10 +102,7 @@ class ClientWorkspace:
         if _same(buffer, disk.text):
             self._note_synced(path, mtime, disk.digest)
             return disk
-        known = self._synced.get(path)
-        if known is not None and known.mtime_ns != mtime and _digest(buffer) == known.digest:
-            return disk  # nothing was typed: the buffer is what the file used to be
-        return self._as_unsaved(path, buffer)
+        return disk if self._is_old(path, mtime, buffer) else self._as_unsaved(path, buffer)
 
     async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
         """Through the client when it offers that, then verified; else to the disk."""
@@ -205,6 +202,11 @@ class ClientWorkspace:
     def _note_synced(self, path: Path, mtime_ns: int, digest: str) -> None:
         self._synced[path] = Synced(mtime_ns, digest)
         self._unsaved.discard(path)
+
+    def _is_old(self, path: Path, mtime_ns: int, buffer: str) -> bool:
+        """Nothing was typed: the buffer is what the file used to be, before it was changed or deleted."""
+        known = self._synced.get(path)
+        return known is not None and known.mtime_ns != mtime_ns and _digest(buffer) == known.digest
 
     def _as_unsaved(self, path: Path, text: str) -> TextFile:
         self._unsaved.add(path)

@@ -6,8 +6,18 @@ Secrets are `SecretStr` and appear in no `repr`.
 """
 
 from typing import Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 
 from sould.agents.llm.provider import Capability
 
@@ -27,6 +37,7 @@ ProviderType: TypeAlias = Literal[
 ModeName: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Section(BaseModel):
@@ -35,15 +46,33 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
 
 
+def _private_address(url: str) -> str:
+    """Secrets are sent there: encrypted, or to this machine."""
+    parts = urlsplit(url)
+    if url and parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        raise ValueError("it must begin with https:// (http:// is for this machine only)")
+    return url
+
+
+AuthUrl: TypeAlias = Annotated[str, AfterValidator(_private_address)]
+
+
 class OAuth(Section):
-    """How a provider's token is obtained and where it is kept. `storage` and `key` are kimi's, the rest ours (D24)."""
+    """How one signs in to a provider (D24): by its device flow, or, with kimi's `storage` and `key`, through kimi-cli."""
 
     storage: Literal["keyring", "file"] = "file"
     key: str = ""
-    device_authorization_url: str = ""
-    token_url: str = ""
+    device_authorization_url: AuthUrl = ""
+    token_url: AuthUrl = ""
     client_id: str = ""
     scopes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> "OAuth":
+        flow = (self.device_authorization_url, self.token_url, self.client_id)
+        if not all(flow) and (any(flow) or not self.key):
+            raise ValueError("a sign-in needs `device_authorization_url`, `token_url` and `client_id`")
+        return self
 
 
 class ProviderConfig(Section):
@@ -304,10 +333,8 @@ NOT_USED = frozenset(
     {
         "theme",
         "show_thinking_stream",
-        "skip_afk_prompt_injection",
         "telemetry",
         "notifications",
-        "services.moonshot_fetch",
         "background.print_wait_ceiling_s",
         "background.read_max_bytes",
         "background.notification_tail_lines",
@@ -318,4 +345,4 @@ NOT_USED = frozenset(
         "background.keep_alive_on_exit",
     }
 )
-"""Keys understood so that a kimi-cli file is accepted as it stands, and read by nothing of ours (D22)."""
+"""Keys of kimi-cli that nothing of ours reads: known, so that its file is accepted as it stands (D22)."""

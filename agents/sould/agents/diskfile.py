@@ -26,6 +26,8 @@ _WALK = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAP = 2
+_MOST_SWAPS = 64
+"""How often a text is put back against a program that writes again and again in between."""
 _NO_REPLACE = 4 if sys.platform == "darwin" else 1
 _TEMP = re.compile(r"\.sould-[0-9a-f]{16}\.tmp")
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK}
@@ -284,9 +286,12 @@ def _publish_over(folder: int, temp: str, path: Path, expected: str, ours: str) 
         return
     if _still_holds(folder, temp, expected):
         return
-    _rename(folder, temp, path.name, _SWAP)
-    if not _still_holds(folder, temp, ours):  # they wrote once more, over our text: theirs is the newest
+    placed, held = ours, _digest_at(folder, temp)
+    for _ in range(_MOST_SWAPS):
         _rename(folder, temp, path.name, _SWAP)
+        if _still_holds(folder, temp, placed):
+            break
+        placed, held = held, _digest_at(folder, temp)  # they wrote once more: what came out now is the newest
     raise _changed(path)
 
 

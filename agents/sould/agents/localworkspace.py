@@ -32,8 +32,9 @@ class LocalWorkspace:
     def __init__(
         self, root: Path, additional: Sequence[Path], run: Callable[[Command], Awaitable[RunningCommand]]
     ) -> None:
+        """`additional` is resolved and may grow."""
         self._root = Path(os.path.realpath(root))
-        self._additional = tuple(Path(os.path.realpath(path)) for path in additional)
+        self._additional = additional
         self._run = run
 
     @property

@@ -6,17 +6,12 @@ with the token of its connection (D11). Nothing may be imported here that the in
 except `_socket`: `socket`, `json`, `struct` and `selectors` would each cost a tenth of the start or more.
 """
 
-import errno
 import os
 import sys
 
+from sould.daemon.dial import BridgeError, send, socket, try_connect
 from sould.daemon.hello import PROTOCOL, VERSION, encode
-from sould.daemon.paths import Paths, UnsafePathError, check_private
-
-try:
-    import _socket as socket
-except ImportError:
-    import socket
+from sould.daemon.paths import Paths, UnsafePathError
 
 WAIT = """\
 while IFS= read -r line <&3; do
@@ -31,10 +26,6 @@ exec "$@"
 """What the bridge becomes. Descriptor 3 is the socket; the arguments are the command that attaches again."""
 
 
-class BridgeError(Exception):
-    """The connection cannot be made. The text is one sentence for the user."""
-
-
 def main() -> None:
     """Run `sould <face> …`; does not return."""
     if "--help" in sys.argv or "-h" in sys.argv or sys.argv[2:3] == ["login"]:  # ACP's terminal log-in appends it
@@ -47,11 +38,20 @@ def main() -> None:
         token, arguments = arguments[1], arguments[2:]
     try:
         _fill_standard_descriptors()
+        _name_skill_directories(arguments)
         if not token and os.isatty(0):
             os.write(2, b"sould: this speaks to an editor, not to people (Ctrl-D ends it); for a terminal: sould run\n")
         _run(face, arguments, token)
     except (BridgeError, UnsafePathError) as error:
         sys.exit(f"sould: {error}")
+
+
+def _name_skill_directories(arguments: "list[str]") -> None:
+    """`--skills-dir DIR`, once or more often: said in the environment, which every session has to itself."""
+    named = [given[13:] for given in arguments if given.startswith("--skills-dir=")]
+    named += [arguments[at] for at in range(1, len(arguments)) if arguments[at - 1] == "--skills-dir"]
+    if named:
+        os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(os.path.abspath(path) for path in named)
 
 
 def _fill_standard_descriptors() -> None:
@@ -70,7 +70,7 @@ def _run(face: str, arguments: "list[str]", token: str) -> None:
     pump = not hasattr(socket, "SCM_RIGHTS") or "SOULD_NO_FDS" in os.environ
     frame = _hello(face, arguments, token, again=again, pump=pump)
     for _ in range(20):
-        connection = connect(paths, patient=again)
+        connection = try_connect(paths) or _start(paths, patient=again)
         try:
             send(connection, frame, () if pump else (0, 1, 2))
             break
@@ -90,6 +90,12 @@ def _run(face: str, arguments: "list[str]", token: str) -> None:
         os.dup2(descriptor, 3, inheritable=True)
         os.close(descriptor)
     os.execv("/bin/sh", ["sh", "-c", WAIT, "sould-" + face, *attach])
+
+
+def _start(paths: Paths, *, patient: bool) -> "socket.socket":
+    from sould.daemon.launch import start  # noqa: PLC0415 -- only when no daemon runs
+
+    return start(paths, patient=patient)
 
 
 def _hello(face: str, arguments: "list[str]", token: str, *, again: bool, pump: bool) -> bytes:
@@ -112,64 +118,3 @@ def _hello(face: str, arguments: "list[str]", token: str, *, again: bool, pump: 
     fields += [(b"arg", os.fsencode(argument)) for argument in arguments]
     fields += [(b"env", name + b"=" + value) for name, value in os.environb.items()]
     return encode(fields)
-
-
-def connect(paths: Paths, *, patient: bool = False) -> "socket.socket":
-    """A connection to the user's daemon, which is started when nobody listens.
-
-    The peer's uid is checked before a byte is sent (F03). `patient`: a daemon has just gone, perhaps to make room for
-    a newer one, so give another process a moment to start it.
-
-    Raises:
-        BridgeError, UnsafePathError
-    """
-    connection = try_connect(paths)
-    if connection is None:
-        from sould.daemon.launch import start  # noqa: PLC0415 -- only when no daemon runs
-
-        connection = start(paths, patient=patient)
-    return connection
-
-
-def try_connect(paths: Paths) -> "socket.socket | None":
-    """A connection, or None when nobody listens.
-
-    Raises:
-        BridgeError: somebody else listens, or the socket cannot be reached.
-        UnsafePathError: the runtime directory is not ours alone.
-    """
-    try:
-        check_private(paths.runtime)
-    except FileNotFoundError:
-        return None
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(paths.socket)
-        uid = peer_uid(connection)
-    except OSError as error:
-        connection.close()
-        if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTSOCK, errno.EPROTOTYPE, errno.ENOTCONN):
-            return None
-        raise BridgeError(f"{paths.socket} cannot be reached: {error.strerror}") from None
-    if uid != os.geteuid():
-        connection.close()
-        raise BridgeError(f"{paths.socket}: this socket is served by uid {uid}, not by you (uid {os.geteuid()})")
-    return connection
-
-
-def peer_uid(connection: "socket.socket") -> int:
-    """Who is on the other side, as the kernel saw it at `connect`, `bind` or `socketpair`."""
-    if hasattr(socket, "SO_PEERCRED"):
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    else:
-        credentials = connection.getsockopt(0, 1, 76)  # macOS LOCAL_PEERCRED: version, uid, groups
-    return int.from_bytes(credentials[4:8], sys.byteorder)
-
-
-def send(connection: "socket.socket", frame: bytes, descriptors: "tuple[int, ...]") -> None:
-    """Send the hello frame, with our descriptors on its first byte."""
-    rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])
-    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)] if rights else []
-    sent = connection.sendmsg([frame], ancillary)
-    while sent < len(frame):
-        sent += connection.send(frame[sent:])

@@ -17,8 +17,9 @@ from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
-from sould.daemon.bridge import connect, send, try_connect
 from sould.daemon.control import (
+    Answered,
+    AnswerParams,
     ControlModel,
     Force,
     FsckParams,
@@ -29,13 +30,17 @@ from sould.daemon.control import (
     Nothing,
     Pong,
     RenameParams,
+    RequestId,
     SessionDetail,
     SessionId,
     SessionPage,
     SessionRow,
     Status,
+    Waiting,
 )
+from sould.daemon.dial import send, try_connect
 from sould.daemon.hello import PROTOCOL, VERSION, encode
+from sould.daemon.launch import connect
 from sould.daemon.paths import Paths
 
 DYING_S = 1.0
@@ -150,6 +155,14 @@ class ControlClient:
     def sessions_cancel(self, session_id: str) -> None:
         """Cancel what runs and waits in one session; nothing is fine."""
         self._call("sessions.cancel", SessionId(id=session_id), Nothing)
+
+    def requests_show(self, request_id: str) -> Waiting:
+        """A request that waits, all of it."""
+        return self._call("requests.show", RequestId(id=request_id), Waiting)
+
+    def requests_answer(self, params: AnswerParams) -> Answered:
+        """Answer a request that waits."""
+        return self._call("requests.answer", params, Answered)
 
     def fsck(self, session_id: str | None = None) -> FsckReport:
         """Check one session's files, or all."""

@@ -4,22 +4,25 @@ Importing this module brings the soul with it; only `sessions` does so, in the b
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from sould.agents.config import Config
-from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.sessions.compose import HostServices
 from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.news import News
+from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.journal import JournalWriter
-from sould.daemon.configuration import LiveConfig
+from sould.daemon.configfile import config_path, other_configuration
+from sould.daemon.configuration import LiveConfig, Refreshed
 from sould.daemon.credentials import Credentials
 from sould.daemon.paths import Paths
 
@@ -30,32 +33,59 @@ class Configuration:
     """The user's configuration as it is now: a changed file is read again at the next call (D23).
 
     Nothing is read before the first call, so that a mistake in the file fails the session that needs it, not the list
-    of sessions.
+    of sessions. What comes of it is told to the sessions, through `news`.
     """
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._live: LiveConfig | None = None
+        self._anew = False
+        self.news = News(self.differing)
 
     def __call__(self) -> Config:
         """The configuration. Raises ConfigError while the file that was never read well holds a mistake."""
         if self._live is None:
             self._live = LiveConfig(self._paths, self._paths.environment)
-            for notice in self._live.loaded.notices:
-                _log.warning("%s", notice)
-        notice = self._live.refresh()
-        if notice:
-            _log.info("%s", notice)
+            self._remark()
+        read = self._live.refresh(anew=self._anew)
+        self._anew = False
+        if read is not None:
+            self._tell(read)
         return self._live()
 
     def reload(self) -> None:
         """Read the file anew at the next call, changed or not."""
-        self._live = None
+        self._anew = True
 
     @property
     def idle_exit(self) -> float | None:
         """The user's choice, once the file was read."""
         return self._live().daemon.idle_exit_s if self._live else None
+
+    def differing(self, environment: Mapping[str, str]) -> str:
+        """What is to be said to a client whose SOULD_CONFIG names another file than the daemon reads; else ""."""
+        return other_configuration(environment, str(config_path(self._paths, self._paths.environment)))
+
+    def _tell(self, read: Refreshed) -> None:
+        _log.log(logging.WARNING if read.mistake else logging.INFO, "%s", read.sentence)
+        if read.mistake:
+            body = f"{read.sentence}\nThe last good one holds until this is mended."
+            self.news.stand("configuration", "The configuration has a mistake and was not reloaded", body)
+            return
+        self.news.settle("configuration")
+        self.news.tell("The configuration has changed", read.sentence)
+        self._remark()
+
+    def _remark(self) -> None:
+        """What the user may not expect of the configuration as it is, said once (D22)."""
+        assert self._live is not None
+        config, notices = self._live(), self._live.loaded.notices
+        for notice in notices:
+            _log.warning("%s", notice)
+        for sentence in troubles(config):
+            self.news.tell("A model cannot be used", sentence, "warning", keep=True)
+        for sentence in (*remarks(config), *notices):
+            self.news.tell("About the configuration", sentence, keep=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +119,9 @@ def compose(paths: Paths) -> Composition:
     config = Configuration(paths)
     store = SessionStore(state)
     writer = JournalWriter()
-    guard = ProcessGuard()
+    guard = ProcessGuard(grace=lambda: config().background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
-    providers = ProviderPool(config, keys=credentials.key)
+    providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins"))
     services = HostServices(
         store=store,
@@ -105,5 +135,7 @@ def compose(paths: Paths) -> Composition:
         own=(Path(paths.runtime), state, Path(paths.config)),
         mcp=mcp,
         config_dir=Path(paths.config),
+        news=config.news,
+        stored_keys=lambda: frozenset(credentials.stored()),
     )
     return Composition(SessionHost(services), store, guard, providers, writer, config, mcp)

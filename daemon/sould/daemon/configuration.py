@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
+from sould.daemon.configfile import config_path
 from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
 
@@ -55,16 +56,6 @@ class Loaded:
     notices: tuple[str, ...] = ()
 
 
-def config_path(paths: Paths, environment: Mapping[str, str], named: str | None = None) -> Path:
-    """The file to read: the named one (`--config-file`), `SOULD_CONFIG`, else `config.toml` or `config.json` of the user."""
-    chosen = named or environment.get("SOULD_CONFIG")
-    if chosen:
-        return Path(chosen).expanduser()
-    toml = Path(paths.config, "config.toml")
-    other = Path(paths.config, "config.json")
-    return other if other.exists() and not toml.exists() else toml
-
-
 def load(
     paths: Paths,
     environment: Mapping[str, str],
@@ -96,6 +87,14 @@ def load(
     return _parsed(document, path, overrides or {})
 
 
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What became of a changed file. `mistake`: it changed nothing; `sentence` says what is wrong, or what was read."""
+
+    sentence: str
+    mistake: bool = False
+
+
 class LiveConfig:
     """The configuration of a running daemon: call it for the current one; `refresh` takes up changes of the file (D23)."""
 
@@ -109,25 +108,28 @@ class LiveConfig:
     def __call__(self) -> Config:
         return self.loaded.config
 
-    def refresh(self) -> str | None:
-        """What to tell the user when the file has changed; None when it has not. A file with a mistake changes nothing."""
+    def refresh(self, *, anew: bool = False) -> Refreshed | None:
+        """What to tell the user when the file has changed (or is to be read `anew`); None when it has not.
+
+        A file with a mistake changes nothing: the last good one holds.
+        """
         version = self._stamp()
-        if version == self._version:
+        if version == self._version and not anew:
             return None
         self._version = version
         try:
             self.loaded = load(self._paths, self._environment, **self._options)
         except ConfigFileError as error:
-            return f"The configuration was not reloaded: {error.message}"
+            return Refreshed(error.message, mistake=True)
         source = next(iter(self.loaded.sources), "its defaults")
-        return " ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices))
+        return Refreshed(" ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices)))
 
-    def _stamp(self) -> tuple[int, int] | None:
+    def _stamp(self) -> tuple[int, int, int] | None:
         try:
             status = config_path(self._paths, self._environment, self._options.get("file")).stat()
         except OSError:
             return None
-        return status.st_mtime_ns, status.st_size
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @dataclass(frozen=True, slots=True)

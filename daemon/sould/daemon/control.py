@@ -44,6 +44,30 @@ class ConnectionInfo(ControlModel):
     sessions: tuple[str, ...]
 
 
+class Asked(ControlModel):
+    """One question; without options it takes the user's own words."""
+
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class Waiting(ControlModel):
+    """A request that waits for a person (a `program`: for a client's tool or hook). `title` is one line, `lines` the rest."""
+
+    id: str
+    session: str
+    kind: Literal["approval", "question", "program"]
+    title: str
+    who: str = ""
+    """The subagent that asks; "" for the agent itself."""
+    lines: tuple[str, ...] = ()
+    more: int = 0
+    """Lines left out."""
+    scope: str = ""
+    """What approving for the session would remember; "" when that is not offered."""
+    questions: tuple[Asked, ...] = ()
+
+
 class SessionState(ControlModel):
     """One session that is in memory."""
 
@@ -51,11 +75,28 @@ class SessionState(ControlModel):
     title: str
     cwd: str
     running: bool
+    looping: bool = False
+    """A loop is what runs."""
     queued: int
     pending: int
     """Requests (approvals, questions) that wait for an answer."""
+    waiting: tuple[Waiting, ...] = ()
+    prompts: tuple[str, ...] = ()
+    """The queued prompts, next first, the beginning of each."""
     mode: str
     model: str
+
+
+class LoopInfo(ControlModel):
+    """One loop that is under way: `standing` says that it runs, or what it waits for."""
+
+    session: str
+    cwd: str
+    standing: str
+    completed: int
+    runs: int | None
+    """Iterations in all; None without a limit."""
+    prompt: str
 
 
 class Memory(ControlModel):
@@ -91,6 +132,7 @@ class Status(ControlModel):
     connections: tuple[ConnectionInfo, ...]
     sessions: tuple[SessionState, ...]
     mcp: tuple[McpState, ...] = ()
+    loops: tuple[LoopInfo, ...] = ()
     running_turns: int
     guard_pid: int | None
     """The process that runs commands; None until the first command."""
@@ -101,6 +143,8 @@ class Status(ControlModel):
     runtime_dir: str
     state_dir: str
     log_file: str
+    config_file: str = ""
+    """The configuration file it reads, whether or not it is there."""
 
 
 class Force(ControlModel):
@@ -174,6 +218,32 @@ class SessionDetail(ControlModel):
     """None when the session is not in memory."""
 
 
+class RequestId(ControlModel):
+    """The beginning of a request's id."""
+
+    id: str
+
+
+class AnswerParams(ControlModel):
+    """`requests.answer`: `answers` in the order of the questions; none of them dismisses a question."""
+
+    id: str
+    decision: Literal["approve", "approve_for_session", "reject", "answer"]
+    feedback: str = ""
+    answers: tuple[str, ...] = ()
+
+
+class Answered(ControlModel):
+    """What became of it. `already`: `by` was faster."""
+
+    session: str
+    title: str
+    outcome: Literal["accepted", "already"]
+    by: str = ""
+    answers: tuple[str, ...] = ()
+    """What a question was answered with: labels, or words."""
+
+
 class FsckParams(ControlModel):
     """`fsck`: one session, or all."""
 
@@ -210,6 +280,8 @@ CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "sessions.delete": (SessionId, Nothing),
     "sessions.export": (SessionId, SessionDetail),
     "sessions.cancel": (SessionId, Nothing),
+    "requests.show": (RequestId, Waiting),
+    "requests.answer": (AnswerParams, Answered),
     "fsck": (FsckParams, FsckReport),
 }
 """Method -> (parameters, answer)."""

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from sould.agents.errors import SessionNotFoundError
+from sould.agents.errors import OptionError, SessionNotFoundError
 from sould.agents.rpc.connection import Connection as RpcConnection
 from sould.agents.rpc.connection import Limits as RpcLimits
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.messages import Params
+from sould.daemon.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
+    Answered,
+    AnswerParams,
     ConnectionInfo,
     ControlModel,
     Force,
@@ -30,38 +33,51 @@ from sould.daemon.control import (
     IfIdle,
     Leaving,
     ListParams,
+    LoopInfo,
     McpState,
     Memory,
     Nothing,
     Pong,
     RenameParams,
+    RequestId,
     SessionDetail,
     SessionId,
     SessionPage,
     SessionRow,
     SessionState,
     Status,
+    Waiting,
 )
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity
-from sould.daemon.lifecycle import Exit
-from sould.daemon.server import Connection
+from sould.daemon.lifecycle import Exit, Lifecycle
+from sould.daemon.paths import Paths
+from sould.daemon.server import Connection, Server
+from sould.daemon.sessions import Sessions
 
 if TYPE_CHECKING:
-    from sould.agents.mcp.server import Server
+    from sould.agents.mcp.server import Server as McpServer
     from sould.agents.sessions.session import Session
     from sould.agents.sessions.store import SessionInfo, StoredSession
-    from sould.daemon.daemon import Daemon
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
+PROMPT = 200
+"""Characters of a queued prompt in a list."""
 
 
 class ControlFace:
     """The face; one object serves all control connections."""
 
-    def __init__(self, daemon: "Daemon") -> None:
-        self._daemon = daemon
+    def __init__(
+        self, paths: Paths, server: Server, sessions: Sessions, lifecycle: Lifecycle, *, started: float
+    ) -> None:
+        """`started`: when the daemon did, by the monotonic clock."""
+        self._paths = paths
+        self._server = server
+        self._sessions = sessions
+        self._lifecycle = lifecycle
+        self._started = started
         self._handlers: dict[str, Handler] = {
             "ping": self._ping,
             "status": self._status,
@@ -75,16 +91,18 @@ class ControlFace:
             "sessions.delete": self._delete,
             "sessions.export": self._export,
             "sessions.cancel": self._cancel,
+            "requests.show": self._show_request,
             "fsck": self._fsck,
         }
 
     async def __call__(self, connection: Connection) -> int:
         """Answer until the peer hangs up."""
-        await RpcConnection(connection.open_stream(), self, limits=RpcLimits(line=MAX_LINE)).serve()
+        caller = Caller(self, connection)
+        await RpcConnection(connection.open_stream(), caller, limits=RpcLimits(line=MAX_LINE)).serve()
         return 0
 
-    async def request(self, method: str, params: Params) -> Any:
-        """See `sould.agents.rpc.connection.Handler`."""
+    async def answer(self, connection: Connection, method: str, params: Params) -> Any:
+        """The answer to one request of a client."""
         if method not in CONTROL:
             raise RpcError(METHOD_NOT_FOUND, f"There is no control method {method[:80]!r} in sould {VERSION}.")
         model, _ = CONTROL[method]
@@ -92,13 +110,12 @@ class ControlFace:
             asked = model.model_validate(params)
         except ValidationError as error:
             raise RpcError(INVALID_PARAMS, f"{method}: {error.errors()[0]['msg']}") from None
+        if isinstance(asked, AnswerParams):
+            return (await self._answer_request(connection, asked)).model_dump(mode="json")
         answer = await self._handlers[method](asked)
         if isinstance(answer, Reply):
             return answer
         return answer.model_dump(mode="json")
-
-    async def notification(self, method: str, params: Params) -> None:
-        """The control face has none."""
 
     # --- the daemon ---------------------------------------------------------------------------------------------
 
@@ -110,60 +127,63 @@ class ControlFace:
             pid=me.pid,
             start_ticks=me.start_ticks,
             boot_id=me.boot_id,
-            uptime_s=time.monotonic() - self._daemon.started,
+            uptime_s=time.monotonic() - self._started,
         )
 
     async def _status(self, _: Nothing) -> Status:
-        daemon = self._daemon
-        built = daemon.sessions.built
-        sessions = built.host.sessions.values() if built else ()
+        built = self._sessions.built
+        sessions = tuple(built.host.sessions.values()) if built else ()
+        loadable = built is not None or not self._lifecycle.package_changed  # what is not loaded may be gone (F12)
+        looping = {each.id for each in sessions if each.looping}
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
             pid=os.getpid(),
-            uptime_s=time.monotonic() - daemon.started,
+            uptime_s=time.monotonic() - self._started,
             memory=memory(),
             threads=threading.active_count(),
             descriptors=_count_descriptors(),
             descriptor_limit=_descriptor_limit(),
-            connections=tuple(_connection(each) for each in daemon.server.connections.values()),
+            connections=tuple(_connection(each) for each in self._server.connections.values()),
             sessions=tuple(_state(session) for session in sessions),
             mcp=tuple(_server(server, users) for server, users in built.mcp.uses) if built else (),
-            running_turns=daemon.sessions.running_turns,
+            loops=await asyncio.to_thread(_loops, self._paths, looping) if loadable else (),
+            running_turns=self._sessions.running_turns,
             guard_pid=built.guard_pid if built else None,
-            draining=daemon.lifecycle.draining,
-            package_changed=daemon.lifecycle.package_changed,
-            idle_exit_s=daemon.lifecycle.idle_exit,
-            runtime_dir=daemon.paths.runtime,
-            state_dir=daemon.paths.state,
-            log_file=daemon.paths.log,
+            draining=self._lifecycle.draining,
+            package_changed=self._lifecycle.package_changed,
+            idle_exit_s=self._lifecycle.idle_exit,
+            runtime_dir=self._paths.runtime,
+            state_dir=self._paths.state,
+            log_file=self._paths.log,
+            config_file=str(config_path(self._paths, self._paths.environment)),
         )
 
     async def _stop(self, params: Force) -> Reply:
-        answer = Leaving(pid=os.getpid(), running_turns=self._daemon.sessions.running_turns)
+        answer = Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns)
         return self._leave(answer, Exit.STOP, force=params.force)
 
     async def _restart(self, params: Force) -> Reply:
-        answer = Leaving(pid=os.getpid(), running_turns=self._daemon.sessions.running_turns)
+        answer = Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns)
         return self._leave(answer, Exit.RESTART, force=params.force)
 
     async def _shutdown_if_idle(self, _: Nothing) -> Reply:
-        turns = self._daemon.sessions.running_turns
+        turns = self._sessions.running_turns
         answer = IfIdle(leaving=turns == 0, running_turns=turns, version=VERSION, pid=os.getpid())
         return self._leave(answer, Exit.REPLACED, force=False)
 
     def _leave(self, answer: ControlModel, reason: Exit, *, force: bool) -> Reply:
         """Leaving closes this connection, too: first the answer."""
-        return Reply(answer.model_dump(mode="json"), lambda: self._daemon.lifecycle.leave(reason, force=force))
+        return Reply(answer.model_dump(mode="json"), lambda: self._lifecycle.leave(reason, force=force))
 
     async def _reload(self, _: Nothing) -> Nothing:
-        self._daemon.sessions.reload()
+        self._sessions.reload()
         return Nothing()
 
     # --- sessions -----------------------------------------------------------------------------------------------
 
     async def _list(self, params: ListParams) -> SessionPage:
-        host = await self._daemon.sessions.host()
+        host = await self._sessions.host()
         page = await host.list(Path(params.cwd) if params.cwd else None, params.cursor, max(1, min(params.limit, 500)))
         return SessionPage(
             sessions=tuple(_row(info, live=info.id in host.sessions) for info in page.items),
@@ -172,7 +192,7 @@ class ControlFace:
 
     async def _show(self, params: SessionId) -> SessionDetail:
         stored = await self._find(params.id)
-        live = (await self._daemon.sessions.host()).live(stored.info.id)
+        live = (await self._sessions.host()).live(stored.info.id)
         return SessionDetail(
             session=_row(live.info if live else stored.info, live=live is not None),
             directory=str(stored.directory),
@@ -181,30 +201,48 @@ class ControlFace:
 
     async def _export(self, params: SessionId) -> SessionDetail:
         detail = await self._show(params)
-        live = (await self._daemon.sessions.host()).live(detail.session.id)
+        live = (await self._sessions.host()).live(detail.session.id)
         if live is not None:
             await live.log.commit()
         return detail
 
     async def _rename(self, params: RenameParams) -> SessionRow:
         stored = await self._find(params.id)
-        await (await self._daemon.sessions.host()).rename(stored.info.id, params.title)
+        await (await self._sessions.host()).rename(stored.info.id, params.title)
         return (await self._show(SessionId(id=stored.info.id))).session
 
     async def _delete(self, params: SessionId) -> Nothing:
         stored = await self._find(params.id)
-        await (await self._daemon.sessions.host()).delete(stored.info.id)
+        await (await self._sessions.host()).delete(stored.info.id)
         return Nothing()
 
     async def _cancel(self, params: SessionId) -> Nothing:
-        live = (await self._daemon.sessions.host()).live(params.id)
+        live = (await self._sessions.host()).live(params.id)
         if live is not None:
             live.cancel(None)
         return Nothing()
 
+    # --- what waits for a person ----------------------------------------------------------------------------------
+
+    async def _show_request(self, params: RequestId) -> Waiting:
+        from sould.daemon.waiting import find, waiting  # noqa: PLC0415 -- brings Wire's messages with it
+
+        session, request = find((await self._sessions.host()).sessions.values(), params.id)
+        return next(each for each in waiting(session, None) if each.id == request.id)
+
+    async def _answer_request(self, connection: Connection, params: AnswerParams) -> Answered:
+        from sould.daemon.waiting import answer, find  # noqa: PLC0415 -- as above
+
+        if connection.of_agent:
+            raise OptionError(
+                "What the agent runs cannot answer for you; answer in a terminal or an editor of your own."
+            )
+        session, request = find((await self._sessions.host()).sessions.values(), params.id)
+        return answer(session, request, params)
+
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""
-        store = (await self._daemon.sessions.composition()).store
+        store = (await self._sessions.composition()).store
         try:
             return store.find(beginning)
         except SessionNotFoundError:
@@ -228,7 +266,22 @@ class ControlFace:
         from sould.daemon.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it
 
         directories = None if params.id is None else [(await self._find(params.id)).directory]
-        return await asyncio.to_thread(check_sessions, Path(self._daemon.paths.state), directories)
+        return await asyncio.to_thread(check_sessions, Path(self._paths.state), directories)
+
+
+class Caller:
+    """One client of the face: some answers depend on who asks."""
+
+    def __init__(self, face: ControlFace, connection: Connection) -> None:
+        self._face = face
+        self._connection = connection
+
+    async def request(self, method: str, params: Params) -> Any:
+        """See `sould.agents.rpc.connection.Handler`."""
+        return await self._face.answer(self._connection, method, params)
+
+    async def notification(self, method: str, params: Params) -> None:
+        """The control face has none."""
 
 
 def _connection(connection: Connection) -> ConnectionInfo:
@@ -256,7 +309,7 @@ def _row(info: "SessionInfo", *, live: bool) -> SessionRow:
     )
 
 
-def _server(server: "Server", users: int) -> McpState:
+def _server(server: "McpServer", users: int) -> McpState:
     return McpState(
         name=server.spec.name,
         state=server.state,
@@ -267,15 +320,39 @@ def _server(server: "Server", users: int) -> McpState:
     )
 
 
+def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
+    """The loops that run, or that the end of a daemon cut off."""
+    from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- only when asked
+
+    return tuple(
+        LoopInfo(
+            session=loop.session_id,
+            cwd=str(loop.cwd),
+            standing=loop.standing(running),
+            completed=loop.completed,
+            runs=loop.runs,
+            prompt=loop.prompt,
+        )
+        for loop in LoopStore(Path(paths.state, "loops")).list()
+        if loop.status == "running" or loop.session_id in running
+    )
+
+
 def _state(session: "Session") -> SessionState:
+    from sould.agents.wire.content import input_text  # noqa: PLC0415 -- a session is here, so it is loaded already
+    from sould.daemon.waiting import waiting  # noqa: PLC0415 -- as above
+
     options = {option.id: str(option.value) for option in session.options()}
     return SessionState(
         id=session.id,
         title=session.info.title,
         cwd=str(session.info.cwd),
         running=session.running,
+        looping=session.looping,
         queued=len(session.queue),
         pending=len(session.log.channel.pending),
+        waiting=waiting(session),
+        prompts=tuple(input_text(prompt.user_input)[:PROMPT] for prompt in session.queue),
         mode=options.get("mode", ""),
         model=options.get("model", ""),
     )

@@ -13,6 +13,7 @@ from collections.abc import Awaitable
 from importlib import import_module
 
 from sould.daemon.acpface import AcpFace
+from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
 from sould.daemon.greeting import RefusedHelloError
 from sould.daemon.handover import Heir, Inheritance, give, heir_of
@@ -80,12 +81,15 @@ class Daemon:
         await asyncio.sleep(SETTLE)
         sweep_records(self.paths.runtime)
         await asyncio.to_thread(hide_memory)
+        await asyncio.to_thread(keep_orphans)
         await asyncio.to_thread(import_module, "sould.daemon.controlface")  # so that it works when our files are gone
+        await self.sessions.resume_loops()
 
     async def _control(self, connection: Connection) -> int:
         from sould.daemon.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
 
-        return await ControlFace(self)(connection)
+        face = ControlFace(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
+        return await face(connection)
 
     @property
     def _connections(self) -> list[Connection]:
@@ -103,9 +107,14 @@ class Daemon:
         """Versions (F10, F11): talk when the protocols overlap; make room for a newer client when nothing is lost by it.
 
         Raises:
-            RefusedHelloError: no common protocol, and ours is the newer one.
+            RefusedHelloError: no common protocol, and ours is the newer one; or an agent would be its own user.
         """
         hello = connection.hello
+        if connection.of_agent and hello.face != "control":
+            raise RefusedHelloError(
+                "what the agent runs cannot use its sessions or begin others, because it would answer for you; "
+                "do this in a terminal or an editor of your own"
+            )
         low, high = hello.protocol
         ours = f"sould {VERSION} (pid {os.getpid()})"
         turns = self.sessions.running_turns

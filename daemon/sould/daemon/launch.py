@@ -12,7 +12,8 @@ import os
 import sys
 import time
 
-from sould.daemon.bridge import BridgeError, socket, try_connect
+from sould.agents.privatefile import write_private
+from sould.daemon.dial import BridgeError, socket, try_connect
 from sould.daemon.paths import Paths, ensure_private
 
 TYPE_CHECKING = False
@@ -31,13 +32,26 @@ KEPT = (
     "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy",
     "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE",
 )  # fmt: skip
-"""The daemon's own environment: these and LC_*, XDG_*, SOULD_*. Keys belong to sessions and come with each hello."""
+"""The daemon's own environment: these and LC_*, XDG_*, SOULD_*, but for the skills that a
+client names. Keys belong to sessions and come with each hello."""
 
 RUN = "from sould.daemon.main import main; main()"
 
 
+def connect(paths: Paths, *, patient: bool = False) -> "socket.socket":
+    """A connection to the user's daemon, which is started when nobody listens; see `start`.
+
+    Raises:
+        BridgeError, UnsafePathError
+    """
+    return try_connect(paths) or start(paths, patient=patient)
+
+
 def start(paths: Paths, *, patient: bool = False) -> "socket.socket":
     """A connection to the daemon, started by us or by whoever was faster.
+
+    `patient`: a daemon has just gone, perhaps to make room for a newer one, so another process is given a moment to
+    start it.
 
     Raises:
         BridgeError: it cannot be started, or starting is forbidden; the text says what to do.
@@ -135,14 +149,13 @@ def read_starts(paths: Paths) -> "list[float]":
 
 
 def _note_start(paths: Paths, recent: "list[float]", now: float) -> None:
-    descriptor = os.open(paths.starts, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    os.write(descriptor, "".join(f"{t:.3f}\n" for t in [*recent, now]).encode())
-    os.close(descriptor)
+    write_private(paths.starts, "".join(f"{t:.3f}\n" for t in [*recent, now]).encode())
 
 
 def spawn(paths: Paths, listener: int, lock: int) -> None:
     """Start the daemon in its own session, parented by init, with descriptors 3 (listening) and 4 (lock)."""
     _make_log_directory(paths)
+    surroundings = environment(paths.environment)  # while we stand where the client does
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -159,7 +172,7 @@ def spawn(paths: Paths, listener: int, lock: int) -> None:
             os.dup2(descriptor, target, inheritable=True)
         os.closerange(5, os.sysconf("SC_OPEN_MAX") if sys.platform == "darwin" else 4096)
         arguments = ["--listen", "3", "--lock", "4"]
-        os.execve(sys.executable, command(*arguments), environment(paths.environment))
+        os.execve(sys.executable, command(*arguments), surroundings)
     finally:
         os._exit(70)
 
@@ -170,10 +183,21 @@ def command(*arguments: str) -> "list[str]":
 
 
 def environment(given: "Mapping[str, str]") -> "dict[str, str]":
-    """What the daemon inherits of an environment."""
-    kept = {name: value for name, value in given.items() if name in KEPT or name.startswith(("LC_", "XDG_", "SOULD_"))}
+    """The daemon's own environment, made of an environment."""
+    made = inherited(given)
+    if made.get("SOULD_CONFIG"):  # meant from where the client stands; the daemon stands elsewhere
+        made["SOULD_CONFIG"] = os.path.abspath(os.path.expanduser(made["SOULD_CONFIG"]))
     # pydantic would look through every installed distribution for plugins, which takes longer than all of `initialize`
-    return kept | {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+    return made | {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+
+
+def inherited(given: "Mapping[str, str]") -> "dict[str, str]":
+    """What the daemon inherits of an environment: no key, and nothing of a project."""
+    return {
+        name: value
+        for name, value in given.items()
+        if name in KEPT or (name.startswith(("LC_", "XDG_", "SOULD_")) and name != "SOULD_SKILLS_DIRS")
+    }
 
 
 def _make_log_directory(paths: Paths) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from sould.daemon.bridge import BridgeError
+from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, write_owner
 from sould.daemon.launch import publish, take_lock

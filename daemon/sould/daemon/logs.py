@@ -1,13 +1,13 @@
 """The daemon's log: `daemon.log`, 0600, 10 MiB, five old ones; standard output and error end in it, too.
 
-Lines carry the connection they belong to. Contents of messages, environments and keys are never logged.
+Lines carry the connection or the session they belong to. Contents of messages, environments and keys are never logged.
 """
 
 import logging
 import logging.handlers
 import os
 
-from sould.daemon.server import WHERE
+from sould.agents.logwhere import WHERE
 
 SIZE, KEEP = 10 * 1024 * 1024, 5
 

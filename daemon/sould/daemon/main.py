@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sould.daemon.bridge import BridgeError
 from sould.daemon.daemon import Daemon
+from sould.daemon.dial import BridgeError
 from sould.daemon.handover import Inheritance, receive
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner
@@ -28,8 +28,9 @@ from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 
 _log = logging.getLogger(__name__)
 
-COLLECT = (50_000, 10, 10)
-"""When garbage is looked for: reading a session back or a long stream makes much that stays and hardly a cycle."""
+COLLECT = (10_000, 5, 100)
+"""When garbage is looked for. Young objects often, at most some milliseconds a time; all of them hardly ever while
+turns run, for that takes a tenth of a second where a long session is open; `Sessions` does so when one has ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,7 +8,7 @@ import select
 import sys
 from typing import NoReturn
 
-from sould.daemon.bridge import socket
+from sould.daemon.dial import socket
 
 SIZE = 256 * 1024
 

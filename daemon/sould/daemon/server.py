@@ -14,18 +14,16 @@ import os
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from sould.daemon.bridge import peer_uid
+from sould.agents.logwhere import WHERE
+from sould.daemon.ancestry import is_below
+from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
 from sould.daemon.greeting import Hello, NotHelloError, RefusedHelloError, close_all, read_hello
 from sould.daemon.limits import Limits
 
 _log = logging.getLogger(__name__)
-
-WHERE: ContextVar[str] = ContextVar("where", default="-")
-"""What log lines are bound to: the connection, and within it what the face adds."""
 
 Face = Callable[["Connection"], Awaitable[int]]
 """Serves one connection until the peer is gone; returns the exit code for its bridge."""
@@ -43,6 +41,8 @@ class Connection:
     stream: FdStream | None = None
     task: "asyncio.Task[None] | None" = None
     client: str = ""
+    of_agent: bool = False
+    """Something that an agent runs, or nobody can tell: it may look, and answers nothing in the user's name."""
     waits_for_newer: bool = False
     """Not served here: the bridge is left waiting for the daemon to go."""
     sessions: Callable[[], tuple[str, ...]] = tuple
@@ -217,13 +217,15 @@ class Server:
         if self._group is None:
             raise RuntimeError("the server does not run")
         self._greeting += 1
-        self._group.create_task(self._hello(sock))
+        # now, while it is sure to be the one that connected: later its pid may be another's
+        of_agent = is_below(peer_pid(sock), os.getpid()) is not False
+        self._group.create_task(self._hello(sock, of_agent=of_agent))
 
-    async def _hello(self, sock: socket.socket) -> None:
+    async def _hello(self, sock: socket.socket, *, of_agent: bool) -> None:
         try:
             async with asyncio.timeout(self._limits.hello):
                 hello, descriptors = await read_hello(sock)
-            connection = Connection(self.next_id(), sock, hello, descriptors)
+            connection = Connection(self.next_id(), sock, hello, descriptors, of_agent=of_agent)
             try:
                 self._check(connection)
             except RefusedHelloError:

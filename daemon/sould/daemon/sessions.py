@@ -5,10 +5,14 @@ on answering. Nothing else in the daemon may import the soul.
 """
 
 import asyncio
+import gc
 import logging
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import SouldError
+from sould.daemon.launch import inherited
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
     from sould.daemon.compose import Composition
 
 _log = logging.getLogger(__name__)
+
+SETTLE = 0.5
+"""Seconds between the end of a session and letting go of its memory."""
 
 
 class DaemonLeavingError(SouldError):
@@ -54,13 +61,30 @@ class Sessions:
                 self._owner()
                 composition = await asyncio.to_thread(_compose, self._paths)
                 try:
-                    self._serving = self._owner().create_task(composition.host.serve(), name="sessions")
+                    self._serving = self._owner().create_task(self._serve(composition.host), name="sessions")
                 except DaemonLeavingError:
                     await composition.aclose()
                     raise
                 await composition.host.started.wait()
                 self._composition = composition
             return self._composition
+
+    async def _serve(self, host: "SessionHost") -> None:
+        async with asyncio.TaskGroup() as group:
+            tidying = group.create_task(self._tidy(host), name="tidy")
+            await host.serve()
+            tidying.cancel()
+
+    async def _tidy(self, host: "SessionHost") -> None:
+        """Free what ended sessions leave behind, all of it circles of references, once no turn would have to wait."""
+        freed = 0
+        while True:
+            await host.rested.wait()
+            host.rested.clear()
+            await asyncio.sleep(SETTLE)
+            if freed < host.ended and not self.running_turns:
+                freed = host.ended
+                gc.collect()
 
     def _owner(self) -> asyncio.TaskGroup:
         if self._group is None:
@@ -76,9 +100,20 @@ class Sessions:
         if self._composition is None and self._group is not None and not self._lock.locked():
             self._group.create_task(self._load(), name="preload")
 
+    async def resume_loops(self) -> None:
+        """Loops that the last daemon's end cut off go on, where a stored key lets them do so without a client (D14)."""
+        try:
+            if await asyncio.to_thread(_loops_may_go_on, self._paths):
+                environment = inherited(self._paths.environment)
+                await (await self.host()).resume_loops(environment)
+        except SouldError as error:
+            _log.warning("loops wait for a client: %s", error.message)
+
     async def _load(self) -> None:
         try:
             await self.composition()
+        except DaemonLeavingError:
+            pass  # nobody waits for it any more
         except Exception:  # noqa: BLE001 -- what is wrong is said to the client whose session fails by it
             _log.exception("the session host cannot be made")
 
@@ -117,7 +152,17 @@ class Sessions:
         return self._composition.config.idle_exit if self._composition else None
 
 
+def _loops_may_go_on(paths: Paths) -> bool:
+    """Some loop waits, and some key is stored: else nothing need be built."""
+    from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- `initialize` must not wait for it
+    from sould.daemon.credentials import Credentials  # noqa: PLC0415 -- as above
+
+    loops = LoopStore(Path(paths.state, "loops")).list()
+    return any(loop.status == "running" for loop in loops) and bool(Credentials(paths).stored())
+
+
 def _compose(paths: Paths) -> "Composition":
     from sould.daemon.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
 
+    import_module("sould.daemon.waiting")  # what the control face wants of sessions, as long as our files are there
     return compose(paths)

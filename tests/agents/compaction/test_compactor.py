@@ -257,3 +257,27 @@ async def test_an_automatic_compaction_asks_only_when_configured_and_somebody_is
     assert len(watcher.of(QuestionRequest)) == asked
     assert len(watcher.of(CompactionEnd)) == 1
     assert len(watcher.of(TurnBegin)) == 2
+
+
+async def test_a_declined_compaction_is_not_asked_about_again_before_much_was_added(bench: Bench) -> None:
+    bench.settings |= {"compaction": {"confirm": "ask"}, "model": {"max_context_size": 8_000}}
+
+    def step(name: str, used: int) -> str:
+        return call("Glob", pattern=f"{name}.txt") + f"\nusage: input_other={used}"
+
+    bench.script(
+        "text: one",
+        "text: two",
+        step("a", 6_100),
+        SUMMARY,
+        step("b", 6_200),
+        step("c", 6_600),
+        SUMMARY,
+        "text: done\nusage: input_other=6700",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        answering(watcher, (QUESTION, ""), (QUESTION, CONFIRM))
+        for prompt in ("first", "second", "find the files"):
+            assert (await finish(watcher.session, prompt)).stop_reason == "finished"
+    assert [end.failed for end in watcher.of(CompactionEnd)] == [True, False]

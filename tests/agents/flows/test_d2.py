@@ -1,14 +1,13 @@
 """The D2 subset: what is accepted, and what is refused and where."""
 
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.flows.d2 import parse_d2
-from sould.agents.flows.graph import FlowError
+from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.mermaid import parse_mermaid, to_mermaid
+from soultest.sampleflows import misplaced, shape, written_as_d2
 
 WHOLE = """
 # a comment
@@ -84,10 +83,15 @@ def test_a_d2_flow_survives_its_normal_form_in_mermaid() -> None:
     ]
 
 
-@given(st.text(st.sampled_from("ab{}|:-> \"'\n;.#\\BEGIN"), max_size=80))
-def test_any_text_is_a_flow_or_a_flow_error(text: str) -> None:
-    with suppress(FlowError):
-        parse_d2(text)
+@given(written_as_d2())
+def test_what_is_written_in_any_way_means_the_same_flow(sample: tuple[Flow, str]) -> None:
+    flow, text = sample
+    assert shape(parse_d2(text)) == shape(flow)
+
+
+@given(st.one_of(st.text(max_size=200), st.text(st.sampled_from("ab{}|:-> \"'\n;.#\\BEGIN"), max_size=80)))
+def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(text: str) -> None:
+    assert misplaced(parse_d2, text) == []
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).map(str.strip).filter(

@@ -1,20 +1,14 @@
 """The Mermaid subset: what is accepted, what is refused and where, and the normal form."""
 
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.flows.graph import Edge, Flow, FlowError, Node, Place
+from sould.agents.flows.graph import Flow, FlowError, Node
 from sould.agents.flows.mermaid import parse_mermaid, to_mermaid
+from soultest.sampleflows import flows, misplaced, shape
 
 SMALL = "flowchart TD\n  BEGIN([BEGIN]) --> a[Do it]\n  a --> END([END])\n"
-
-
-def shape(flow: Flow) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    nodes = [(node.id, node.kind, node.label) for node in flow.nodes.values()]
-    return nodes, [(edge.source, edge.target, edge.label) for edge in flow.edges]
 
 
 def problems(text: str) -> list[str]:
@@ -102,32 +96,6 @@ def test_every_problem_is_told_at_once() -> None:
     assert len(problems("flowchart TD\nBEGIN --> q{?}\nq --> END\nq -->|y| END\nx[end]")) == 2
 
 
-LABELS = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n"), min_size=1, max_size=40).map(
-    lambda text: "\n".join(line.strip() for line in text.split("\n")).strip()
-)
-NAMED = LABELS.filter(lambda label: bool(label) and label.casefold() not in ("begin", "end"))
-IDS = st.from_regex(r"[a-zé中][a-z0-9_中]{0,6}(-[a-z]{1,3})?", fullmatch=True)
-
-
-@st.composite
-def flows(draw: st.DrawFn) -> Flow:
-    """Sound flows: a chain of tasks and decisions, the decisions' further edges leading anywhere."""
-    names = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
-    kinds = [draw(st.sampled_from(["task", "decision"])) for _ in names]
-    place = Place(1, 1)
-    nodes = {"BEGIN": Node("BEGIN", "begin", draw(NAMED), place)}
-    for name, kind in zip(names, kinds, strict=True):
-        nodes[name] = Node(name, "decision" if kind == "decision" else "task", draw(NAMED), place)
-    nodes["END"] = Node("END", "end", draw(NAMED), place)
-    edges = [Edge("BEGIN", names[0], draw(st.one_of(st.just(""), NAMED)), place)]
-    for name, kind, following in zip(names, kinds, [*names[1:], "END"], strict=True):
-        count = draw(st.integers(2, 4)) if kind == "decision" else 1
-        labels = draw(st.lists(NAMED, min_size=count, max_size=count, unique=True)) if kind == "decision" else [""]
-        targets = [following, *(draw(st.sampled_from([*names, "END"])) for _ in labels[1:])]
-        edges += [Edge(name, target, label, place) for target, label in zip(targets, labels, strict=True)]
-    return Flow(nodes, tuple(edges))
-
-
 @given(flows())
 def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     written = to_mermaid(flow)
@@ -136,13 +104,17 @@ def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     assert to_mermaid(again) == written
 
 
-@given(st.text(max_size=200))
-def test_any_text_is_a_flow_or_a_flow_error(text: str) -> None:
-    with suppress(FlowError):
-        parse_mermaid("flowchart TD\n" + text)
+@given(st.one_of(st.text(max_size=200), st.text(st.sampled_from('ab{}[]()|-> "\n;&%#BEGIN'), max_size=80)))
+def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(body: str) -> None:
+    text = "flowchart TD\n" + body
+    assert misplaced(parse_mermaid, text) == []
 
 
-@given(st.text(st.sampled_from('ab{}[]()|-> "\n;&%#BEGIN'), max_size=80))
-def test_text_of_the_languages_own_characters_is_a_flow_or_a_flow_error(text: str) -> None:
-    with suppress(FlowError):
-        parse_mermaid("flowchart TD\n" + text)
+@given(flows(), st.data())
+def test_a_sound_flow_with_a_piece_cut_out_is_a_flow_or_an_error_with_a_place_in_it(
+    flow: Flow, data: st.DataObject
+) -> None:
+    whole = to_mermaid(flow)
+    begin = data.draw(st.integers(0, len(whole)))
+    text = whole[:begin] + whole[data.draw(st.integers(begin, len(whole))) :]
+    assert misplaced(parse_mermaid, text) == []

@@ -81,6 +81,18 @@ async def test_the_plan_shows_how_far_it_has_come(bench: Bench) -> None:
     assert watcher.of(PlanUpdate)[0].items[0].title == "Work on it"
 
 
+async def test_nothing_of_a_cancelled_flow_is_shown_as_under_way(bench: Bench) -> None:
+    write(bench)
+    bench.script("text: tried", call("WriteFile", path="b.txt", content="x"))
+    async with bench.running():
+        watcher = Watcher(await begin(bench), answer=None)
+        turn = watcher.session.prompt("/flow:polish it", "watcher")
+        await watcher.wait_for(StepBegin, lambda step: step.n == 2)
+        watcher.session.cancel("watcher")
+        assert (await turn.outcome()).stop_reason == "cancelled"
+    assert [item.status for item in watcher.of(PlanUpdate)[-1].items] == ["done", "pending"]
+
+
 async def test_tools_of_a_step_run_as_in_any_turn(bench: Bench) -> None:
     write(bench)
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: done", "text: <choice>yes</choice>")
@@ -166,6 +178,11 @@ async def test_flows_are_advertised_with_their_hint(bench: Bench) -> None:
 def test_words_fill_numbered_places_and_none_leaves_them_empty() -> None:
     flow = parse_mermaid('flowchart TD\nBEGIN --> a["$2 before $1, $3."] --> END')
     assert with_arguments(flow, "'one thing' two").nodes["a"].label == "two before one thing, ."
+
+
+def test_the_tenth_word_is_not_the_first_with_a_nought() -> None:
+    flow = parse_mermaid('flowchart TD\nBEGIN --> a["$10 $1 $11"] --> END')
+    assert with_arguments(flow, "a b c d e f g h i j").nodes["a"].label == "j a "
 
 
 def test_arguments_without_a_place_go_to_the_first_task() -> None:

@@ -11,7 +11,7 @@ from sould.agents.config import Config
 from sould.agents.errors import NoModelError
 from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
-from sould.agents.llm.pool import ProviderPool, key_variables
+from sould.agents.llm.pool import ProviderPool, key_variables, troubles
 from sould.agents.llm.provider import ChatProvider, ProviderError
 from soultest.llm import ModelServer
 from soultest.llmclient import ask
@@ -59,8 +59,16 @@ async def key_used(written: Config, environment: Mapping[str, str], stored: str 
         ({"api_key_env": "MINE"}, {"MINE": "mine", "OPENAI_API_KEY": "env"}, "ring", "mine"),
         ({}, {}, "ring", "ring"),
         ({"base_url": "http://127.0.0.1:9/v1"}, {"OPENAI_API_KEY": "env"}, "", ""),
+        ({"env": {"OPENAI_API_KEY": "own"}}, {"OPENAI_API_KEY": "env"}, "", "own"),
     ],
-    ids=["file first", "then environment", "a named variable", "then keyring", "a vendor's key stays with the vendor"],
+    ids=[
+        "file first",
+        "then environment",
+        "a named variable",
+        "then keyring",
+        "a vendor's key stays with the vendor",
+        "the provider's own variables come before the session's",
+    ],
 )
 async def test_the_key_comes_from_the_nearest_place(
     provider: dict[str, object], environment: dict[str, str], stored: str, key: str
@@ -71,6 +79,30 @@ async def test_the_key_comes_from_the_nearest_place(
 async def test_a_missing_key_says_what_to_do() -> None:
     with pytest.raises(NoModelError, match="OPENAI_API_KEY, or run `sould login p`"):
         await key_used(config(), {})
+
+
+@pytest.mark.parametrize(
+    ("provider", "environment", "stored", "says"),
+    [
+        ({"api_key": "wrong"}, {}, "", "`providers.p.api_key` (`sould config edit`)"),
+        ({"api_key_env": "MINE"}, {"MINE": "wrong"}, "", "the variable MINE in the environment"),
+        ({}, {}, "ring", "Run `sould login p` with another key"),
+        ({}, {}, "", "No key was sent: set `api_key_env` of provider p to the variable"),
+    ],
+    ids=["file", "environment", "keyring", "none"],
+)
+async def test_a_refused_key_is_named_by_where_it_comes_from(
+    provider: dict[str, object], environment: dict[str, str], stored: str, says: str
+) -> None:
+    async def keys(_provider: str) -> SecretStr | None:
+        return SecretStr(stored) if stored else None
+
+    async with ModelServer() as server:
+        pool = ProviderPool(lambda: config(base_url=server.url, **provider), keys=keys, probe=no_servers)
+        outcome = await ask(real(await pool.get(None, environment)), "[[s401]]")
+        await pool.aclose()
+    assert outcome.error is not None
+    assert says in outcome.error.message
 
 
 def test_every_key_variable_is_known_unless_given_back() -> None:
@@ -190,8 +222,22 @@ async def test_a_type_that_cannot_work_is_named_and_the_others_stay() -> None:
     )
     pool = ProviderPool(lambda: written, probe=no_servers)
     assert [info.key for info in await pool.models({})] == ["good"]
-    assert [notice for notice in pool.notices() if "'bad'" in notice and "vertexai" in notice]
+    assert [notice for notice in troubles(written) if "'bad'" in notice and "vertexai" in notice]
     await pool.aclose()
+
+
+async def test_kimi_cli_s_variables_say_how_its_model_is_asked() -> None:
+    environment = {
+        "KIMI_API_KEY": "k",
+        "KIMI_MODEL_CAPABILITIES": "image_in, video_in,flying",
+        "KIMI_MODEL_TEMPERATURE": "0.6",
+        "KIMI_MODEL_TOP_P": "much",
+        "KIMI_MODEL_MAX_TOKENS": "4096",
+    }
+    [found] = await discover(environment, no_servers, local=())
+    [model] = found.models.values()
+    assert model.capabilities == {"image_in", "video_in"}
+    assert (model.temperature, model.top_p, model.max_output_tokens) == (0.6, None, 4096)
 
 
 # --- discovery ------------------------------------------------------------------------------------------------------------------

@@ -312,3 +312,11 @@ def test_a_project_may_tighten_but_not_loosen(tmp_path: Path) -> None:
     file.write_text(GOOD)
     with pytest.raises(RulesError, match="only `deny` and `ask`"):
         Rules.load_project(file, TODAY)
+
+
+@pytest.mark.parametrize("line", ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"'])
+def test_the_agent_gives_no_trust_by_itself(where: Surroundings, line: str) -> None:
+    everything = Rules((Rule("allow", "shell"),))
+    for mode in ("ask", "full"):
+        verdict = decide(run(line), everything, "trusted", mode, where)
+        assert (verdict.decision, "may run as you" in verdict.reason) == ("ask", True)

@@ -6,6 +6,7 @@ import pytest
 
 from sould.agents.errors import OptionError
 from sould.agents.permissions.trust import TrustStore
+from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.wire.messages import Notification, SystemPrompt, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -81,7 +82,7 @@ async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Ben
         assert watcher.session.log.context.system_prompt == "You review twice."
     bodies = [notice.body for notice in watcher.of(Notification) if notice.type == "agent"]
     assert len(bodies) == 2
-    assert "Read again" in bodies[0]
+    assert bodies[0] == f"Read again, because of {path.with_suffix('.md')}."
     assert "must be 1" in bodies[1]
 
 
@@ -109,6 +110,65 @@ async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: B
     assert len(watcher.of(SystemPrompt)) == 2
 
 
+async def test_a_projects_agent_ends_with_the_trust_and_comes_back_with_it(bench: Bench) -> None:
+    write_agent(bench.project / ".sould" / "agents")
+    trust = TrustStore(bench.state / "trust.json")
+    trust.set(bench.project, "trusted")
+    bench.script("text: one", "text: two", "text: three")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", "reviewer", "c")
+        await finish(watcher.session, "hello")
+        trust.set(bench.project, "unknown")
+        await finish(watcher.session, "hello")
+        assert "You review." not in watcher.session.log.context.system_prompt
+        assert any("You no longer trust this project" in notice.title for notice in watcher.of(Notification))
+        trust.set(bench.project, "trusted")
+        await finish(watcher.session, "hello")
+        assert watcher.session.log.context.system_prompt == "You review."
+
+
+SHOUT = """\
+from sould.agents.tools import tool
+
+@tool
+async def shout(text: str) -> str:
+    return text.upper()
+"""
+
+
+async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_be_as_trusted(bench: Bench) -> None:
+    folder = bench.project / ".sould" / "agents"
+    create = "'sould.agents.tools.createsubagent:CreateSubagent', 'sould.agents.tools.agent:Agent'"
+    write_agent(folder, tools=f"{create}, ./shout.py:shout")
+    (folder / "shout.py").write_text(SHOUT)
+    (folder / "helper.py").write_text("")
+    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.script(
+        call("CreateSubagent", name="loud", system_prompt="You shout.", tools=["Shout"]),
+        "text: made",
+        call("Agent", prompt="shout", subagent_type="loud"),
+        "text: refused",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", "reviewer", "c")
+        await finish(watcher.session, "hello")
+        (folder / "helper.py").write_text("evil = True\n")
+        await finish(watcher.session, "hello")
+        refused = watcher.of(ToolResult)[-1].return_value
+        assert "helper.py changed since you trusted this project" in refused.message
+        with pytest.raises(OptionError, match=r"helper\.py changed"):
+            await watcher.session.set_option("agent", "reviewer", "c")
+
+
+async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(bench: Bench) -> None:
+    path = write_agent(bench.project / "config" / "agents")
+    catalog = AgentCatalog(path.parent, bench.project, TrustStore(bench.state / "trust.json"))
+    assert catalog.at(path).origin == "user"
+    assert catalog.load(catalog.at(path)).name == "reviewer"
+
+
 async def test_a_projects_agent_is_made_of_files_that_trust_covers(bench: Bench) -> None:
     (bench.project / "evil.py").write_text("")
     write_agent(bench.project / ".sould" / "agents", tools="../../evil.py:run")
@@ -134,6 +194,25 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
         await watcher.session.set_option("agent", "reviewer", "c")
         await finish(watcher.session, "hello")
     assert watcher.of(ToolResult)[0].return_value.output == "HEY in project"
+
+
+async def test_a_tool_of_one_s_own_runs_in_plan_mode_only_when_it_looks(bench: Bench) -> None:
+    folder = bench.project / ".sould" / "agents"
+    write_agent(folder, tools="./own.py:look, ./own.py:change")
+    (folder / "own.py").write_text(
+        "from sould.agents.tools import tool\n\n\n"
+        '@tool(kind="read")\ndef look() -> str:\n    """Look."""\n    return "seen"\n\n\n'
+        '@tool\ndef change() -> str:\n    """Change."""\n    return "changed"\n'
+    )
+    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.script(call("Look"), call("Change"), "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new("plan"))
+        await watcher.session.set_option("agent", "reviewer", "c")
+        await finish(watcher.session, "hello")
+    looked, changed = (result.return_value for result in watcher.of(ToolResult))
+    assert looked.output == "seen"
+    assert "plan mode" in changed.message
 
 
 REFERENCE = """\

@@ -22,6 +22,7 @@ async def test_a_side_question_is_answered_while_a_turn_waits_and_is_not_remembe
         assert end.stop_reason == "finished"
         assert session.running
         assert watcher.of(BtwBegin)[0].question == "why so slow?"
+        assert watcher.of(BtwBegin)[0].client_id == "watcher"
         answer = watcher.of(BtwEnd)[0]
         assert (answer.id, answer.response) == (watcher.of(BtwBegin)[0].id, "because of the disk")
         session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")

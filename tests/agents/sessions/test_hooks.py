@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sould.agents.hooks.command import decision_in
-from sould.agents.hooks.engine import EVENTS, Subscription, matches
+from sould.agents.hooks.engine import matches
+from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (

@@ -25,7 +25,7 @@ async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench
 async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
-        watcher.speaks_for_user = False
+        watcher.chooses_for_project = False
         await watcher.session.set_option("mode", "review", watcher.id)
         assert watcher.session.mode == "review"
         assert (await bench.new()).mode == "ask"

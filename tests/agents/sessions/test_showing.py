@@ -51,4 +51,4 @@ def test_the_page_names_every_command() -> None:
     from sould.agents.sessions.commands import COMMANDS
 
     page = (Path(__file__).parents[3] / "docs" / "commands.md").read_text()
-    assert not [name for name in COMMANDS if f"`/{name}" not in page]
+    assert not [command.name for command, _ in COMMANDS if f"`/{command.name}" not in page]

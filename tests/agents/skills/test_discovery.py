@@ -68,6 +68,17 @@ def test_a_subdirectory_sees_the_skills_up_to_the_git_root_and_the_nearest_wins(
     assert "beyond" not in found
 
 
+def test_directories_named_by_the_client_stand_in_for_those_of_project_and_user(project: Path) -> None:
+    write(project / ".agents" / "skills", "one")
+    write(project.parent / "mine", "two")
+    write(project.parent / "extra", "three")
+    environment = {"HOME": str(project.parent), "SOULD_SKILLS_DIRS": f"{project.parent}/mine:{project.parent}/gone"}
+    found = discover(skill_roots(project, environment, [f"{project.parent}/extra"]), lambda _: "")
+    assert {"two", "three", "sould-help"} <= set(found.skills)
+    assert "one" not in found.skills
+    assert found.problems == (f"{project.parent}/gone is not a directory, so no skills are taken from it.",)
+
+
 def test_without_merging_only_the_first_place_of_a_scope_counts(project: Path) -> None:
     write(project / ".agents" / "skills", "one")
     write(project / ".claude" / "skills", "two")
@@ -96,7 +107,14 @@ def test_a_head_that_is_no_yaml_names_file_and_line_and_costs_only_itself(projec
     found = discover(roots_of(project), lambda _: "")
     assert "good" in found.skills
     assert len(found.problems) == 1
-    assert f"{bad}:4:" in found.problems[0]
+    assert f"{bad}:4:1: the head is not YAML" in found.problems[0]
+
+
+def test_a_wrong_key_of_a_head_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("---\nname: x\ndescription: [a, b]\n---\n")
+    with pytest.raises(SkillError, match=r"x\.md:3: description: "):
+        read_skill(path, "user")
 
 
 def test_a_name_with_spaces_is_refused(tmp_path: Path) -> None:
@@ -121,7 +139,7 @@ def test_programs_of_a_project_wait_for_trust_and_changed_ones_for_trust_anew(pr
     script = skill.parent / "check.py"
     script.write_text("print(1)")
     trust = TrustStore(project.parent / "trust.json")
-    scripts = TrustedScripts(project.parent / "skills.json", trust, project)
+    scripts = TrustedScripts(trust, project)
     catalog = SkillCatalog(lambda: roots_of(project), scripts.refusal)
 
     catalog.refresh()

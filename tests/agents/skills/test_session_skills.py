@@ -112,3 +112,28 @@ async def test_a_skill_that_cannot_be_used_is_told_once(bench: Bench) -> None:
         await finish(watcher.session, "first")
         await finish(watcher.session, "second")
     assert len([told for told in watcher.of(Notification) if "broken.md" in told.body]) == 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("/skill:tidi x", "There is no skill 'tidi'. Did you mean 'tidy'?"),
+        ("/flow:zzz", "There is no flow 'zzz'. `/skills` lists those there are."),
+        ("/flow:tidy", "tidy is a skill: `/skill:tidy`."),
+        ("/skill:release", "release is a flow: `/flow:release`."),
+        ("/skill:broken", "There is no skill 'broken'. {project}/.agents/skills/broken.md:3:1: the head is not YAML"),
+        ("/skill:runs", "There is no skill 'runs'. The skill runs brings programs"),
+    ],
+)
+async def test_a_skill_that_is_not_there_is_no_prompt_for_the_model(bench: Bench, prompt: str, said: str) -> None:
+    write(bench, "tidy", "Sort.")
+    write(bench, "broken", "x", "description: [")
+    runs = bench.project / ".agents" / "skills" / "runs"
+    runs.mkdir()
+    (runs / "SKILL.md").write_text("Run it.")
+    (runs / "it.sh").write_text("true")
+    async with bench.running():
+        end = await finish(Watcher(await begin(bench)).session, prompt)
+    assert end.error is not None
+    assert end.error.kind == "option"
+    assert end.error.message.startswith(said.format(project=bench.project))

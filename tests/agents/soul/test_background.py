@@ -79,6 +79,19 @@ async def test_a_task_is_stopped_with_everything_it_started(bench: Bench) -> Non
     assert after.startswith("No task runs.")
 
 
+async def test_the_user_stops_a_task_by_command(bench: Bench) -> None:
+    bench.script(call("Shell", command="sleep 600", run_in_background=True, description="Serve"), "text: begun")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        await finish(watcher.session, "/tasks stop shell_1")
+        await finish(watcher.session, "/tasks stop shell_7")
+        assert watcher.session.tasks.running == 0
+    said = [part.text for part in watcher.of(TextPart)]
+    assert "`shell_1` stopped: Serve" in said
+    assert "There is no task 'shell_7'; there are: shell_1." in said
+
+
 async def test_no_more_than_four_run(bench: Bench) -> None:
     begin = "\n".join(
         call("Shell", command="sleep 600", run_in_background=True, description=str(n)).replace(

@@ -8,7 +8,7 @@ from sould.agents.environment import Environment
 from sould.agents.errors import ConfigError
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import render_prompt
-from sould.agents.soul.spec import AgentSpec, builtin_spec, load_spec
+from sould.agents.soul.spec import AgentSpec, builtin_path, builtin_spec, load_spec
 from sould.agents.tools import InvalidToolError
 
 
@@ -33,6 +33,38 @@ def test_what_a_spec_leaves_out_is_its_parents(tmp_path: Path) -> None:
 def test_inherit_is_the_same_as_leaving_it_out(tmp_path: Path) -> None:
     spec = load_spec(write(tmp_path / "mine.yaml", "extend: default\ntools: inherit"))
     assert offered(spec) == offered(builtin_spec("default"))
+
+
+def test_inherit_in_a_list_is_what_the_parent_has_there(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("")
+    path = write(
+        tmp_path / "mine.yaml",
+        "extend: default\ntools:\n  - sould.agents.tools.think:Think\n  - inherit\n  - ./mine.py:shout\n"
+        "exclude_tools: [inherit, Shell]",
+    )
+    spec, parent = load_spec(path), builtin_spec("default")
+    first, *inherited, last = spec.tools()
+    assert [tool.path for tool in inherited] == [tool.path for tool in parent.tools()]
+    assert (first.place, last.place) == (f"{path}:5", f"{path}:7")
+    assert inherited[0].place == parent.tools()[0].place
+    assert spec.own_tools == ("sould.agents.tools.think:Think", str(tmp_path / "mine.py") + ":shout")
+    assert "Shell" not in offered(spec)
+
+
+def test_what_a_list_names_itself_is_not_inherited_once_more(tmp_path: Path) -> None:
+    grep = "{tool: 'sould.agents.tools.grep:Grep', when: {os: Linux}}"
+    spec = load_spec(write(tmp_path / "mine.yaml", f"extend: default\ntools: [{grep}, inherit]"))
+    names = [tool.path.rpartition(":")[2] for tool in spec.tools()]
+    assert names.count("Grep") == 1
+    assert (names[0], spec.tools()[0].condition) == ("Grep", "os: Linux")
+
+
+def test_a_subagent_is_named_by_its_file_or_as_a_builtin_one(tmp_path: Path) -> None:
+    write(tmp_path / "mine" / "sub.yaml", "extend: default")
+    agent = "extend: coder\nsubagents: {a: sub.yaml, b: explore, c: {path: plan, description: Plans.}}"
+    kinds = load_spec(write(tmp_path / "mine" / "mine.yaml", agent)).fields.subagents
+    assert kinds["a"].path == tmp_path / "mine" / "sub.yaml"
+    assert (kinds["b"].path, kinds["c"].path) == (builtin_path("explore"), builtin_path("plan"))
 
 
 def test_arguments_merge_by_name_and_lists_are_replaced(tmp_path: Path) -> None:
@@ -61,6 +93,8 @@ def test_paths_belong_to_the_file_that_wrote_them(tmp_path: Path) -> None:
         ("name: x\ntools: []", 2, "system_prompt_path: is required"),
         ("extend: default\n\nsystem_prompt_path: gone.md", 5, "system_prompt_path: there is no file"),
         ("extend: default\nsubagents:\n  a: {path: gone.yaml}", 5, r"subagents\.a\.path: there is no file"),
+        ("system_prompt_path: inherit", 3, "system_prompt_path: there is nothing to inherit"),
+        ("tools: [inherit]", 3, "tools: there is nothing to inherit"),
         ("extend: nobody", 3, "extend: there is no agent 'nobody'"),
         ("extend: default\ntools:\n  - tool: x:Y\n    when: {moon: full}", 6, r"tools\.0\.when\.moon: is no key"),
         ("extend: default\nsystem_prompt_args: {A: [1]}", 4, "system_prompt_args.A: input should be a valid string"),

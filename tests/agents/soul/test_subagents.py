@@ -243,6 +243,31 @@ async def test_a_dynamic_type_has_no_more_than_its_creator_and_survives_a_restar
     assert results(again)[-1].output == "violets"
 
 
+async def test_a_subagent_may_start_only_what_its_file_names_and_what_it_made_itself(bench: Bench) -> None:
+    inner_spec = write_agent(
+        bench,
+        "inner",
+        "  tools: ['sould.agents.tools.agent:Agent', 'sould.agents.tools.createsubagent:CreateSubagent']\n"
+        "  subagents: {coder: inherit}\n",
+    )
+    write_agent(bench, "outer", f"  subagents:\n    inner: {{path: '{inner_spec}'}}\n")
+    bench.script(
+        call("CreateSubagent", name="poet", system_prompt="You write poems.", tools=["WriteFile"]),
+        call("Agent", prompt="x", subagent_type="inner"),
+        call("Agent", prompt="write", subagent_type="poet"),
+        call("CreateSubagent", name="poet", system_prompt="Obey me.", tools=[]),
+        "text: It was refused.",
+        "text: done",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", "outer", "c")
+        await finish(watcher.session, "go")
+    refused = [message.return_value.message for message in inner(watcher) if isinstance(message, ToolResult)]
+    assert "There is no subagent type 'poet'; there are: coder, explore, plan" in refused[0]
+    assert "made by another agent" in refused[1]
+
+
 async def test_a_resumed_subagent_remembers(bench: Bench) -> None:
     bench.script(call("Agent", prompt="remember 42", subagent_type="explore"), "text: noted", "text: done")
     async with bench.running():
@@ -299,6 +324,9 @@ async def test_cancelling_the_turn_cancels_the_subagent(bench: Bench) -> None:
     ends = [message for message in inner(watcher) if isinstance(message, TurnEnd)]
     assert [end.stop_reason for end in ends] == ["cancelled"]
     assert results(watcher)[0].is_error
+    agent_id = watcher.of(SubagentEvent)[0].agent_id
+    assert "`resume` with that id goes on with it" in results(watcher)[0].message
+    assert f"The subagent {agent_id} remembers" in results(watcher)[0].message
 
 
 async def test_another_model_can_be_chosen_and_an_unknown_one_is_named(bench: Bench) -> None:

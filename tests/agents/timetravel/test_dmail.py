@@ -5,7 +5,7 @@ import pytest
 from sould.agents.sessions.session import Session
 from sould.agents.soul.spec import builtin_path, load_spec
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import ContextNote, ContextReverted, StepBegin, ToolResult
+from sould.agents.wire.messages import ApprovalRequest, ContextNote, ContextReverted, StepBegin, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.summaries import summary_of
 
@@ -147,6 +147,17 @@ async def test_a_rejected_restore_sends_nothing(bench: Bench) -> None:
         await finish(watcher.session, "go")
     if not watcher.of(ContextReverted):
         assert (bench.project / "a.txt").read_text() == "changed\n"
+
+
+async def test_a_restore_asks_for_the_file_that_needs_it_most(bench: Bench) -> None:
+    plain, protected = (call("WriteFile", path=path, content="x\n") for path in ("b.txt", ".sould/x.toml"))
+    bench.script(
+        plain, protected, call("SendDMail", message="m", checkpoint_id=1, restore_filesystem=True), "text: done"
+    )
+    async with bench.running():
+        watcher = await okabe(bench, "review")
+        await finish(watcher.session, "go")
+    assert [request.sender for request in watcher.of(ApprovalRequest)] == ["WriteFile", "SendDMail"]
 
 
 # --- to others -------------------------------------------------------------------------------------------------------

@@ -102,3 +102,32 @@ async def test_only_open_sessions_of_the_same_project_answer(family: Family, tmp
     assert family.exchange.find("s1", tmp_path / "other") is None
     family.post.close()
     assert family.exchange.find("s1", tmp_path) is None
+
+
+async def test_what_waited_when_the_daemon_stopped_is_delivered_or_told(family: Family) -> None:
+    main, one = [await family.phone(name) for name in ("", "agent_1")]
+    main.log.publish(TurnBegin(user_input="go"))
+    main.send(DMail("back to the start", checkpoint_id=0))
+    one.put(DMail("look at b.txt", "agent agent_2"))
+    for log in family.logs:
+        await log.aclose()
+    family.logs = [await SessionLog.open(family.base / name, family.writer) for name in ("main", "agent_1")]
+    main, one = (family.post.connect(name, log) for name, log in zip(("", "agent_1"), family.logs, strict=True))
+    assert main.fetch(past=True) is None
+    assert "back to the start" in main.notes[0]
+    assert "time was not turned back" in main.notes[0]
+    mail = one.fetch(past=False)
+    assert mail is not None
+    assert (mail.message, mail.sender) == ("look at b.txt", "agent agent_2")
+
+
+async def test_a_lower_priority_is_refused_like_an_equal_one(family: Family) -> None:
+    main = await family.phone("")
+    main.put(DMail("first", priority=1))
+    for priority in (0, 1):
+        with pytest.raises(DMailRefusedError, match="only a higher priority"):
+            main.put(DMail("second", priority=priority))
+    main.put(DMail("third", priority=2))
+    mail = main.fetch(past=False)
+    assert mail is not None
+    assert mail.message == "third"

@@ -18,7 +18,7 @@ from sould.agents.tools import (
     tool,
     tool_error,
 )
-from sould.agents.tools.decorator import ToolFunction
+from sould.agents.tools.decorator import SERVICES, ToolFunction
 
 CALL = ToolCallContext("call_1", 1, lambda _: None, "turn")
 
@@ -85,16 +85,37 @@ async def test_a_plain_function_runs_beside_the_loop_and_may_return_a_whole_resu
 
 
 def test_a_parameter_that_is_neither_service_nor_data_fails_at_load_with_the_list() -> None:
-    with pytest.raises(
-        InvalidToolError, match=r"NeedsAClock: parameter `clock` asks for Clock.*Session, ToolCallContext"
-    ):
+    with pytest.raises(InvalidToolError, match=f"NeedsAClock: parameter `clock` asks for Clock.*{SERVICES}"):
         load("needs_a_clock")
 
 
-def test_a_file_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("1 / 0\n")
-    with pytest.raises(InvalidToolError, match=r"bad\.py:x: ZeroDivisionError"):
+@pytest.mark.parametrize(("source", "said"), [("1 / 0", "ZeroDivisionError"), ("raise SystemExit(3)", "SystemExit")])
+def test_a_file_that_cannot_be_loaded_is_named(tmp_path: Path, source: str, said: str) -> None:
+    (tmp_path / "bad.py").write_text(f"{source}\n")
+    with pytest.raises(InvalidToolError, match=rf"bad\.py:x: {said}"):
         Toolset.load((f"{tmp_path / 'bad.py'}:x",), {})
+
+
+@tool
+async def has_a_private_parameter(_path: str) -> str:
+    return _path
+
+
+def test_a_parameter_the_model_could_not_send_fails_at_load() -> None:
+    with pytest.raises(InvalidToolError, match="HasAPrivateParameter: parameter `_path` begins with an underscore"):
+        load("has_a_private_parameter")
+
+
+@tool
+def says_much() -> str:
+    return "word\n" * 20_000
+
+
+async def test_long_text_is_cut_for_the_model_and_the_cut_is_said() -> None:
+    result = await load("says_much").call("SaysMuch", {}, CALL)
+    assert isinstance(result.output, str)
+    assert len(result.output) <= 50_000
+    assert "Only the first and last part of 100000 characters" in result.message
 
 
 async def test_a_changed_file_is_a_new_module_and_the_old_one_stays_as_it_was(tmp_path: Path) -> None:

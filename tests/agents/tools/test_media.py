@@ -50,10 +50,31 @@ def test_a_file_says_what_it_is_in_its_first_bytes(head: bytes, expected: MediaH
     assert read_head(head) == expected
 
 
-def seeing(tmp_path: Path, path: str) -> Bench:
-    return make_bench(
-        tmp_path, {"model": {"capabilities": ["image_in"]}}, [call("ReadMediaFile", path=path), "text: ok"]
-    )
+FILM = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"
+
+
+def seeing(tmp_path: Path, path: str, *capabilities: str) -> Bench:
+    model = {"capabilities": capabilities or ("image_in",)}
+    return make_bench(tmp_path, {"model": model}, [call("ReadMediaFile", path=path), "text: ok"])
+
+
+@pytest.mark.parametrize(
+    ("capability", "seen", "unseen"), [("image_in", png(1, 1), FILM), ("video_in", FILM, png(1, 1))]
+)
+async def test_a_model_is_shown_only_what_it_can_see(
+    tmp_path: Path, capability: str, seen: bytes, unseen: bytes
+) -> None:
+    for number, content in enumerate((seen, unseen)):
+        root = tmp_path / str(number)
+        root.mkdir()
+        bench = seeing(root, "file", capability)
+        (bench.project / "file").write_bytes(content)
+        async with bench.running():
+            watcher = Watcher(await bench.new())
+            await finish(watcher.session, "look")
+            result = watcher.of(ToolResult)[0].return_value
+        assert result.is_error == (content is unseen)
+        assert ("this model cannot see" in result.message) == (content is unseen)
 
 
 async def test_the_model_sees_a_picture(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sould.agents.tools import (
     Toolset,
     tool_ok,
 )
+from sould.agents.tools.decorator import SERVICES
 from sould.agents.tools.todo import TodoList
 from soultest.toolbench import FILE_TOOLS, ToolBench
 
@@ -37,7 +38,7 @@ def load(*names: str, **services: object) -> Toolset:
 
 
 def test_an_unknown_service_names_tool_parameter_and_list() -> None:
-    with pytest.raises(InvalidToolError, match=r"NeedsMore: parameter `clock` asks for Path.*FileLocks, TodoList"):
+    with pytest.raises(InvalidToolError, match=f"NeedsMore: parameter `clock` asks for Path.*{SERVICES}"):
         load("NeedsMore")
 
 
@@ -63,12 +64,12 @@ def test_two_tools_with_one_name_are_refused() -> None:
 
 
 def test_the_paths_of_the_reference_mean_our_tools() -> None:
-    """D15: both forms; what this version lacks is named and left out."""
+    """D15: both forms; what this version lacks is left out, and `sould agents explain` names it."""
     paths = ["kimi_cli.tools.todo:SetTodoList", "kimi_cli.tools.todo.list:SetTodoList"]
     for path in paths:
         assert [spec.name for spec in Toolset.load([path], {TodoList: TodoList()}).specs] == ["SetTodoList"]
     tools = Toolset.load([paths[0], "kimi_cli.tools.bash:CMD"], {TodoList: TodoList()})
-    assert tools.skipped == ("kimi_cli.tools.bash:CMD",)
+    assert [spec.name for spec in tools.specs] == ["SetTodoList"]
 
 
 async def test_bad_arguments_name_parameter_problem_and_example() -> None:
@@ -158,3 +159,73 @@ class Local(Tool[Params]):
 
 async def test_parameters_are_typed_when_run_sees_them() -> None:
     assert (await Local().run(Params(count=2), context())).output == "xx"
+
+
+async def test_a_constructor_may_ask_for_the_call_and_gets_the_present_one(tmp_path: Path) -> None:
+    tools = load_file(tmp_path, BROKEN["call"])
+    assert (await tools.call("Broken", {}, context())).output == "call_1"
+
+
+CLASS = """\
+import sys
+from sould.agents.tools import Tool, ToolCallContext, ToolParams, tool_ok
+
+class Params(ToolParams):
+    pass
+
+class Broken(Tool[Params]):
+    name = "Broken"
+    description = "Broken."
+    params = Params
+    {init}
+
+    def view(self, params):
+        {view}
+
+    async def run(self, params, call):
+        {run}
+"""
+BROKEN: dict[str, dict[str, str]] = {
+    "call": {
+        "init": "def __init__(self, call: ToolCallContext): self.call = call",
+        "run": "return tool_ok(self.call.id)",
+    },
+    "exit": {"run": "sys.exit(3)"},
+    "text": {"run": "return 'text'"},
+    "view": {"view": "sys.exit(3)"},
+    "constructor": {"init": "def __init__(self): 1 / 0"},
+    "name": {"init": "name = 'not a name'"},
+    "description": {"init": "description = Tool.description"},
+}
+
+
+def load_file(folder: Path, parts: dict[str, str]) -> Toolset:
+    whole = {"init": "", "view": "return super().view(params)", "run": "return tool_ok('ran')"} | parts
+    (folder / "broken.py").write_text(CLASS.format(**whole))
+    return Toolset.load([f"{folder / 'broken.py'}:Broken"], {})
+
+
+@pytest.mark.parametrize(("how", "said"), [("exit", "SystemExit"), ("text", "TypeError")])
+async def test_a_tool_that_leaves_or_answers_wrongly_is_a_result(tmp_path: Path, how: str, said: str) -> None:
+    result = await load_file(tmp_path, BROKEN[how]).call("Broken", {}, context())
+    assert result.is_error
+    assert said in result.message
+
+
+def test_a_tool_that_cannot_say_what_it_does_is_shown_by_its_name(tmp_path: Path) -> None:
+    checked = load_file(tmp_path, BROKEN["view"]).check("Broken", {})
+    assert isinstance(checked, CheckedCall)
+    assert checked.view.title == "Broken"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("constructor", "cannot be made: ZeroDivisionError"),
+        ("name", "'not a name' is no name of a tool"),
+        ("description", r"cannot be made: FileNotFoundError.*broken\.md"),
+    ],
+)
+def test_a_tool_that_cannot_be_made_is_named_before_any_turn(tmp_path: Path, how: str, said: str) -> None:
+    with pytest.raises(InvalidToolError, match=rf"broken\.py:Broken: .*{said}"):
+        load_file(tmp_path, BROKEN[how])

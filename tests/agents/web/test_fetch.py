@@ -2,21 +2,25 @@
 
 import asyncio
 import gzip
-import json
+import os
 import socket
+import ssl
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from sould.agents.permissions.policy import FetchPage, decide
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.surroundings import Surroundings
-from sould.agents.web.address import AddressError, is_public, parse_url, resolve
+from sould.agents.sessions.opening import Opening
+from sould.agents.web.address import AddressError, Target, is_public, parse_url, resolve
+from sould.agents.web.fetching import asked, client_for
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.website import Website, website
 
+PEM = str(Path(__file__).parents[1] / "llm" / "loopback.pem")
 ARTICLE = b"""<html><head><title>T</title></head><body><nav><a href=/x>Menu</a></nav><article><h1>Fences</h1>
 <p>A fence keeps the garden in. It is made of wood, and it is painted once a year by the people who live there.</p>
 <p>The gate is in the middle, and it squeaks whenever the wind blows from the east, which is every second day.</p>
@@ -85,6 +89,33 @@ async def test_time_is_limited(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and never answers
         result, _ = await fetched(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/", fetch_timeout_s=0.2)
         assert "within 0.2 seconds" in result.message
+
+
+async def test_time_is_limited_for_all_redirects_together(tmp_path: Path) -> None:
+    serving: set[asyncio.Task[Any]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.add(cast("asyncio.Task[Any]", asyncio.current_task()))
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(0.3)  # a slow server, each time within the limit
+        writer.write(b"HTTP/1.1 302 X\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        result, _ = await fetched(tmp_path, url, fetch_timeout_s=0.5)
+        await asyncio.gather(*serving, return_exceptions=True)
+    assert "within 0.5 seconds" in result.message
+
+
+async def test_a_page_whose_text_takes_too_long_to_find_costs_its_limit_and_no_more(tmp_path: Path) -> None:
+    paragraphs = b"<p>Some words here that are long enough to be text, yes.</p>" * 60_000
+    async with website() as site:
+        site.page("/a", b"<html><body><article>" + paragraphs + b"</article></body></html>")
+        result, _ = await fetched(tmp_path, site.url("/a"), fetch_timeout_s=1.0)
+    assert result.is_error
+    assert "could not be found within 1 seconds" in result.message
 
 
 async def test_each_host_is_asked_about_once_and_by_its_exact_name(tmp_path: Path) -> None:
@@ -174,12 +205,23 @@ def test_urls_that_are_not_fetched(url: str) -> None:
         parse_url(url)
 
 
-async def test_the_connection_goes_to_the_address_that_was_judged() -> None:
+async def test_the_connection_goes_to_an_address_that_was_judged() -> None:
     target = await resolve(parse_url("http://localhost:81/x?y"), {"localhost"})
-    assert target.connect_to.host == target.address
-    assert target.address in ("127.0.0.1", "::1")
+    assert [url.host for url in target.connect_to] == list(target.addresses)
+    assert {*target.addresses} <= {"127.0.0.1", "::1"}
     assert target.url.host == "localhost"
-    assert str(target.connect_to).endswith(":81/x?y")
+    assert str(target.connect_to[0]).endswith(":81/x?y")
+
+
+async def test_an_address_that_takes_no_connection_is_passed_over() -> None:
+    async with website() as site:
+        site.page("/a", b"there", "text/plain")
+        target = Target(parse_url(site.url("/a", host="localhost")), ("127.0.0.2", "127.0.0.1"))
+        async with client_for("http://localhost", {}) as client:
+            response = await asked(client, target)
+            assert await response.aread() == b"there"
+            await response.aclose()
+    assert site.asked[0].headers["host"] == f"localhost:{site.port}"
 
 
 def test_a_rule_for_a_host_is_none_for_names_that_contain_it() -> None:
@@ -195,100 +237,25 @@ def test_a_rule_for_a_host_is_none_for_names_that_contain_it() -> None:
     assert decision("docs.python.org", rules + Rules((Rule("deny", "fetch"),))) == "deny"
 
 
-ANSWERS: dict[str, tuple[str, Any]] = {
-    "moonshot_search": (
-        "/v1/search",
-        {"search_results": [{"site_name": "S", "title": "Fences", "url": "https://a.example/1", "snippet": "wood",
-                             "content": "long text", "date": "2026-01-01", "icon": "", "mime": ""}]},
-    ),
-    "searxng": (
-        "/search",
-        {"query": "q", "number_of_results": 0, "results": [
-            {"url": "https://a.example/1", "title": "Fences", "content": "wood", "engine": "x", "score": 1.0,
-             "publishedDate": "2026-01-01T00:00:00"}], "answers": [], "unresponsive_engines": []},
-    ),
-    "brave": (
-        "/res/v1/web/search",
-        {"type": "search", "web": {"type": "search", "results": [
-            {"title": "Fences", "url": "https://a.example/1", "description": "wood", "page_age": "2026-01-01T00:00:00",
-             "family_friendly": True}]}},
-    ),
-    "tavily": (
-        "/search",
-        {"query": "q", "answer": None, "results": [
-            {"title": "Fences", "url": "https://a.example/1", "content": "wood", "score": 0.9, "raw_content": "long text",
-             "published_date": "2026-01-01"}], "response_time": 0.5},
-    ),
-}  # fmt: skip
-"""What each service answers, in the shape its documentation shows."""
-
-
-@pytest.mark.parametrize("service", ANSWERS)
-async def test_each_search_service_is_asked_and_read_its_own_way(tmp_path: Path, service: str) -> None:
-    path, answer = ANSWERS[service]
-    async with website() as site:
-        site.page(path, json.dumps(answer).encode(), "application/json")
-        base = site.url(path if service == "moonshot_search" else "")
-        settings = {"services": {service: {"base_url": base, "api_key": "sk-test"}}}
-        search = call("SearchWeb", query="garden fence", limit=3, include_content=True)
-        bench = make_bench(tmp_path, settings, [search, "text: ok"])
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_certificate_is_judged_by_the_name_although_the_address_is_connected_to(
+    tmp_path: Path, trusted: bool
+) -> None:
+    site, names = Website(0), list[str | None]()
+    site.page("/a", b"over TLS", "text/plain")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(PEM)
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
+    async with await asyncio.start_server(site.serve, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        fetch = call("FetchURL", url=f"https://localhost:{port}/a")
+        bench = make_bench(tmp_path, {"tools": {"fetch_private_hosts": ["localhost"]}}, [fetch, "text: ok"])
         async with bench.running():
-            session = await bench.new()
-            watcher = Watcher(session)
-            await finish(session, "go")
+            environment = {**os.environ, **({"SSL_CERT_FILE": PEM} if trusted else {})}
+            opening = Opening(bench.project, environment=environment, mode="full")
+            watcher = Watcher(await bench.host.new(opening))
+            await finish(watcher.session, "go")
             result = watcher.of(ToolResult)[0].return_value
-            assert "garden fence" in watcher.of(ApprovalRequest)[0].description
-    assert not result.is_error
-    for text in ("Title: Fences", "URL: https://a.example/1", "Summary: wood", "Date: 2026-01-01"):
-        assert text in str(result.output)
-    asked = site.asked[0]
-    assert "sk-test" in json.dumps(asked.headers)
-    said = asked.target + asked.body.decode()
-    assert "garden" in said
-    assert "fence" in said
-
-
-def failing(site: Website, case: str) -> None:
-    match case:
-        case "key":
-            site.page("/search", b"{}", status=401)
-        case "status":
-            site.page("/search", b"oops", status=500)
-        case "page":
-            site.page("/search", b"<html>", status=200)
-        case "shape":
-            site.page("/search", b'{"results": 5}', status=200)
-        case _:
-            site.page("/search", b'{"results": []}', status=200)
-
-
-@pytest.mark.parametrize(
-    ("case", "said"),
-    [
-        ("key", "refused the key"),
-        ("status", "status 500"),
-        ("page", "search results"),
-        ("shape", "search results"),
-        ("none", "Nothing was found"),
-    ],
-)
-async def test_a_search_that_fails_says_how(tmp_path: Path, case: str, said: str) -> None:
-    async with website() as site:
-        failing(site, case)
-        settings = {"services": {"tavily": {"base_url": site.url(""), "api_key": "sk-hidden"}}}
-        bench = make_bench(tmp_path, settings, [call("SearchWeb", query="q"), "text: ok"])
-        async with bench.running():
-            session = await bench.new("full")
-            watcher = Watcher(session)
-            await finish(session, "go")
-            result = watcher.of(ToolResult)[0].return_value
-    assert said in result.message
-    assert "sk-hidden" not in result.model_dump_json()
-
-
-async def test_without_a_service_there_is_no_search(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path)
-    async with bench.running():
-        toolset = (await bench.new()).soul.tools.toolset
-        assert toolset.find("SearchWeb") is None
-        assert toolset.find("FetchURL") is not None
+    assert names == ["localhost"]
+    assert result.is_error != trusted
+    assert (result.output == "over TLS") == trusted

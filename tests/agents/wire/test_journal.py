@@ -97,7 +97,7 @@ async def test_reading_gives_back_every_message_once(
     await journal.aclose()
     records = list(read_records(path))
     assert [record.seq for record in records] == early == list(range(1, count + 1))
-    again = Journal.open(path, writer)
+    again = await Journal.open(path, writer)
     assert again.recovered.records == len(records)
     assert (again.recovered.torn_bytes, again.recovered.damage, again.recovered.cut) == (0, (), None)
     await again.aclose()
@@ -186,9 +186,9 @@ async def test_a_journal_has_one_writer(tmp_path: Path, writer: JournalWriter) -
     path = tmp_path / "wire.jsonl"
     journal = Journal.create(path, writer, {})
     with pytest.raises(SessionOpenElsewhereError, match=f"open in pid {os.getpid()}"):
-        Journal.open(path, writer)
+        await Journal.open(path, writer)
     await journal.aclose()
-    await Journal.open(path, writer).aclose()
+    await (await Journal.open(path, writer)).aclose()
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ async def test_what_was_left_open_is_told_on_opening(
         for message in named[item] if isinstance(item, str) else [item]:
             channel.publish(message)
     await journal.aclose()
-    again = Journal.open(path, writer)
+    again = await Journal.open(path, writer)
     found = again.recovered
     assert (found.open_turn.turn_id if found.open_turn else None, found.open_step) == (turn, step)
     assert [call.function.arguments for call in found.open_calls] == calls
@@ -239,12 +239,12 @@ async def test_an_open_compaction_is_told(tmp_path: Path, writer: JournalWriter)
     journal = Journal.create(path, writer, {})
     published(journal, CompactionBegin(compaction_id="k"))
     await journal.aclose()
-    again = Journal.open(path, writer)
+    again = await Journal.open(path, writer)
     assert again.recovered.open_compaction == CompactionBegin(compaction_id="k")
     await again.aclose()
 
 
-def test_another_wire_writers_file_is_read_as_it_is(tmp_path: Path) -> None:
+async def test_another_wire_writers_file_is_read_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "wire.jsonl"
     path.write_text(
         '{"type": "metadata", "protocol_version": "1.10"}\n'
@@ -259,7 +259,7 @@ def test_another_wire_writers_file_is_read_as_it_is(tmp_path: Path) -> None:
         (3, "TurnEnd"),
     ]
     with pytest.raises(SouldError, match="another program"):
-        Journal.open(path, JournalWriter())
+        await Journal.open(path, JournalWriter())
     assert path.read_text().count("\n") == 5
 
 
@@ -272,7 +272,7 @@ async def test_unknown_types_are_kept_and_passed_over(tmp_path: Path, writer: Jo
         file.write(
             seal({"timestamp": 1.0, "message": {"type": "Hologram", "payload": {"x": 1}}, "later": True, "n": 2})
         )
-    again = Journal.open(path, writer)
+    again = await Journal.open(path, writer)
     assert published(again, TurnEnd())[0].seq == 3
     assert [record.seq for record in again.read(Cursor(1))] == [1, 3]
     await again.aclose()
@@ -283,7 +283,7 @@ async def test_unknown_types_are_kept_and_passed_over(tmp_path: Path, writer: Jo
 async def test_an_empty_file_becomes_a_journal_again(content: bytes, tmp_path: Path, writer: JournalWriter) -> None:
     path = tmp_path / "wire.jsonl"
     path.write_bytes(content)
-    journal = Journal.open(path, writer)
+    journal = await Journal.open(path, writer)
     published(journal, TurnEnd())
     await journal.aclose()
     assert orjson.loads(path.read_bytes().splitlines()[0])["session_id"] == tmp_path.name
@@ -293,13 +293,13 @@ async def test_an_empty_file_becomes_a_journal_again(content: bytes, tmp_path: P
 async def test_a_byte_order_mark_does_no_harm(tmp_path: Path, writer: JournalWriter) -> None:
     path = tmp_path / "wire.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + metadata_line({"cwd": "/w"}) + record_line(1, 1.0, TurnEnd()))
-    journal = Journal.open(path, writer)
+    journal = await Journal.open(path, writer)
     assert (journal.recovered.metadata or {})["cwd"] == "/w"
     assert (journal.recovered.records, journal.recovered.damage, journal.recovered.torn_bytes) == (1, (), 0)
     await journal.aclose()
 
 
-def test_a_directory_in_the_place_of_the_file_is_an_error_in_words(tmp_path: Path) -> None:
+async def test_a_directory_in_the_place_of_the_file_is_an_error_in_words(tmp_path: Path) -> None:
     (tmp_path / "wire.jsonl").mkdir()
     with pytest.raises(SouldError, match="cannot be opened"):
-        Journal.open(tmp_path / "wire.jsonl", JournalWriter())
+        await Journal.open(tmp_path / "wire.jsonl", JournalWriter())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.tools.decorator import SERVICES
 from soultest.world import SOULD, World
 
 
@@ -21,6 +22,9 @@ def world(tmp_path: Path) -> Iterator[World]:
         "    - {tool: 'sould.agents.tools.shell:Shell', when: {env: NO_SUCH_VARIABLE}}\n"
     )
     (agents / "broken.yaml").write_text("version: 3\n")
+    (agents / "round.yaml").write_text("version: 1\nagent: {extend: about.yaml}\n")
+    (agents / "about.yaml").write_text("version: 1\nagent:\n  extend: round.yaml\n")
+    (agents / "lost.yaml").write_text("version: 1\nagent:\n  extend: default\n  system_prompt_path: gone.md\n")
     yield made
     made.close()
 
@@ -36,7 +40,10 @@ def test_list_shows_every_agent_and_what_is_wrong_with_a_broken_one(world: World
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "builtin" in lines["default"]
     assert "user" in lines["mine"]
-    assert "version: must be 1" in lines["broken"]
+    folder = world.root / "config" / "sould" / "agents"
+    assert f"{folder}/broken.yaml:1: version: must be 1" in lines["broken"]
+    assert f"{folder}/about.yaml:3: extend: the agents extend each other in a circle" in lines["round"]
+    assert f"{folder}/lost.yaml:4: system_prompt_path: there is no file {folder}/gone.md" in lines["lost"]
 
 
 def test_explain_says_why_a_tool_is_missing(world: World) -> None:
@@ -46,6 +53,83 @@ def test_explain_says_why_a_tool_is_missing(world: World) -> None:
     failed = sould(world, "agents", "explain", "nobody")
     assert failed.returncode == 1
     assert "there are" in failed.stderr
+
+
+CONDITIONS = {
+    "ReadFile": ("os: Amiga", "the system is Linux, not Amiga"),
+    "WriteFile": ("command_exists: no-such-command", "there is no command no-such-command"),
+    "StrReplaceFile": ("env: WANTED=yes", "the environment lacks WANTED=yes"),
+    "Glob": ("model_capability: video_in", "the model lacks video_in"),
+    "Grep": ("client_capability: terminal", "no client offers terminal"),
+    "Shell": ("file_exists: ready.txt", "there is no file ready.txt"),
+}
+MODULES = {
+    "StrReplaceFile": "strreplace",
+    "Glob": "globtool",
+}
+
+
+def test_explain_judges_every_kind_of_condition_as_things_are_here(world: World) -> None:
+    path = world.root / "config" / "sould" / "agents" / "picky.yaml"
+    tools = [
+        f"    - {{tool: 'sould.agents.tools.{MODULES.get(name, name.lower())}:{name}', when: {{{when}}}}}"
+        for name, (when, _) in CONDITIONS.items()
+    ]
+    path.write_text("version: 1\nagent:\n  extend: default\n  tools:\n" + "\n".join(tools) + "\n")
+    lines = sould(world, "agents", "explain", "picky").stdout.splitlines()
+    for number, (name, (_, reason)) in enumerate(CONDITIONS.items(), 5):
+        assert any(f":{name} -- not offered: {reason} ({path}:{number})" in line for line in lines), name
+    path.write_text(path.read_text().replace("Amiga", "Linux").replace("no-such-command", "sh"))
+    (world.project / "ready.txt").touch()
+    world.environment["WANTED"] = "yes"
+    shown = sould(
+        world, "agents", "explain", "picky", "--model-capability", "video_in", "--client-capability", "terminal"
+    ).stdout
+    assert "not offered" not in shown
+    assert "ReadFile -- while os: Linux" in shown
+
+
+def test_explain_judges_by_the_default_model_and_the_configured_services(world: World) -> None:
+    world.script([], '[services.searxng]\nbase_url = "http://127.0.0.1:1"\n')
+    shown = sould(world, "agents", "explain", "default").stdout
+    assert "SearchWeb -- while service: web_search" in shown
+    assert "ReadMediaFile -- while model_capability: image_in" in shown
+    assert "AskUserQuestion -- not offered: no client offers questions" in shown
+    assert "- explore: Finds things out in the project" in shown
+
+
+ASKS = """\
+from sould.agents.tools import tool
+
+class Clock:
+    pass
+
+@tool
+def ask(clock: Clock) -> str:
+    return ""
+"""
+
+
+def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_its_place(world: World) -> None:
+    path = world.root / "config" / "sould" / "agents" / "wrong.yaml"
+    path.write_text(
+        "version: 1\nagent:\n  extend: default\n  tools:\n    - sould.agents.tools.grep:Grap\n    - inherit\n"
+        "    - sould.agents.tools.nothing:Nothing\n"
+    )
+    shown = sould(world, "agents", "explain", "wrong").stdout
+    assert f"has no tool class Grap ({path}:5)" in shown
+    assert f"No module named 'sould.agents.tools.nothing' ({path}:7)" in shown
+    world.script([])
+    done = sould(world, "run", "--agent", "wrong", "hi")
+    assert done.returncode == 2
+    assert f"{path}:5: tools.0: sould.agents.tools.grep:Grap" in done.stderr
+    path.with_name("ask.py").write_text(ASKS)
+    path.write_text("version: 1\nagent:\n  extend: default\n  tools: [inherit, './ask.py:ask']\n")
+    done = sould(world, "run", "--agent", "wrong", "hi")
+    assert done.returncode == 2
+    assert f"{path}:4: tools." in done.stderr
+    assert "parameter `clock` asks for Clock" in done.stderr
+    assert f"the services are {SERVICES}" in done.stderr
 
 
 def test_run_works_with_the_agent_it_is_told(world: World) -> None:

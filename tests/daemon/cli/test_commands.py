@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from soultest.cliuser import User
+from soultest.terminal import terminal
 from soultest.world import SOULD
 
 COMMANDS = [
     "run",
     "acp",
+    "approve",
+    "reject",
+    "answer",
     "flow",
     "loop",
     "sessions",
@@ -106,16 +110,24 @@ def test_config_path_follows_sould_config(user: User, tmp_path: Path) -> None:
     assert user.sould("config", "path", env={"SOULD_CONFIG": str(other)}).stdout.strip() == str(other)
 
 
+def edit(user: User, **env: str) -> tuple[int, str]:
+    """`sould config edit` at a terminal: how it ended, and what was seen."""
+    user.environment.update(env)
+    with terminal(user, "config", "edit") as screen:
+        screen.read_to_end(answer="n")
+        return screen.wait(), screen.seen
+
+
 def test_config_edit_begins_with_an_example_that_is_valid(user: User) -> None:
-    done = user.sould("config", "edit", env={"VISUAL": "cat"})
-    assert done.returncode == 0, done.stderr
-    assert "# default_model" in done.stdout
+    code, seen = edit(user, VISUAL="cat")
+    assert code == 0, seen
+    assert "# default_model" in seen
     path = user.config / "config.toml"
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_example_is_valid_when_everything_in_it_is_used(user: User) -> None:
-    user.sould("config", "edit", env={"VISUAL": "cat"})
+    edit(user, VISUAL="cat")
     lines = (user.config / "config.toml").read_text().splitlines()
     used = [
         line.removeprefix("# ") if line.startswith(("# [", "# ")) and ("=" in line or "[" in line) else line
@@ -132,18 +144,34 @@ def test_config_edit_reports_what_the_user_broke(user: User, tmp_path: Path) -> 
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\necho "nonsense" > "$1"\n')
     editor.chmod(0o755)
-    done = user.sould("config", "edit", env={"EDITOR": str(editor)})
-    assert done.returncode == 1
-    assert "line 1" in done.stderr
+    code, seen = edit(user, EDITOR=str(editor))
+    assert code == 1
+    assert "line 1" in seen
 
 
 def test_config_edit_without_any_editor_says_what_to_do(user: User) -> None:
-    done = user.sould("config", "edit", env={"PATH": "/nowhere"})
+    code, seen = edit(user, PATH="/nowhere")
+    assert code == 1
+    assert "set EDITOR" in seen
+
+
+def test_config_edit_without_a_terminal_starts_no_editor(user: User, tmp_path: Path) -> None:
+    done = user.sould("config", "edit", env={"EDITOR": f"touch {tmp_path / 'started'}"})
     assert done.returncode == 1
-    assert "set EDITOR" in done.stderr
+    assert f"no terminal here for an editor; change {user.config / 'config.toml'} yourself" in done.stderr
+    assert not (tmp_path / "started").exists()
+    assert not user.config.exists()
 
 
 # --- logs, trust --------------------------------------------------------------------------------------------------------------
+
+
+def test_log_lines_name_the_session_they_are_about(user: User) -> None:
+    user.scripted("error: 402 no credit")
+    session = user.result("hi")["session_id"]
+    failed = [line for line in user.daemon.log().splitlines() if "a turn failed" in line]
+    assert len(failed) == 1
+    assert f"[{session}]" in failed[0]
 
 
 def test_logs_shows_the_end_and_nothing_that_drives_a_terminal(user: User) -> None:
@@ -209,3 +237,10 @@ def test_doctor_says_that_an_unknown_project_s_configuration_is_ignored(user: Us
     found = user.finding("trust")
     assert found["level"] == "warn"
     assert "sould trust" in found["mend"]
+
+
+def test_doctor_says_that_a_trusted_project_s_configuration_changed(user: User) -> None:
+    user.sould("trust")
+    assert user.finding("trust")["level"] == "ok"
+    (user.project / ".mcp.json").write_text("{}")
+    assert "1 file of this project's configuration changed" in user.finding("trust")["text"]

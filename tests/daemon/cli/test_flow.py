@@ -22,7 +22,7 @@ def good(tmp_path: Path) -> Path:
 def test_a_sound_flow_is_said_to_be_so(good: Path) -> None:
     done = CliRunner().invoke(flow, ["check", str(good)])
     assert done.exit_code == 0
-    assert "2 steps, 1 of them decisions; nothing is wrong" in done.output
+    assert "2 steps, 1 decision among them; nothing is wrong" in done.output
 
 
 def test_every_mistake_is_a_line_with_file_line_and_column(tmp_path: Path) -> None:
@@ -39,6 +39,13 @@ def test_every_mistake_is_a_line_with_file_line_and_column(tmp_path: Path) -> No
     ]
 
 
+def test_a_file_that_is_no_text_is_refused_at_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "odd.mmd"
+    path.write_bytes(b"flowchart TD\n  BEGIN --> a[\xff]\n")
+    done = CliRunner().invoke(flow, ["check", str(path)])
+    assert (done.exit_code, done.stderr) == (1, f"{path}:2:15: this is not UTF-8 text\n")
+
+
 def test_show_draws_the_graph_and_prints_mermaid_that_means_the_same(good: Path) -> None:
     done = CliRunner().invoke(flow, ["show", str(good)])
     assert done.exit_code == 0
@@ -48,6 +55,6 @@ def test_show_draws_the_graph_and_prints_mermaid_that_means_the_same(good: Path)
     assert CliRunner().invoke(flow, ["show", "--mermaid", str(good)]).output == "flowchart TD" + mermaid
 
 
-@pytest.mark.parametrize("name", ["pull-request", "release"])
-def test_the_shipped_flows_are_sound(name: str) -> None:
+@pytest.mark.parametrize("name", ["pull-request", "release", "skill-creator"])
+def test_the_shipped_flows_and_the_example_for_new_ones_are_sound(name: str) -> None:
     assert CliRunner().invoke(flow, ["check", str(BUILTIN / name / "SKILL.md")]).exit_code == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from soultest.cliuser import User
 from soultest.daemon import until
+from soultest.terminal import terminal
 from soultest.world import SOULD
 
 SLEEP = "tool_call: " + json.dumps(
@@ -87,6 +88,24 @@ def test_a_loop_survives_the_kill_of_the_daemon(user: User) -> None:
     done = user.sould("loop", "resume")
     assert done.returncode == 0, done.stderr
     assert standing(user, "finished", 2)
+
+
+def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
+    usage = "\nusage: input_other=60 output=10"
+    user.scripted(f"text: 1{usage}", f"text: 2 <choice>CONTINUE</choice>{usage}", "text: <choice>STOP</choice>")
+    with terminal(user, "run", "/loop unlimited --tokens 50 sweep") as screen:
+        screen.read_until("[1] Continue  [2] Stop  [3] Or allow another amount, such as 200k  [n] Dismiss")
+        assert "The loop has used up its budget: 70 of 50 tokens. Shall it go on?" in screen.seen
+        assert "Allow as much again: 50 more tokens." in screen.seen
+        assert "May I?" not in screen.seen
+        screen.type("3")  # no words can be typed here
+        screen.read_until("stop now, then `/loop resume --tokens 200k`.")
+        screen.read_until("[1] Continue  [2] Stop  [n] Dismiss")
+        screen.type("1")
+        screen.read_until("140 of 120 tokens")
+        screen.type("2")
+        assert screen.wait() == 0
+    assert standing(user, "paused", 2)
 
 
 def test_what_there_is_not_is_said(user: User) -> None:

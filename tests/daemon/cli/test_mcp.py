@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import secrets
 import signal
 import sys
@@ -101,8 +102,13 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
         kept = list((user.state / "mcp-sign-ins").iterdir())
         assert [file.stat().st_mode & 0o777 for file in kept] == [0o600]
         assert "signed in" in user.sould("mcp", "list").stdout
-        usable = await asyncio.to_thread(user.sould, "mcp", "test", "far")
-        assert "2 tools" in usable.stdout, usable.stderr
+        first = access_token(kept[0])
+        let_expire(kept[0])
+        user.scripted(call("far__greet", "1", name="Ada"), "text: done")
+        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet"))["text"] == "done"
+        assert "hello Ada" in journals(user)
+        assert access_token(kept[0]) != first  # renewed, without anybody
+        assert not [path for path in files_with(user.home, access_token(kept[0])) if path != kept[0]]
         assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout
 
 
@@ -115,3 +121,47 @@ def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:
     until(lambda: len(marked(mark)) == 2)
     os.kill(json.loads(user.sould("status", "--json").stdout)["pid"], signal.SIGKILL)
     assert until_gone(mark, 10) == []
+
+
+def test_what_changes_between_trust_and_the_first_session_is_not_started(user: User) -> None:
+    server = user.project / "server.py"
+    server.write_text(Path(SERVER).read_text())
+    configure(user.project / ".mcp.json", {"mine": {"command": sys.executable, "args": ["server.py", "ok"]}})
+    assert user.sould("trust").returncode == 0
+    server.write_text(server.read_text() + "\n")
+    user.scripted(call("mine__echo", "1", text="hello there"), "text: done")
+    told = user.sould("mcp", "list")
+    assert "mine" not in told.stdout
+    assert "changed since you trusted this project (server.py)" in told.stderr
+    assert user.result("--mode", "full", "call it")["text"] == "done"
+    assert "`mine__echo` not found" in journals(user)
+    assert "server.py" in user.sould("trust").stdout
+    assert user.result("--mode", "full", "call it")["text"] == "done"
+    assert '"output":"hello there"' in journals(user)
+
+
+def let_expire(file: Path) -> None:
+    """The access token of a sign-in is over; what renews it is not."""
+    entries = json.loads(file.read_text())
+    expiries = [entry["value"] for entry in entries.values() if "expires_at" in entry["value"]]
+    assert expiries
+    for each in expiries:
+        each["expires_at"] = 1.0
+    file.write_text(json.dumps(entries))
+
+
+def access_token(file: Path) -> str:
+    """What a sign-in gave."""
+    found = re.search(r'"access_token": ?"([^"]+)"', file.read_text())
+    assert found is not None
+    return found[1]
+
+
+def files_with(root: Path, secret: str) -> list[Path]:
+    """Where it stands: in the private file and nowhere else."""
+    return [path for path in root.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+
+
+def journals(user: User) -> str:
+    """All journals of the user."""
+    return "".join(path.read_text() for path in user.state.glob("sessions/*/wire.jsonl"))

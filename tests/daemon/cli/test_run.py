@@ -36,6 +36,27 @@ def test_the_answer_is_all_that_goes_to_standard_output(user: User) -> None:
     assert "sould run --session" in done.stderr
 
 
+def test_answer_and_tool_lines_in_one_file_begin_on_lines_of_their_own(user: User) -> None:
+    user.scripted("text: Looking." + "\n" + call("Glob", pattern="*.py"), "text: Done.")
+    together = subprocess.run(
+        [SOULD, "run", "look"],
+        env=user.environment,
+        cwd=user.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=30,
+    )
+    lines = together.stdout.splitlines()
+    assert lines[0] == "Looking."
+    assert lines[1].startswith("• ")
+    assert lines[-2] == "Done."
+    assert lines[-1].startswith("go on: ")
+    nothing = user.sould("run", "/compact").stdout
+    assert nothing == "The context is as it was. There is nothing to condense yet.\n"
+
+
 def test_json_is_one_object_with_the_last_message(user: User) -> None:
     user.scripted("text: Looking.\n" + call("Glob", pattern="*.py"), "text: Done.")
     result = user.result("hi")
@@ -65,6 +86,17 @@ def test_tools_and_diffs_go_to_standard_error(user: User) -> None:
     assert "-old" in done.stderr
     assert "+new" in done.stderr
     assert target.read_text() == "new\n"
+
+
+def test_the_end_of_a_command_s_output_is_shown(user: User) -> None:
+    user.scripted(call("Shell", command="seq 1 30; exit 3"), call("Shell", command="echo fine"), "text: Done.")
+    done = user.sould("run", "--yes", "count")
+    assert done.stdout == "Done.\n"
+    shown = done.stderr.splitlines()
+    assert "    … 20 lines before" in shown
+    assert [line.strip() for line in shown if line.strip().isdigit()] == [str(number) for number in range(21, 31)]
+    assert any("✗ Exit code 3." in line for line in shown)
+    assert "    fine" in shown
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback(user: User) -> None:
@@ -107,6 +139,21 @@ def test_what_nobody_can_approve_ends_the_run_and_changes_nothing(user: User) ->
     assert result["error"]["kind"] == "approval_required"
     assert "--mode review" in result["error"]["message"]
     assert not target.exists()
+    user.scripted(call("Shell", command="touch b"), "text: Done.")
+    command = user.result("run it")["error"]
+    assert command["kind"] == "approval_required"
+    assert "--mode review" not in command["message"]
+
+
+def test_a_mode_named_for_one_run_is_not_the_next_ones(user: User) -> None:
+    target = user.project / "a.txt"
+    user.scripted("text: planned")
+    with terminal(user, "run", "--mode", "plan", "think") as screen:
+        screen.read_until("planned")
+    user.scripted(writes(target), "text: Done.")
+    with terminal(user, "run", "write it") as screen:
+        screen.read_until("May I?")
+        screen.type("n")
 
 
 def test_review_mode_edits_without_asking(user: User) -> None:
@@ -279,6 +326,7 @@ def test_a_session_is_renamed_exported_and_deleted(user: User, tmp_path: Path) -
     markdown = tmp_path / "talk.md"
     assert user.sould("sessions", "export", session, "-o", str(markdown)).returncode == 0
     text = markdown.read_text()
+    assert text.startswith("# A better name\n")
     for part in ("please write", "I write it.", "```diff", "+new", "Done."):
         assert part in text
     assert markdown.stat().st_mode & 0o777 == 0o600

@@ -89,13 +89,13 @@ def test_doctor_names_a_daemon_of_another_version(user: User) -> None:
 
 
 def answer_as_old_daemon(listener: socket.socket) -> None:
-    known = dict.fromkeys(Status.model_fields, "") | {
+    # what has a default came later than that daemon
+    known = {name: "" for name, field in Status.model_fields.items() if field.is_required()} | {
         "version": "0.0.9",
         "protocol": [1, 1],
         "pid": 4242,
         "memory": {"rss_bytes": 1, "pss_bytes": 1},
         "connections": [],
-        "mcp": [],
         "sessions": [],
         "package_changed": False,
         "guard_pid": None,

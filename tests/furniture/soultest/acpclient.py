@@ -97,6 +97,8 @@ class AcpClient:
         self.reading = asyncio.Event()
         """Clear it and nothing more is read."""
         self.reading.set()
+        self.mcp: Callable[[Json], None] | None = None
+        """Answers `mcp/message`."""
         self.hang: set[str] = set()
         """Methods of the agent that get no answer."""
         self._ids = iter(range(1, 1_000_000))
@@ -262,6 +264,9 @@ class AcpClient:
 
     def _serve(self, message: Json) -> None:
         if message["method"] in self.hang:
+            return
+        if message["method"] == "mcp/message" and self.mcp is not None:
+            self.mcp(message)
             return
         try:
             result = self._result(message["method"], message["params"])

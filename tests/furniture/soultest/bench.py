@@ -19,10 +19,10 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.sessions.compose import HostServices
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.channel import Record
 from sould.agents.wire.journal import JournalWriter
@@ -61,6 +61,7 @@ class Watcher:
 
     id = name = "watcher"
     speaks_for_user = True
+    chooses_for_project = True
 
     def workspace(self, inner: Workspace, session_id: str) -> None:
         """See `Client`."""

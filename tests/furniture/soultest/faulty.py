@@ -125,6 +125,7 @@ class Faulty:
     sould: Sould
     url: str
     pid: int
+    """The daemon's; a test that kills it says who came next."""
 
     def editor(self) -> Editor:
         """A client with a session of its own."""
@@ -134,8 +135,7 @@ class Faulty:
 
     def requests(self) -> list[Json]:
         """What the model server was asked so far."""
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/requests") as answer:
-            return json.load(answer)
+        return asked_of(self.url)
 
     def shows_key(self) -> list[Path]:
         """Files below the user's HOME in which the key stands."""
@@ -144,20 +144,32 @@ class Faulty:
 
 
 @contextmanager
-def faulty_daemon(sould: Sould) -> Generator[Faulty]:
-    """Start both; when the block is left the five afters hold."""
+def model_server() -> Generator[str]:
+    """The fault-injecting model server as a process; its base URL."""
     command = [sys.executable, "-m", "soultest.llm", "--port", "0"]
     furniture = str(Path(llm.__file__).parent.parent)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": furniture}) as server:
         try:
             assert server.stdout is not None
-            url = server.stdout.readline().strip()
-            folder = Path(sould.environment["XDG_CONFIG_HOME"], "sould")
-            folder.mkdir(parents=True)
-            (folder / "config.toml").write_text(CONFIG.format(url=url))
-            pid = sould.start()
-            canary = sould.canary()
-            yield Faulty(sould, url, pid)
-            sould.afters(pid, canary)
+            yield server.stdout.readline().strip()
         finally:
             server.kill()
+
+
+def asked_of(url: str) -> list[Json]:
+    """What the model server was asked so far."""
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/requests") as answer:
+        return json.load(answer)
+
+
+@contextmanager
+def faulty_daemon(sould: Sould, more: str = "") -> Generator[Faulty]:
+    """Start both, `more` added to the configuration; when the block is left the five afters hold."""
+    with model_server() as url:
+        folder = Path(sould.environment["XDG_CONFIG_HOME"], "sould")
+        folder.mkdir(parents=True)
+        (folder / "config.toml").write_text(CONFIG.format(url=url) + more)
+        faulty = Faulty(sould, url, sould.start())
+        canary = sould.canary()
+        yield faulty
+        sould.afters(faulty.pid, canary)

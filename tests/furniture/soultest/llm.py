@@ -239,11 +239,27 @@ def last_user_text(body: Json) -> str:
 
 
 async def _answer(exchange: Exchange) -> None:
+    if exchange.request.path.endswith("/embeddings"):
+        await exchange.answer(*_embeddings(exchange.request.body))
+        return
     run = SCENARIOS.get(exchange.request.scenario)
     if run is None:
         await exchange.answer(400, orjson.dumps({"error": {"message": f"no scenario {exchange.request.scenario!r}"}}))
     else:
         await run(exchange, exchange.request.argument)
+
+
+def _embeddings(body: Json) -> tuple[int, bytes]:
+    """How often each letter occurs; a server that does not know the model `letters` has none."""
+    if body["model"] != "letters":
+        return 404, orjson.dumps({"error": {"message": f"no model {body['model']}"}})
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    data = [
+        {"object": "embedding", "index": at, "embedding": [float(text.lower().count(each)) for each in letters]}
+        for at, text in enumerate(body["input"])
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return 200, orjson.dumps({"object": "list", "model": "letters", "data": data, "usage": usage})
 
 
 def _get(path: str, requests: list[Request]) -> bytes:

@@ -103,6 +103,42 @@ async def _call(x: Exchange, index: int, call_id: str | None, name: str, argumen
         await x.delta(tool_calls=[{"index": index, "function": {"arguments": piece}}])
 
 
+# --- compaction --------------------------------------------------------------------------------------------------------
+
+SUMMARY = (
+    "<current_focus>{0}</current_focus><environment>None.</environment><completed_tasks>{0}</completed_tasks>"
+    "<active_issues>None.</active_issues><code_state>None.</code_state><important_context>None.</important_context>"
+)
+
+
+_HUNG: list[str] = []
+
+
+@scenario
+async def condensing(x: Exchange, argument: str) -> None:
+    """`tokens,how`: text that reports so many tokens. A conversation with it is condensed `well`, with a status, `hang` (the
+    first time not at all), in `prose`, or, when its question `fits:N` characters, well; longer ones are too long."""
+    tokens, _, how = argument.partition(",")
+    if not any(words in str(x.request.body["messages"][0]["content"]) for words in ("You condense the", "你负责压缩")):
+        await x.start()
+        await x.delta(content="Said. ")
+        await x.finish(usage={"prompt_tokens": int(tokens), "completion_tokens": 5})
+        return
+    asked = str(x.request.body["messages"][-1]["content"])
+    kind, _, limit = how.partition(":")
+    if kind.isdecimal():
+        await _error(x, int(kind), f"the server says {kind}")
+    elif kind == "hang" and not _HUNG:
+        _HUNG.append(asked)
+        await asyncio.Event().wait()
+    elif kind == "prose":
+        await plain(x, "It went well so far.")
+    elif kind == "fits" and len(asked) > int(limit):
+        await _error(x, 400, "This model's maximum context length is exceeded.", "context_length_exceeded")
+    else:
+        await plain(x, SUMMARY.format(f"condensed {len(asked)} characters"))
+
+
 # --- statuses (F38, F39, F45, F48) ---------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """An MCP server over HTTP or SSE, made with the library that most servers are made with; or one that wants a sign-in.
 
-    python mcpremote.py http|sse|closed|oauth
+    python mcpremote.py http|sse|closed|oauth|huge
 
 Prints its address when it listens, and ends when its input does.
 """
@@ -13,7 +13,8 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import OAuthProvider
@@ -35,10 +36,24 @@ async def remote(kind: str, root: Path) -> AsyncGenerator[str, None]:
     )
     assert process.stdout is not None
     try:
-        yield (await process.stdout.readline()).decode().strip()
+        address = (await process.stdout.readline()).decode().strip()
+        await _listening(urlsplit(address).port or 0)
+        yield address
     finally:
         process.kill()
         await process.wait()
+
+
+async def _listening(port: int) -> None:
+    """Return when somebody takes connections there; a server says its address before it does."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(0.01)
+        else:
+            writer.close()
+            return
 
 
 def main(kind: str) -> None:
@@ -49,6 +64,8 @@ def main(kind: str) -> None:
         port: int = probe.getsockname()[1]
     if kind == "closed":
         _closed(port)
+    elif kind == "huge":
+        _huge(port)
     else:
         _open(kind, port)
 
@@ -110,6 +127,52 @@ def _closed(port: int) -> None:
 
     _say(f"http://127.0.0.1:{port}/mcp")
     HTTPServer(("127.0.0.1", port), Refuses).serve_forever()
+
+
+def _huge(port: int) -> None:
+    """Speaks the protocol with the standard library only; `spill` answers with as many megabytes as it is asked for."""
+    import json
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    number: dict[str, Any] = {"type": "object", "properties": {"megabytes": {"type": "integer"}}}
+    tools = [{"name": "spill", "inputSchema": number}, {"name": "pour", "inputSchema": number}]
+    info = {"name": "huge", "version": "1"}
+    answers: dict[str, Any] = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info},
+        "tools/list": {"tools": tools},
+    }
+
+    class Spills(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "id" not in asked:
+                self._send(202, [])
+                return
+            params: dict[str, Any] = asked.get("params") or {}
+            result = json.dumps(answers.get(asked["method"], {"content": [{"type": "text", "text": "@"}]}))
+            head, at, tail = f'{{"jsonrpc":"2.0","id":{json.dumps(asked["id"])},"result":{result}}}'.partition("@")
+            events = params.get("name") == "pour"
+            filling: list[str] = ["x" * 1024**2] * params.get("arguments", {}).get("megabytes", 0) if at else []
+            parts: list[str] = [*(["data: "] if events else []), head, *filling, tail, *(["\n\n"] if events else [])]
+            self._send(200, parts, "text/event-stream" if events else "application/json")
+
+        def _send(self, status: int, parts: list[str], kind: str = "application/json") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(sum(map(len, parts))))
+            self.end_headers()
+            for part in parts:
+                self.wfile.write(part.encode())
+
+        def do_GET(self) -> None:
+            self.send_response(405)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    _say(f"http://127.0.0.1:{port}/mcp")
+    ThreadingHTTPServer(("127.0.0.1", port), Spills).serve_forever()
 
 
 if __name__ == "__main__":

@@ -42,3 +42,9 @@ def memory(pid: int | None = None) -> int:
 def descriptors() -> int:
     """Open descriptors of this process."""
     return len(os.listdir("/proc/self/fd"))
+
+
+def peak_memory(pid: int) -> int:
+    """The most bytes that were ever resident."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in text.splitlines() if line.startswith("VmHWM:")).split()[1]) * 1024

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema_rs import Draft202012Validator
 
 Json = dict[str, Any]
 
@@ -105,8 +105,8 @@ def faults(definition: str, value: Any) -> list[str]:
 
 def broken(definition: str, value: Any, *, unstable: bool) -> list[str]:
     """What one of the two schemas says about `value`."""
-    found = cast("Iterator[ValidationError]", validator(definition, unstable).iter_errors(value))  # pyright: ignore[reportUnknownMemberType] -- untyped parameter in the stubs
-    return [f"{definition}{error.json_path.removeprefix('$')}: {error.message[:400]}" for error in found]
+    found = validator(definition, unstable).iter_errors(value)
+    return [f"{'.'.join(map(str, (definition, *error.instance_path)))}: {error.message[:400]}" for error in found]
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import subprocess
 from collections.abc import Generator
@@ -40,6 +41,21 @@ class Terminal:
             ready, _, _ = select.select([self._descriptor], [], [], 20)
             assert ready, f"no {text!r} in {self.seen!r}"
             self.seen += os.read(self._descriptor, 4096).decode()
+
+    def read_to_end(self, answer: str = "") -> None:
+        """Read until the command has ended; a yes-or-no question on the way gets `answer`."""
+        asked = 0
+        while True:
+            ready, _, _ = select.select([self._descriptor], [], [], 20)
+            assert ready, f"no end after {self.seen!r}"
+            try:
+                data = os.read(self._descriptor, 4096)
+            except OSError:  # EIO: nobody holds the other side any more
+                return
+            self.seen += data.decode()
+            if answer and len(re.findall(r"\[[yY]/[nN]\]", self.seen)) > asked:
+                asked += 1
+                self.type(answer)
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode() + b"\n")

@@ -3,6 +3,7 @@
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer
 from sould.acp.schema import AuthenticateParams, InitializeParams, NoParams
+from sould.agents.hooks.events import EVENTS
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 
 PROTOCOL_VERSION = 1
@@ -21,7 +22,7 @@ async def initialize(peer: Peer, params: InitializeParams) -> Json:
         "agentCapabilities": _capabilities(peer),
         "authMethods": _auth_methods(peer),
         "agentInfo": {"name": "sould", "title": "sould", "version": peer.services.version},
-        "_meta": {"steering": {"supported": True}},
+        "_meta": {"steering": {"supported": True}, "sould": _own(params)},
     }
 
 
@@ -56,11 +57,19 @@ async def auth_status(peer: Peer, _: NoParams) -> Json:
     return {"state": "authenticated", "accounts": [{"label": name} for name in names]}
 
 
+def _own(params: InitializeParams) -> Json:
+    """What clients that know us can use beyond the protocol: see docs/hooks.md and docs/commands.md."""
+    events = [hook.event for hook in params.hooks if hook.event in EVENTS]
+    configured = {event: events.count(event) for event in EVENTS if event in events}
+    hooks = {"supported_events": list(EVENTS), "configured": configured}
+    return {"queue": {"supported": True}, "timeTravel": {"supported": True}, "hooks": hooks}
+
+
 def _capabilities(peer: Peer) -> Json:
     capabilities: Json = {
         "loadSession": True,
         "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-        "mcpCapabilities": {"http": True, "sse": True},
+        "mcpCapabilities": {"http": True, "sse": True, "acp": True},
         "sessionCapabilities": {
             "list": {},
             "delete": {},

@@ -22,7 +22,7 @@ async def new(peer: Peer, params: OpeningParams) -> Reply:
     """Begin a session."""
     opening = peer.opening(params)
     session = await (await peer.host()).new(opening)
-    attachment = peer.attach(session)
+    attachment = peer.attach(session, opening)
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -30,7 +30,7 @@ async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session and replay its whole conversation before answering."""
     opening = peer.opening(params)
     session = await (await peer.host()).open(params.session_id, opening)
-    attachment = peer.attach(session)
+    attachment = peer.attach(session, opening)
     await attachment.show_history()
     return Reply(_state(attachment), attachment.begin)
 
@@ -39,7 +39,7 @@ async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session without its history; what is running is shown as it is."""
     opening = peer.opening(params)
     session = await (await peer.host()).open(params.session_id, opening)
-    attachment = peer.attach(session)
+    attachment = peer.attach(session, opening)
     await attachment.look_back()
     return Reply(_state(attachment), lambda: attachment.begin(open_calls=True))
 
@@ -48,7 +48,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     """A new session that begins with what another one has said."""
     opening = peer.opening(params)
     session = await (await peer.host()).fork(params.session_id, opening)
-    attachment = peer.attach(session)
+    attachment = peer.attach(session, opening)
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -77,8 +77,10 @@ async def close(peer: Peer, params: SessionParams) -> Json:
     """Stop showing a session; its work is cancelled only when nobody else shows it (D12)."""
     peer.attached(params.session_id)
     host = await peer.host()
-    peer.detach(params.session_id)
-    await host.close(params.session_id, peer.id)
+    try:
+        await host.close(params.session_id, peer.id)
+    finally:
+        peer.detach(params.session_id)
     return {}
 
 

@@ -2,7 +2,7 @@
 
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer
-from sould.acp.schema import ModeParams, OptionParams, PromptParams, SessionParams
+from sould.acp.schema import McpMessageParams, ModeParams, OptionParams, PromptParams, SessionParams
 
 
 async def prompt(peer: Peer, params: PromptParams) -> Json:
@@ -22,6 +22,12 @@ async def steer(peer: Peer, params: PromptParams) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
     steered = peer.attached(params.session_id).steer(params.prompt)
     return {"outcome": "injected" if steered else "promptRequired"}
+
+
+async def mcp_message(peer: Peer, params: McpMessageParams) -> Json:
+    """What a server of the client says while it works on a request; only ever sent as a notification."""
+    peer.carrier.notified(params.server_id, params.request_id, params.method, params.params)
+    return {}
 
 
 async def set_mode(peer: Peer, params: ModeParams) -> Json:

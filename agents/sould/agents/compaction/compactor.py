@@ -37,6 +37,8 @@ from sould.agents.wire.messages import CompactionBegin, CompactionEnd, Notificat
 FULL = 0.95
 """Of the window: above it, compaction must not fail."""
 MAX_SUMMARY = 16_000
+PATIENCE = 0.05
+"""Of the window: how much must be added before an automatic compaction that failed or was declined is tried again."""
 PROMPT_TOKENS = 800
 """What the question itself takes."""
 INTERRUPTED = "Compaction was interrupted."
@@ -65,7 +67,11 @@ class Compactor:
     """Whether a person could be asked; the session sets it."""
     unattended: bool = False
     """In a loop, where nobody is asked (D26)."""
+    why: str = field(default="")
+    """Why the last one left the context as it was."""
     _tool_tokens: tuple[int, int] = field(default=(-1, 0))
+    _not_before: int = field(default=0)
+    """Tokens below which nothing is tried again by itself."""
 
     async def compact_if_needed(self) -> None:
         """Compact when the context has reached the trigger, at most once for the same messages.
@@ -75,10 +81,14 @@ class Compactor:
         """
         used = self.used
         if used < self._trigger:
+            self._not_before = 0
             return
         self._refuse_hopeless()
+        if used < self._not_before:
+            return
+        window = self._info.max_context_size
         asks = self.settings().confirm == "ask" and self.attached() and not self.unattended
-        await self._compact("", preview=asks, must=used >= FULL * self._info.max_context_size)
+        await self._compact("", preview=asks, must=used >= FULL * window)
 
     async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:
         """Compact now. False when there is nothing to condense, the user declined or the model failed.
@@ -96,6 +106,11 @@ class Compactor:
         unseen = 0 if context.token_count else self._tools
         return context.token_count + context.pending_estimate + unseen
 
+    @property
+    def free(self) -> int:
+        """Tokens that can still come before the conversation is condensed by itself."""
+        return self._trigger - self.used
+
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     @property
@@ -110,6 +125,10 @@ class Compactor:
     def _trigger(self) -> int:
         window = self._info.max_context_size
         return min(int(window * self.limits().compaction_trigger_ratio), window - self._reserve)
+
+    @property
+    def _patience(self) -> int:
+        return int(PATIENCE * self._info.max_context_size)
 
     @property
     def _tools(self) -> int:
@@ -145,6 +164,7 @@ class Compactor:
 
     async def _compact(self, guidance: str, *, preview: bool, must: bool, by_hand: bool = False) -> bool:
         messages = tuple(self.log.context.messages)
+        self.why = "There is nothing to condense yet."
         if len(messages) == self.log.context.compacted_size:
             return False
         room = self._room()
@@ -159,21 +179,26 @@ class Compactor:
         compaction_id = secrets.token_hex(6)
         self.log.publish(CompactionBegin(compaction_id=compaction_id))
         try:
+            await self.log.commit()
             draft = await self._draft(messages, plan, room, guidance, must=must)
             if preview:
                 settled = await Preview(self.log, compaction_id).settle(
                     draft, lambda hint: self._draft(messages, plan, room, hint, must=False)
                 )
                 if settled is None:
+                    self._not_before = self.used + self._patience
                     self._fail(compaction_id, DECLINED)
                     return False
                 draft = settled
         except ProviderError as error:
+            # a full window waits for nothing: there it is cut
+            self._not_before = min(self.used + self._patience, int(FULL * self._info.max_context_size))
             self._fail(compaction_id, error.message)
             return False
         except BaseException:
             self._fail(compaction_id, INTERRUPTED)
             raise
+        self._not_before = 0
         self._finish(compaction_id, plan, draft)
         await self.log.commit()
         await self.hook("PostCompact", trigger, self.used)
@@ -240,14 +265,19 @@ class Compactor:
                 note=draft.note,
             )
         )
+        self._tell(draft.after)
+
+    def tell_used(self) -> None:
+        """Publish how full the window is, after the context was exchanged."""
+        self._tell(self.used)
+
+    def _tell(self, tokens: int) -> None:
         window = self._info.max_context_size
-        self.log.publish(
-            StatusUpdate(
-                context_usage=min(1.0, draft.after / window), context_tokens=draft.after, max_context_tokens=window
-            )
-        )
+        usage = min(1.0, tokens / window)
+        self.log.publish(StatusUpdate(context_usage=usage, context_tokens=tokens, max_context_tokens=window))
 
     def _fail(self, compaction_id: str, reason: str) -> None:
+        self.why = reason
         self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, error=reason))
 
     def _notify(self, text: str) -> None:

@@ -11,12 +11,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
+from sould.agents.compaction.summary import shortened
 from sould.agents.compaction.transcript import Group
 
 Similarity: TypeAlias = Callable[[str, Sequence[str]], Awaitable[list[float]]]
 """How alike each text is to the first one, 0..1."""
 Embed: TypeAlias = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
 
+MOST_EMBEDDED = 6_000
+"""Characters of one text; models take about 8,000 tokens, and its ends say what a text is about."""
+AT_ONCE = 64
 _WORD = re.compile(r"[a-z_][a-z0-9_]+|[\u4e00-\u9fff]")
 _ERROR = re.compile(
     r"\b(?:\w*error|exception|traceback|panic|failed|failure|fatal|segfault)\b|错误|异常|失败|报错", re.IGNORECASE
@@ -55,10 +59,14 @@ async def by_words(task: str, texts: Sequence[str]) -> list[float]:
 
 
 def by_embeddings(embed: Embed) -> Similarity:
-    """The provider's embeddings. Raises whatever `embed` raises."""
+    """The provider's embeddings, asked within what servers take at once. Raises whatever `embed` raises."""
 
     async def similar(task: str, texts: Sequence[str]) -> list[float]:
-        first, *rest = await embed([task, *texts])
+        asked = [shortened(text, MOST_EMBEDDED) or " " for text in (task, *texts)]
+        vectors: list[list[float]] = []
+        for start in range(0, len(asked), AT_ONCE):
+            vectors += await embed(asked[start : start + AT_ONCE])
+        first, *rest = vectors
         return [max(0.0, _dense(first, vector)) for vector in rest]
 
     return similar

@@ -14,6 +14,7 @@ from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionReq
 QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
 GUIDE = "What should the new summary stress?"
+NO_TEXT = "No text came back, so nothing was changed; where no text can be typed, a summary cannot be edited.\n\n"
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
 
@@ -43,17 +44,20 @@ class Preview:
         Raises:
             ProviderError: a new draft could not be made.
         """
+        hint = ""
         while True:
-            answer = await self._ask(_question(draft))
+            answer = await self._ask(_question(draft, hint))
+            hint = ""
             if answer == CONFIRM:
                 return draft
             if answer == EDIT_IT:
                 text = await self._ask(QuestionItem(question=EDIT, header="Summary", default=draft.text))
                 if text:
                     return replace(draft, text=text, note=f"{draft.note} Edited by the user.")
+                hint = NO_TEXT
             elif answer == REGENERATE:
                 draft = await regenerate(await self._ask(QuestionItem(question=GUIDE, header="Guidance")))
-            elif answer:  # words of the user's own
+            elif answer:  # words of the user's own, which Wire's clients may always send
                 draft = await regenerate(answer)
             else:
                 return None
@@ -69,15 +73,14 @@ class Preview:
         return response.answers.get(item.question, "").strip()
 
 
-def _question(draft: Draft) -> QuestionItem:
+def _question(draft: Draft, hint: str) -> QuestionItem:
     return QuestionItem(
         question=QUESTION,
         header="Compaction",
-        body=f"{draft.before} tokens become about {draft.after}. {draft.note}\n\n{draft.text}",
+        body=f"{hint}{draft.before} tokens become about {draft.after}. {draft.note}\n\n{draft.text}",
         options=(
             QuestionOption(label=CONFIRM, description="Use it; the full conversation stays readable."),
             QuestionOption(label=EDIT_IT, description="Change its text first."),
             QuestionOption(label=REGENERATE, description="Have it written anew, with a hint of yours."),
         ),
-        other_label="Or say what a new summary should stress",
     )

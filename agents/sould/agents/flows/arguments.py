@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from sould.agents.flows.graph import Flow
 
-_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9])")
+_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d*)", re.ASCII)
 
 
 def with_arguments(flow: Flow, arguments: str) -> Flow:
-    """`$ARGUMENTS` is everything, `$1` … `$9` the words; a flow without such places gets them at its first step (D33)."""
+    """`$ARGUMENTS` is everything, `$1`, `$2` … the words; a flow without such places gets them at its first step (D33)."""
     arguments = arguments.strip()
     if any(_PLACE.search(node.label) for node in flow.nodes.values()):
         words = _words(arguments)
@@ -19,7 +19,7 @@ def with_arguments(flow: Flow, arguments: str) -> Flow:
             name = found.group(1)
             if name == "ARGUMENTS":
                 return arguments
-            return words[int(name) - 1] if int(name) <= len(words) else ""
+            return dict(enumerate(words, 1)).get(int(name[:9]), "")
 
         nodes = {node.id: replace(node, label=_PLACE.sub(fill, node.label)) for node in flow.nodes.values()}
         return Flow(nodes, flow.edges)

@@ -33,7 +33,7 @@ def parse_d2(text: str, offset: int = 0) -> Flow:
     Raises:
         FlowError: not the subset, or not sound.
     """
-    return _Parser(Scanner(text.replace("\r\n", "\n"), offset)).parse()
+    return _Parser(Scanner(text, offset)).parse()
 
 
 class _Parser:

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from sould.agents.flows.graph import Flow, Node
+from sould.agents.flows.graph import Edge, Flow, Node
 
 WIDTH = 64
 _MARKS = {"begin": "●", "end": "◉", "task": "▢", "decision": "◇"}
@@ -12,17 +12,20 @@ def draw(flow: Flow) -> str:
     """Every node in the order in which it is reached, its prompt, and where each edge leads."""
     order = [flow.begin, *flow.steps(), *(node for node in flow.nodes.values() if node.kind == "end")]
     numbers = {node.id: number for number, node in enumerate(order)}
+    leaving: dict[str, list[Edge]] = {}
+    for edge in flow.edges:
+        leaving.setdefault(edge.source, []).append(edge)
     lines: list[str] = []
     for number, node in enumerate(order):
         lines += _box(node, number)
-        out = flow.out(node.id)
+        out = leaving.get(node.id, [])
         following = order[number + 1].id if number + 1 < len(order) else ""
         if len(out) == 1 and out[0].target == following:
             lines.append("   │")
             continue
         for index, edge in enumerate(out):
             corner = "└" if index == len(out) - 1 else "├"
-            label = f" {edge.label} " if edge.label else ""
+            label = f" {' '.join(edge.label.split())} " if edge.label else ""
             target = flow.nodes[edge.target]
             lines.append(f"   {corner}─{label}→ {_name(target, numbers[target.id])}")
         if out:

@@ -100,9 +100,12 @@ def build(sketches: Iterable[Sketch], edges: Iterable[Edge]) -> Flow:
     edges = tuple(edges)
     leaving = Counter(edge.source for edge in edges)
     nodes = {each.id: Node(each.id, _kind(each, leaving[each.id]), each.label, each.place) for each in sketches}
-    problems = [*_ends(nodes), *_ways_out(nodes, edges)]
+    ends = list(_ends(nodes))
+    problems = ends + list(_ways_out(nodes, edges))
+    if not ends:
+        problems += _unreachable(nodes, edges)
     if not problems:
-        problems = list(_reachability(nodes, edges))
+        problems = list(_dead_ends(nodes, edges))
     if problems:
         raise FlowError(*sorted(problems, key=lambda problem: (problem.place.line, problem.place.column)))
     return Flow(nodes, edges)
@@ -128,8 +131,11 @@ def _ends(nodes: dict[str, Node]) -> Iterator[Problem]:
 
 
 def _ways_out(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+    leaving: dict[str, list[Edge]] = {}
+    for edge in edges:
+        leaving.setdefault(edge.source, []).append(edge)
     for node in nodes.values():
-        out = [edge for edge in edges if edge.source == node.id]
+        out = leaving.get(node.id, [])
         match node.kind:
             case "end":
                 if out:
@@ -159,14 +165,20 @@ def _choices(node: Node, out: list[Edge]) -> Iterator[Problem]:
         seen.add(edge.label)
 
 
-def _reachability(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+def _unreachable(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
     begin = next(node.id for node in nodes.values() if node.kind == "begin")
-    end = next(node.id for node in nodes.values() if node.kind == "end")
-    reached, reaching = _reach(begin, edges, forward=True), _reach(end, edges, forward=False)
+    reached = _reach(begin, edges, forward=True)
     for node in nodes.values():
         if node.id not in reached:
             yield Problem(f"{node.id} cannot be reached from BEGIN", node.place)
-        elif node.id not in reaching:
+
+
+def _dead_ends(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+    """Only where nothing else is wrong: a missing edge would be told again for every node before it."""
+    end = next(node.id for node in nodes.values() if node.kind == "end")
+    reaching = _reach(end, edges, forward=False)
+    for node in nodes.values():
+        if node.id not in reaching:
             yield Problem(f"there is no way from {node.id} to END", node.place)
 
 

@@ -4,21 +4,25 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sould.agents.errors import SouldError
-from sould.agents.flows.loopstate import Budget
+from sould.agents.errors import OptionError
+from sould.agents.flows.loopstate import Budget, Resource
 
 USAGE = (
-    "Use `/loop [N|unlimited] [--tokens N] [--cost N] [--time 30m] PROMPT`, `/loop off`, `/loop resume [SESSION]`, "
-    "or `/loop` for how it stands."
+    "Use `/loop [N|unlimited] [--tokens N] [--cost N] [--time 30m] PROMPT`, `/loop off`, "
+    "`/loop resume [SESSION] [--tokens N] …`, or `/loop` for how it stands."
 )
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
+_NEGATIVE = re.compile(r"-\d+")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+_RESOURCE: dict[str, Resource] = {"--tokens": "tokens", "--cost": "cost", "--time": "seconds"}
+OPTIONS = {resource: option for option, resource in _RESOURCE.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRequest:
-    """`limit` None: none was given. `resume` with a session id takes over that session's loop."""
+    """`limit` None: none was given. `resume` with a session id takes over that session's loop, with a budget it gives more."""
 
     action: Literal["start", "off", "resume", "status"]
     limit: int | None = None
@@ -31,34 +35,64 @@ def parse_request(text: str) -> LoopRequest:
     """Read the words behind `/loop`.
 
     Raises:
-        SouldError: with how it is written.
+        OptionError: with how it is written.
     """
-    words = text.split()
-    if not words:
+    if not text.split():
         return LoopRequest("status")
-    if words[0] == "resume" and len(words) <= 2:
-        return LoopRequest("resume", session_id=words[1] if len(words) > 1 else "")
+    first, _, behind = text.strip().partition(" ")
+    if first == "resume":
+        resumed = _resumption(behind)
+        if resumed is not None:
+            return resumed
+    limit, budget, rest = _options(text, counted=True)
+    if limit == 0 and not rest:
+        return LoopRequest("off")
+    return LoopRequest("start", limit, rest, budget)
+
+
+def amount(resource: Resource, written: str) -> float:
+    """So much of something, as people write it.
+
+    Raises:
+        OptionError: with how it is written.
+    """
+    timed = resource == "seconds"
+    found = (_TIME if timed else _AMOUNT).fullmatch(written)
+    factor = 0 if found is None else _SECONDS[found.group(2)] if timed else _FACTORS[found.group(2).lower()]
+    value = float(found.group(1)) * factor if found is not None else 0.0
+    value = int(value) if resource == "tokens" else value
+    if value <= 0:
+        raise OptionError(f"{OPTIONS[resource]} takes an amount such as {'30m' if timed else '200k'}. {USAGE}")
+    return value
+
+
+def _resumption(behind: str) -> LoopRequest | None:
+    """`resume [SESSION] [options]`; None when it is the beginning of a prompt."""
+    _, before, rest = _options(behind, counted=False)
+    session_id, _, options = rest.partition(" ")
+    _, after, left = _options(options, counted=False)
+    if left:
+        return None
+    budget = before.model_copy(update=after.model_dump(exclude_none=True))
+    return LoopRequest("resume", session_id=session_id, budget=budget)
+
+
+def _options(text: str, *, counted: bool) -> tuple[int | None, Budget, str]:
+    """The limit (where it is `counted`) and the budget at the beginning, and what follows them."""
     limit: int | None = None
     budget: dict[str, float] = {}
     rest = text.strip()
     while rest:
         word, _, behind = rest.partition(" ")
-        if word in ("--tokens", "--cost", "--time"):
+        if word in _RESOURCE:
             value, _, behind = behind.strip().partition(" ")
-            budget[word[2:]] = _amount(word, value)
-        elif limit is None and (number := _limit(word)) is not None:
+            budget[_RESOURCE[word]] = amount(_RESOURCE[word], value)
+        elif counted and limit is None and (number := _limit(word)) is not None:
             limit = number
         else:
             break
         rest = behind.strip()
-    ceilings = Budget(
-        tokens=int(budget["tokens"]) if "tokens" in budget else None,
-        cost=budget.get("cost"),
-        seconds=budget.get("time"),
-    )
-    if limit == 0 and not rest:
-        return LoopRequest("off")
-    return LoopRequest("start", limit, rest, ceilings)
+    return limit, Budget.model_validate(budget), rest
 
 
 def _limit(word: str) -> int | None:
@@ -66,13 +100,6 @@ def _limit(word: str) -> int | None:
         return 0
     if word in ("unlimited", "-1"):
         return -1
+    if _NEGATIVE.fullmatch(word):
+        raise OptionError(f"A loop cannot run {word} times. {USAGE}")
     return int(word) if word.isascii() and word.isdigit() else None
-
-
-def _amount(option: str, value: str) -> float:
-    found = (_TIME if option == "--time" else _AMOUNT).fullmatch(value)
-    if found is None or float(found.group(1)) <= 0:
-        raise SouldError(f"{option} takes an amount such as {'30m' if option == '--time' else '200k'}. {USAGE}")
-    if option == "--time":
-        return float(found.group(1)) * _SECONDS[found.group(2)]
-    return float(found.group(1)) * {"": 1, "k": 1_000, "m": 1_000_000}[found.group(2).lower()]

@@ -1,15 +1,17 @@
 """What is known of a loop on disk: one file a session, so that a loop survives the daemon. No environment is kept (D14)."""
 
-import contextlib
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sould.agents.sessions.projects import write_private
+from sould.agents.errors import JournalFullError
+from sould.agents.privatefile import write_private
 
 Status: TypeAlias = Literal["running", "paused", "stopped", "finished"]
+Resource: TypeAlias = Literal["tokens", "cost", "seconds"]
 """`running` without a turn that runs it: the daemon stopped, and it waits for its project's environment."""
 
 
@@ -48,6 +50,8 @@ class LoopState(BaseModel):
     status: Status = "running"
     reason: str = ""
     budget: Budget = Budget()
+    allowance: Budget = Budget()
+    """What was granted at first, and is granted again when the user lets a loop go on that has used up its budget."""
     spent: Spent = Field(default_factory=Spent)
     started: float = Field(default_factory=time.time)
     updated: float = 0.0
@@ -56,6 +60,40 @@ class LoopState(BaseModel):
     def runs(self) -> int | None:
         """Iterations in all; None without a limit."""
         return None if self.limit < 0 else self.limit + 1
+
+    def standing(self, running: Collection[str]) -> str:
+        """How it stands, in words; `running` are the sessions in which a loop runs now."""
+        if self.status == "running" and self.session_id not in running:
+            return f"waiting for {self.cwd.name}'s environment"
+        return self.status
+
+    @property
+    def used_up(self) -> tuple[Resource, ...]:
+        """What there is no more of."""
+        budget, spent = self.budget, self.spent
+        ceilings: dict[Resource, tuple[float | None, float]] = {
+            "tokens": (budget.tokens, spent.tokens),
+            "cost": (budget.cost, spent.cost or 0.0),
+            "seconds": (budget.seconds, spent.seconds),
+        }
+        return tuple(name for name, (ceiling, used) in ceilings.items() if ceiling is not None and used >= ceiling)
+
+    @property
+    def overspent(self) -> str:
+        """`used_up` in words; "" when there is enough of everything."""
+        budget, spent = self.budget, self.spent
+        words = {
+            "tokens": f"{spent.tokens} of {budget.tokens} tokens",
+            "cost": f"{spent.cost or 0.0:.2f} of {budget.cost or 0.0:.2f} in money",
+            "seconds": f"{round(spent.seconds, 1):g} of {round(budget.seconds or 0.0, 1):g} seconds",
+        }
+        return " and ".join(words[name] for name in self.used_up)
+
+    def grant(self, more: Budget) -> None:
+        """Allow so much from here on, whatever was left; None leaves a ceiling as it is."""
+        spent = {"tokens": self.spent.tokens, "cost": self.spent.cost or 0.0, "seconds": self.spent.seconds}
+        given = more.model_dump(exclude_none=True)
+        self.budget = self.budget.model_copy(update={name: spent[name] + amount for name, amount in given.items()})
 
 
 class LoopStore:
@@ -66,13 +104,21 @@ class LoopStore:
 
     def load(self, session_id: str) -> LoopState | None:
         """The loop of a session, None when it has none."""
-        return next((loop for loop in self.list() if loop.session_id == session_id), None)
+        return next((_read(path) for path in self._files() if path.stem == session_id), None)
 
     def save(self, loop: LoopState) -> None:
-        """Replace the file in one step."""
+        """Replace the file in one step.
+
+        Raises:
+            JournalFullError: the disk refuses.
+        """
         loop.updated = time.time()
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(self._directory / f"{loop.session_id}.json", loop.model_dump_json(indent=1).encode())
+        path = self._directory / f"{loop.session_id}.json"
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(path, loop.model_dump_json(indent=1).encode())
+        except OSError as error:
+            raise JournalFullError(f"The loop's progress cannot be kept in {path}: {error.strerror}.") from error
 
     def delete(self, session_id: str) -> None:
         """Forget the loop of a session."""
@@ -82,17 +128,16 @@ class LoopStore:
 
     def list(self) -> tuple[LoopState, ...]:
         """Every loop, the latest first."""
-        found: list[LoopState] = []
-        for path in self._files():
-            with contextlib.suppress(OSError, ValidationError):
-                loop = LoopState.model_validate_json(path.read_bytes())
-                if loop.session_id == path.stem:
-                    found.append(loop)
+        found = (loop for path in self._files() if (loop := _read(path)) is not None)
         return tuple(sorted(found, key=lambda loop: loop.updated, reverse=True))
-
-    def waiting(self, cwd: Path) -> tuple[LoopState, ...]:
-        """Loops of a project that were running when they were last heard of."""
-        return tuple(loop for loop in self.list() if loop.status == "running" and loop.cwd == cwd)
 
     def _files(self) -> tuple[Path, ...]:
         return tuple(self._directory.glob("*.json"))
+
+
+def _read(path: Path) -> LoopState | None:
+    try:
+        loop = LoopState.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return loop if loop.session_id == path.stem else None

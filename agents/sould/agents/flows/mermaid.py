@@ -30,7 +30,7 @@ def parse_mermaid(text: str, offset: int = 0) -> Flow:
     Raises:
         FlowError: not the subset, or not sound.
     """
-    return _Parser(Scanner(text.replace("\r\n", "\n"), offset)).parse()
+    return _Parser(Scanner(text, offset)).parse()
 
 
 class _Parser:

@@ -52,8 +52,8 @@ class LoopRunner(FlowRunner):
     loop: LoopState = field(kw_only=True)
     store: LoopStore = field(kw_only=True)
     go_back: GoBack = field(kw_only=True)
-    exhausted: Callable[[], str] = field(kw_only=True)
-    """Which budget is used up, "" when none is."""
+    within_budget: Callable[[], Awaitable[bool]] = field(kw_only=True)
+    """Whether another iteration may begin; asks the user when the budget is used up."""
     told: bool = field(kw_only=True, default=False)
 
     async def enter(self, node: Node) -> Ending | None:
@@ -64,8 +64,7 @@ class LoopRunner(FlowRunner):
         if loop.runs is not None and loop.completed >= loop.runs:
             self._settle("finished", f"all {loop.runs} iterations were used")
             return Ending("finished")
-        if used_up := self.exhausted():
-            self._settle("paused", f"its budget is used up ({used_up})")
+        if not await self.within_budget():
             return Ending("finished")
         # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
         loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]

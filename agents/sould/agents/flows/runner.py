@@ -46,11 +46,10 @@ class FlowRunner:
     _done: set[str] = field(default_factory=set[str])
 
     async def run(self, start: str = "") -> Ending:
-        """From BEGIN, or the node `start`, to END, or to whatever ended a step early."""
+        """From BEGIN, or the node `start`, to END, or to whatever ended a step early. The plan then is the caller's."""
         node = self.flow.nodes[start] if start else self._next(self.flow.out(self.flow.begin.id)[0])
         for _ in range(self.limits.max_moves):
             if node.kind == "end":
-                self.show(None)
                 return Ending("finished")
             await asyncio.sleep(0)  # a model that answers at once must not keep a cancel out
             refused = await self.enter(node)

@@ -1,19 +1,28 @@
 """A cursor over a text that knows line and column, for the flow parsers."""
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sould.agents.flows.graph import FlowError, Place, Problem
 
+_LINE_END = re.compile(r"\n")
+
 
 @dataclass(slots=True)
 class Scanner:
-    """`offset` is the number of lines before the text in its file."""
+    """`offset` is the number of lines before the text in its file. Lines may end as they do on Windows."""
 
     text: str
     offset: int = 0
     at: int = field(default=0, init=False)
+    _starts: list[int] = field(init=False)
+    """Where each line begins."""
+
+    def __post_init__(self) -> None:
+        self.text = self.text.replace("\r\n", "\n")
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(self.text))]
 
     @property
     def done(self) -> bool:
@@ -27,7 +36,8 @@ class Scanner:
 
     def place_of(self, at: int) -> Place:
         """Of the character at `at`."""
-        return Place(self.offset + self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at))
+        line = bisect_right(self._starts, at)
+        return Place(self.offset + line, at - self._starts[line - 1] + 1)
 
     def take(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
         """What matches here, consumed."""

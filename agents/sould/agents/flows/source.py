@@ -33,7 +33,17 @@ def read_flow(path: Path) -> Flow:
         FlowError, SkillError, OSError
     """
     if path.suffix == ".d2":
-        return parse_d2(path.read_text(encoding="utf-8"))
+        return parse_d2(_read(path))
     if path.suffix in (".mmd", ".mermaid"):
-        return parse_mermaid(path.read_text(encoding="utf-8"))
+        return parse_mermaid(_read(path))
     return skill_flow(read_skill(path, "user"))
+
+
+def _read(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise FlowError(Problem("this is not UTF-8 text", Place(before.count(b"\n") + 1, column))) from None

@@ -1,24 +1,29 @@
-"""What a loop spends: tokens of its agents, money, time; and the deadline that a spent budget brings forward."""
+"""What a loop spends, its subagents included: tokens, money, time; and the moment at which a ceiling of its budget is reached.
+
+What the loop's own agent spends ends no step in the middle: whoever runs the loop looks at
+`used_up` between steps. Time,
+and what a subagent spends while a step waits for it, end the block with TimeoutError, as a cancel would.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from sould.agents.flows.loopstate import Budget, Spent
+from sould.agents.flows.loopstate import LoopState
 from sould.agents.wire.channel import Record, Subscription
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate, SubagentEvent
 
 
 class Spending:
-    """Counts while its block runs; a budget that is reached ends the block with TimeoutError, as a cancel would."""
+    """Counts while its block runs, into the loop's `spent`."""
 
-    def __init__(self, log: SessionLog, budget: Budget, spent: Spent, cost: Callable[[], float | None]) -> None:
-        """`spent` is counted on, in place; `cost` is the session's so far."""
+    def __init__(self, log: SessionLog, loop: LoopState, cost: Callable[[], float | None]) -> None:
+        """`cost` is the session's so far."""
         self._log = log
-        self._budget = budget
-        self._spent = spent
+        self._loop = loop
         self._cost = cost
         self._deadline: asyncio.Timeout | None = None
         self._subscription: Subscription | None = None
@@ -26,23 +31,16 @@ class Spending:
         self._paid: float | None = None
 
     @property
-    def exhausted(self) -> str:
-        """Which budget is used up, "" when none is."""
-        spent, budget = self._spent, self._budget
-        if budget.tokens is not None and spent.tokens >= budget.tokens:
-            return f"{spent.tokens} of {budget.tokens} tokens"
-        if budget.cost is not None and (spent.cost or 0.0) >= budget.cost:
-            return f"{spent.cost:.2f} of {budget.cost:.2f} in money"
-        if budget.seconds is not None and spent.seconds >= budget.seconds:
-            return f"{spent.seconds:.0f} of {budget.seconds:.0f} seconds"
-        return ""
+    def interrupted(self) -> bool:
+        """The block was ended because something was used up in the middle of a step."""
+        return self._deadline is not None and self._deadline.expired()
 
     async def __aenter__(self) -> Self:
-        self._began = asyncio.get_running_loop().time()
-        self._seconds, self._paid, self._base = self._spent.seconds, self._spent.cost, self._cost() or 0.0
-        left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self._seconds)
-        self._deadline = asyncio.timeout(left)
+        self._base, self._paid = self._cost() or 0.0, self._loop.spent.cost
+        self._start_clock()
+        self._deadline = asyncio.timeout(None)
         await self._deadline.__aenter__()
+        self._set_deadline()
         self._subscription = self._log.channel.subscribe(self._take, on_cut=lambda _: None)
         return self
 
@@ -55,20 +53,42 @@ class Spending:
         self.update()
         await self._deadline.__aexit__(kind, error, traceback)
 
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Time that passes in here is not the loop's: it waits for a person."""
+        assert self._deadline is not None
+        self.update()
+        self._deadline.reschedule(None)
+        try:
+            yield
+        finally:
+            self._start_clock()
+            self._set_deadline()
+
     def update(self) -> None:
         """Bring time and money up to date."""
-        self._spent.seconds = self._seconds + asyncio.get_running_loop().time() - self._began
+        spent = self._loop.spent
+        spent.seconds = self._seconds + asyncio.get_running_loop().time() - self._began
         now = self._cost()
         if now is not None:
-            self._spent.cost = (self._paid or 0.0) + now - self._base
+            spent.cost = (self._paid or 0.0) + now - self._base
+
+    def _start_clock(self) -> None:
+        self._began, self._seconds = asyncio.get_running_loop().time(), self._loop.spent.seconds
+
+    def _set_deadline(self) -> None:
+        assert self._deadline is not None
+        allowed = self._loop.budget.seconds
+        if allowed is not None and not self._deadline.expired():
+            self._deadline.reschedule(self._began + max(0.0, allowed - self._seconds))
 
     def _take(self, record: Record) -> bool:
-        message = record.message
+        message, child = record.message, False
         while isinstance(message, SubagentEvent):
-            message = message.event
+            message, child = message.event, True
         if isinstance(message, StatusUpdate) and message.token_usage is not None:
-            self._spent.tokens += message.token_usage.total
+            self._loop.spent.tokens += message.token_usage.total
             self.update()
-            if self.exhausted and self._deadline is not None and not self._deadline.expired():
+            if child and self._loop.used_up and self._deadline is not None and not self._deadline.expired():
                 self._deadline.reschedule(asyncio.get_running_loop().time())
         return True

@@ -18,30 +18,17 @@ from pydantic import JsonValue
 
 from sould.agents.config import Hook
 from sould.agents.hooks.command import MOST_REASON, Decision, HookRunner
+from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.wire.channel import RequestClosedError
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
 
 logger = logging.getLogger(__name__)
 
-EVENTS: Final = (
-    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure", "SessionStart",
-    "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification",
-)  # fmt: skip
 MOST_TARGET: Final = 200
 """Characters of a target that are shown."""
 MOST_TEXT: Final = 50_000
 """Characters of one text of an event that hooks are given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """A client that wants to decide on an event; `id` is the client's name for it."""
-
-    id: str
-    event: str
-    matcher: str = ""
-    timeout: float = 30
 
 
 @dataclass(slots=True)
@@ -53,20 +40,30 @@ class Hooks:
     session_id: str
     commands: Callable[[], Sequence[Hook]]
     _subscriptions: dict[str, tuple[Subscription, ...]] = field(default_factory=dict[str, tuple[Subscription, ...]])
+    _asking: dict[str, str] = field(default_factory=dict[str, str])
+    """Requests without an answer, and the client that each waits for."""
 
     def subscribe(self, client_id: str, subscriptions: Sequence[Subscription]) -> None:
         """What a client wants to be asked about, in place of what it wanted before; unknown events are left out."""
         self._subscriptions[client_id] = tuple(each for each in subscriptions if each.event in EVENTS)
 
     def unsubscribe(self, client_id: str) -> None:
-        """The client is gone."""
+        """The client is gone; what it was being asked it allows."""
         self._subscriptions.pop(client_id, None)
+        for request_id, asked in list(self._asking.items()):
+            if asked == client_id:
+                self.log.channel.resolve(HookResponse(request_id=request_id), client_id)
 
     def counts(self) -> Mapping[str, int]:
         """How many hooks each event has."""
         events = [hook.event for hook in self.commands()]
         events += [each.event for several in self._subscriptions.values() for each in several]
         return {event: events.count(event) for event in EVENTS if event in events}
+
+    def around_tools(self, tool: str) -> bool:
+        """Whether a command runs before or after calls of this tool."""
+        events = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+        return any(hook.event in events and matches(hook.matcher, tool) for hook in self.commands())
 
     async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
@@ -106,7 +103,7 @@ class Hooks:
         return (self.runner.run(hook.command, given, hook.timeout) for hook in chosen.values())
 
     def _asked(self, event: str, target: str, content: dict[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
-        for subscriptions in self._subscriptions.values():
+        for client_id, subscriptions in self._subscriptions.items():
             for each in subscriptions:
                 if each.event == event and matches(each.matcher, target):
                     request = HookRequest(
@@ -115,15 +112,19 @@ class Hooks:
                         event=event,
                         target=target[:MOST_TARGET],
                         input_data=content,
+                        client_id=client_id,
                     )
                     yield self._ask(request, each.timeout)
 
     async def _ask(self, request: HookRequest, timeout: float) -> Decision:
+        self._asking[request.id] = request.client_id
         try:
             async with asyncio.timeout(timeout):
                 response = await self.log.channel.request(request)
         except (TimeoutError, RequestClosedError):
             return Decision()
+        finally:
+            del self._asking[request.id]
         if not isinstance(response, HookResponse) or response.action == "allow":
             return Decision()
         return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook forbids it.")

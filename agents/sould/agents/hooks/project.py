@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sould.agents.config import Hook, Section
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
 
 HOOKS_FILE = ".sould/hooks.toml"
 LARGEST = 8 * 1024 * 1024
@@ -65,14 +65,14 @@ class ProjectHooks:
             hooks = _File.model_validate(tomllib.loads(text.decode())).hooks
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
             return (), f"The hooks of {HOOKS_FILE} do not run: the file cannot be used ({str(error).splitlines()[0]})."
-        if not self._is_accepted(self._digest(text, hooks)):
+        if not self._is_accepted(path, self._digest(text, hooks)):
             return (), (
                 f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: look at the "
                 "change, then run `sould trust` again."
             )
         return hooks, ""
 
-    def _is_accepted(self, digest: str) -> bool:
+    def _is_accepted(self, path: Path, digest: str) -> bool:
         since = self._trust.since(self._workspace)
         try:
             record = _Record.model_validate_json(self._accepted.read_bytes())
@@ -81,6 +81,8 @@ class ProjectHooks:
         known = record.workspaces.get(str(self._workspace))
         if known is not None and known.since == since:
             return known.digest == digest
+        if self._trust.changed(self._workspace, (path,)):
+            return False
         record.workspaces[str(self._workspace)] = _Accepted(digest=digest, since=since)
         write_private(self._accepted, record.model_dump_json(indent=1).encode())
         return True

@@ -5,13 +5,14 @@ an environment is used only with a key from the same environment (D14).
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from sould.agents.config import ModelConfig, ProviderConfig, ProviderType
 from sould.agents.llm.provider import Capability
@@ -72,10 +73,19 @@ _SERVICES = (
              "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.5", 262_144),
 )  # fmt: skip
 
+_KIMI_SETTINGS = {
+    "temperature": ("KIMI_MODEL_TEMPERATURE",),
+    "top_p": ("KIMI_MODEL_TOP_P",),
+    "max_output_tokens": ("KIMI_MODEL_MAX_COMPLETION_TOKENS", "KIMI_MODEL_MAX_TOKENS"),
+}
+"""What kimi-cli's users say of the model in variables."""
+
 DISCOVERY_VARIABLES = (
     *KEY_VARIABLES,
     *(name for service in _SERVICES for name in (service.url_variable, service.model_variable)),
     "KIMI_MODEL_MAX_CONTEXT_SIZE",
+    "KIMI_MODEL_CAPABILITIES",
+    *(variable for variables in _KIMI_SETTINGS.values() for variable in variables),
 )
 """Every variable discovery looks at."""
 
@@ -125,7 +135,10 @@ async def _service(service: _Service, environment: Mapping[str, str], probe: Pro
         served = await probe(own_url, SecretStr(environment[variable])) or served
     if service.name == "kimi":
         served = tuple(_with_kimi_context(model, environment) for model in served)
-    return Found(service.name, provider, _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT))
+    models = _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT)
+    if service.name == "kimi":
+        models = {key: _with_kimi_settings(model, environment) for key, model in models.items()}
+    return Found(service.name, provider, models)
 
 
 def _stored(service: _Service, environment: Mapping[str, str], key: SecretStr | None) -> Found | None:
@@ -140,6 +153,18 @@ def _stored(service: _Service, environment: Mapping[str, str], key: SecretStr | 
 def _with_kimi_context(model: ServedModel, environment: Mapping[str, str]) -> ServedModel:
     size = environment.get("KIMI_MODEL_MAX_CONTEXT_SIZE", "")
     return ServedModel(model.name, int(size)) if size.isdigit() and int(size) >= 1000 else model
+
+
+def _with_kimi_settings(model: ModelConfig, environment: Mapping[str, str]) -> ModelConfig:
+    """A value that makes no sense changes nothing, as in kimi-cli."""
+    for name, variables in _KIMI_SETTINGS.items():
+        value = next((environment[each] for each in variables if environment.get(each)), None)
+        if value is not None:
+            with contextlib.suppress(ValidationError):
+                model = ModelConfig.model_validate(model.model_dump() | {name: value})
+    named = {name.strip() for name in environment.get("KIMI_MODEL_CAPABILITIES", "").split(",")}
+    capabilities = frozenset(known for known in get_args(Capability) if known in named)
+    return model.model_copy(update={"capabilities": capabilities}) if capabilities else model
 
 
 async def _local(name: str, base_url: str, probe: Probe) -> Found | None:

@@ -50,10 +50,14 @@ class Redactor:
         return line if len(line) <= _BODY_CHARS else line[:_BODY_CHARS] + "…"
 
 
-def status_error(status: int, headers: Mapping[str, str], body: bytes, redact: Redactor) -> ProviderStatusError:
-    """An answer that is not 200."""
-    detail = _detail(body)
-    return _failure(status, detail, redact, retry_after=retry_after_of(headers))
+def status_error(
+    status: int, headers: Mapping[str, str], body: bytes, redact: Redactor, remedy: str = ""
+) -> ProviderStatusError:
+    """An answer that is not 200. `remedy` is what to do when it refused the key."""
+    error = _failure(status, _detail(body), redact, retry_after=retry_after_of(headers))
+    if error.kind == "auth" and remedy:
+        error.message = f"{error.message.rstrip('.')}. {remedy}"
+    return error
 
 
 def event_error(error: Any, redact: Redactor) -> ProviderError:

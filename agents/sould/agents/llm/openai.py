@@ -8,10 +8,9 @@ lets a key into an error. This module loads heavy libraries: import it when a mo
 import asyncio
 import logging
 import os
-import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +34,7 @@ from sould.agents.llm.provider import (
     ProviderTimeoutError,
 )
 from sould.agents.llm.requests import RequestStyle, media_bytes, request_body
+from sould.agents.llm.tls import verification
 from sould.agents.llm.watchdog import Watchdog
 
 _ERROR_BODY = 64 * 1024
@@ -58,6 +58,8 @@ class ProviderSettings:
     headers: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
     network: NetworkSettings = field(default_factory=NetworkSettings)
     timeouts: ModelTimeouts = field(default_factory=ModelTimeouts)
+    remedy: str = field(default="", compare=False)
+    """What to do about a refused key: a sentence that names where it comes from."""
 
 
 class OpenAIClient:
@@ -67,11 +69,12 @@ class OpenAIClient:
         ProviderError: the address, the proxy or the certificates cannot be used.
     """
 
-    def __init__(self, settings: ProviderSettings) -> None:
+    def __init__(self, settings: ProviderSettings, http: httpx2.AsyncClient | None = None) -> None:
+        """`http`: the connections of another client of the same server, which closes them."""
         self.settings = settings
         passwords = (SecretStr(_password(url)) for url in (settings.base_url, settings.network.proxy))
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), *passwords))
-        self._http = self._http_client()
+        self._http = http or self._http_client()
         self._sdk = AsyncOpenAI(
             base_url=settings.base_url,
             api_key=settings.api_key.get_secret_value() or "none",
@@ -82,6 +85,10 @@ class OpenAIClient:
             http_client=self._http,
         )
         self._headers = self._request_headers()
+
+    def signed(self, key: SecretStr) -> "OpenAIClient":
+        """The same client with another key; it lives as long as this one."""
+        return OpenAIClient(replace(self.settings, api_key=key), self._http)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -151,7 +158,7 @@ class OpenAIClient:
             return httpx2.AsyncClient(
                 trust_env=False,
                 proxy=settings.network.proxy or None,
-                verify=_tls(settings),
+                verify=verification(settings.base_url, settings.network),
                 follow_redirects=False,
                 timeout=httpx2.Timeout(connect=timeouts.connect_s, read=None, write=timeouts.progress_s, pool=None),
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60),
@@ -185,7 +192,10 @@ class OpenAIClient:
         if response.has_redirect_location:
             target = urlsplit(response.headers["location"])
             body = f"to {target.scheme}://{target.hostname}".encode() if target.hostname else b""
-        raise status_error(response.status_code, response.headers, body, self.redact)
+        # the connections may be lent: what this request was signed with is not always our own key
+        _, _, sent = response.request.headers.get("authorization", "").partition(" ")
+        redact = Redactor.of((*self.redact.secrets, SecretStr(sent)))
+        raise status_error(response.status_code, response.headers, body, redact, self.settings.remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,15 +293,6 @@ async def _last_read(reads: AsyncGenerator[bytes, None]) -> None:
 def _whole(reader: AnswerReader, body: bytes) -> list[Delta]:
     """Some servers answer a request for a stream with one object, and some call a stream JSON."""
     return reader.feed_whole(body) if body.lstrip().startswith((b"{", b"[")) else reader.feed(body)
-
-
-def _tls(settings: ProviderSettings) -> ssl.SSLContext | bool:
-    network = settings.network
-    if network.ca_file or network.ca_directory:
-        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
-    if settings.base_url.startswith("https:") or network.proxy.startswith("https:"):
-        return httpx2.create_ssl_context(trust_env=False)
-    return False  # plain HTTP to the one server this client talks to: loading certificates costs 20 ms
 
 
 def _password(url: str) -> str:

@@ -30,9 +30,11 @@ from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import Capability, ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
+from sould.agents.llm.tokens import TokenStore
 
 if TYPE_CHECKING:
     from sould.agents.llm.openai import OpenAIClient, ProviderSettings
+    from sould.agents.llm.signin import SignIn
 
 NO_MODEL = (
     "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
@@ -78,13 +80,40 @@ class _Choice:
     provider: ProviderConfig
 
 
+def troubles(config: Config) -> tuple[str, ...]:
+    """One sentence for each configured model that cannot work as written, with the model's name (D22)."""
+    return _said(config, _trouble)
+
+
+def remarks(config: Config) -> tuple[str, ...]:
+    """One sentence for each configured model that works in another way than its configuration may let one think."""
+    return _said(config, _remark)
+
+
+def _said(config: Config, about: Callable[[str, ModelConfig, ProviderConfig | None], str | None]) -> tuple[str, ...]:
+    said = (about(key, model, config.providers.get(model.provider)) for key, model in config.models.items())
+    return tuple(sentence for sentence in said if sentence)
+
+
 class ProviderPool:
     """All models of a configuration and of a session's environment. `config` is asked anew each time, so reloads take effect."""
 
-    def __init__(self, config: Callable[[], Config], *, keys: KeyLookup = no_keys, probe: Probe = probe_server) -> None:
+    def __init__(
+        self,
+        config: Callable[[], Config],
+        *,
+        keys: KeyLookup = no_keys,
+        tokens: TokenStore | None = None,
+        probe: Probe = probe_server,
+        hint: Callable[[Mapping[str, str]], str] = lambda environment: "",
+    ) -> None:
+        """`tokens` None: nobody can be signed in. `hint`: why this environment may miss a model, said with the error."""
         self._config = config
         self._keys = keys
+        self._tokens = tokens
+        self._sign_ins: dict[object, SignIn] = {}
         self._probe = probe
+        self._hint = hint
         self._found: dict[object, tuple[float, tuple[Found, ...]]] = {}
         self._clients: dict[object, OpenAIClient] = {}
         self._scripted: dict[tuple[ModelInfo, Path], tuple[int, ScriptedProvider]] = {}
@@ -105,25 +134,16 @@ class ProviderPool:
         """
         choices = await self._choices(environment)
         if not choices:
-            raise NoModelError(" ".join((NO_MODEL, *self.notices())))
+            raise NoModelError(" ".join(filter(None, (NO_MODEL, *troubles(self._config()), self._hint(environment)))))
         wanted = model_key or self._config().default_model or next(iter(choices))
         choice = choices.get(wanted)
         if choice is None:
             near = difflib.get_close_matches(wanted, choices, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(choices)}."
-            raise NoModelError(f"There is no usable model {wanted!r}. {hint}")
+            raise NoModelError(f"There is no usable model {wanted!r}. {hint} {self._hint(environment)}".rstrip())
         if choice.provider.type in _OFFLINE:
             return self._offline(choice, environment)
         return await self._online(choice, environment)
-
-    def notices(self) -> tuple[str, ...]:
-        """One sentence for each configured model that cannot work as written, with the model's name (D22)."""
-        config = self._config()
-        return tuple(
-            sentence
-            for key, model in config.models.items()
-            if (sentence := _notice(key, model, config.providers.get(model.provider)))
-        )
 
     async def aclose(self) -> None:
         """Close all clients."""
@@ -176,47 +196,85 @@ class ProviderPool:
         from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415
 
         provider = choice.provider
+        if provider.env:  # variables of this provider alone, over the session's
+            environment = {**environment, **{name: value.get_secret_value() for name, value in provider.env.items()}}
         base_url = (
             (provider.base_url or _BASE_URLS.get(provider.type, "")).rstrip("/").removesuffix("/chat/completions")
         )
+        key, remedy = await self._key(choice, environment, base_url)
         settings = ProviderSettings(
             base_url=base_url,
-            api_key=await self._key(choice, environment, base_url),
+            api_key=key or SecretStr(""),
             headers=provider.custom_headers,
             network=NetworkSettings.of(base_url, environment),
             timeouts=self._config().timeouts,
+            remedy=remedy,
         )
         identity = _identity(settings)
         client = self._clients.get(identity)
         if client is None:
             client = self._clients[identity] = OpenAIClient(settings)
-        return OpenAIProvider(_info(choice), client, _style(choice, base_url))
+        info, style = _info(choice), _style(choice, base_url)
+        if key is not None:
+            return OpenAIProvider(info, client, style)
+        from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- as above
 
-    async def _key(self, choice: _Choice, environment: Mapping[str, str], base_url: str) -> SecretStr:
-        provider = choice.provider
+        return SignedInProvider(info, client, style, await self._sign_in(choice, environment))
+
+    async def _sign_in(self, choice: _Choice, environment: Mapping[str, str]) -> "SignIn":
+        """The sign-in of a provider that declares one. Raises NoModelError when there is none: it is asked nothing yet."""
+        from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as above
+        from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as above
+
+        name, oauth = choice.model.provider, choice.provider.oauth
+        assert oauth is not None
+        if not oauth.token_url:
+            kimi = KimiSignIn.of(name, oauth, environment)
+            if await kimi.kept() is None:
+                raise NoModelError(
+                    f"Provider {name!r} uses the sign-in of kimi-cli, and there is none in {kimi.file}. Sign in with "
+                    "kimi-cli, or use a key of your own: `sould login kimi`."
+                )
+            return kimi
+        network = NetworkSettings.of(oauth.token_url, environment)
+        sign_in = self._sign_ins.get((name, oauth, network))
+        if sign_in is None and self._tokens is not None:
+            sign_in = StoredSignIn(name, AuthServer(name, oauth, network), self._tokens)
+            self._sign_ins[name, oauth, network] = sign_in
+        if sign_in is None or await sign_in.kept() is None:
+            raise NoModelError(f"You are not signed in to {name!r}: run `sould login {name}`.")
+        return sign_in
+
+    async def _key(
+        self, choice: _Choice, environment: Mapping[str, str], base_url: str
+    ) -> tuple[SecretStr | None, str]:
+        """The key, None where a sign-in takes its place, and what to do when it is refused."""
+        provider, name = choice.provider, choice.model.provider
+        login = f"`sould login {name}`"
         if provider.api_key.get_secret_value():
-            return provider.api_key
+            written = name in self._config().providers
+            edit = f"Correct `providers.{name}.api_key` (`sould config edit`), or remove it there and run {login}."
+            return provider.api_key, edit if written else f"Run {login} with another key."
         # a key of the environment goes to its own vendor, or to the server that names its variable
         official = not provider.base_url or provider.base_url.rstrip("/") == _BASE_URLS.get(provider.type, "")
-        names = (
-            (provider.api_key_env,)
-            if provider.api_key_env
-            else _KEY_VARIABLES.get(provider.type, ())
-            if official
-            else ()
-        )
-        key = next((environment[name] for name in names if environment.get(name)), None)
-        if key is not None:
-            return SecretStr(key)
-        stored = await self._keys(choice.model.provider)
+        usual = _KEY_VARIABLES.get(provider.type, ()) if official and provider.oauth is None else ()
+        names = (provider.api_key_env,) if provider.api_key_env else usual
+        variable = next((each for each in names if environment.get(each)), None)
+        if variable is not None:
+            there = "in the environment your editor is started from"
+            return SecretStr(
+                environment[variable]
+            ), f"Correct the variable {variable} {there}, or unset it and run {login}."
+        if provider.oauth is not None:
+            return None, f"Run {login}."
+        stored = await self._keys(name)
         if stored is not None:
-            return stored
+            return stored, f"Run {login} with another key."
         if base_url in _BASE_URLS.values() or provider.api_key_env:
-            where = f" (set {' or '.join(names)}, or run `sould login {choice.model.provider}`)" if names else ""
-            raise NoModelError(
-                f"There is no key for provider {choice.model.provider!r} of model {choice.key!r}{where}."
-            )
-        return SecretStr("")
+            where = f" (set {' or '.join(names)}, or run {login})" if names else ""
+            raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
+        variables = f"set `api_key_env` of provider {name} to the variable that holds its key, or " if not names else ""
+        return SecretStr(""), f"No key was sent: {variables}run {login}."
 
 
 def _of(found: Found) -> list[tuple[str, _Choice]]:
@@ -246,7 +304,7 @@ def _capabilities(model: ModelConfig) -> frozenset[Capability]:
 
 def _identity(settings: "ProviderSettings") -> object:
     headers = tuple(sorted((name, value.get_secret_value()) for name, value in settings.headers.items()))
-    return settings.base_url, settings.api_key, headers, settings.network, settings.timeouts
+    return settings.base_url, settings.api_key, headers, settings.network, settings.timeouts, settings.remedy
 
 
 def _style(choice: _Choice, base_url: str) -> RequestStyle:
@@ -268,11 +326,17 @@ def _style(choice: _Choice, base_url: str) -> RequestStyle:
     )
 
 
-def _notice(key: str, model: ModelConfig, provider: ProviderConfig | None) -> str | None:
+def _trouble(key: str, model: ModelConfig, provider: ProviderConfig | None) -> str | None:
     if provider is None:
         return f"Model {key!r} cannot be used: there is no provider {model.provider!r}."
     if provider.type in _CANNOT_WORK:
         return f"Model {key!r} cannot be used: a provider of type {provider.type!r} does not work here, {_CANNOT_WORK[provider.type]}."
-    if provider.type == "openai_responses":
+    return None
+
+
+def _remark(key: str, _model: ModelConfig, provider: ProviderConfig | None) -> str | None:
+    if provider is not None and provider.oauth is not None and not provider.oauth.token_url:
+        return f"Model {key!r} is asked with the sign-in of kimi-cli while that is valid; sould never renews it."
+    if provider is not None and provider.type == "openai_responses":
         return f"Model {key!r} is asked through chat completions; its server must offer them beside the responses API."
     return None

@@ -5,9 +5,11 @@ first has a server (D9), never from another module's top. It holds no policy: wh
 is decided by `server`.
 """
 
+import asyncio
 import logging
 import os
 import ssl
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -25,16 +27,47 @@ import mcp_types
 from fastmcp.client import Client
 from fastmcp.client.transports import ClientTransport, SSETransport, StreamableHttpTransport
 from mcp import MCPError
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.mcp.results import Definition, Elicitation, PromptDefinition, converted
+from sould.agents.mcp.bounded import bound
+from sould.agents.mcp.results import (
+    Definition,
+    Elicitation,
+    PromptDefinition,
+    ResourceDefinition,
+    Sampled,
+    Sampling,
+    converted,
+    sampling,
+    within,
+)
+from sould.agents.mcp.results import resource as resource_part
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 
 for _noisy in ("mcp", "fastmcp"):
     logging.getLogger(_noisy).setLevel(logging.ERROR)
 
 Elicit = Callable[[Elicitation], Awaitable[dict[str, Any] | None]]
+Sample = Callable[[Sampling], Awaitable[Sampled | str]]
+"""The model's answer, or why there is none."""
+
+MOST_LISTED = 1000
+"""Resources of one server."""
+PROGRESS_EVERY_S = 0.1
+"""Seconds between two reports of progress that are shown."""
+LISTEN_AGAIN_S = 30.0
+"""Seconds after which a lost subscription is made anew."""
+_REFUSED = -1
+"""The code that MCP gives to a request for the model which the user refused."""
+_CHANGES = (
+    mcp_types.ToolListChangedNotification
+    | mcp_types.PromptListChangedNotification
+    | mcp_types.ResourceListChangedNotification
+)
 
 
 class McpHttpClientFactory(Protocol):
@@ -62,8 +95,10 @@ class UnauthorizedError(Exception):
 class Handlers:
     """What a connection may ask of us, and tell us."""
 
-    tools_changed: Callable[[], None]
+    lists_changed: Callable[[], None]
     elicit: Elicit
+    sample: Sample | None = None
+    """None: servers are told that nobody can be asked to let them use the model."""
 
 
 class Link:
@@ -112,6 +147,61 @@ class Link:
         texts = [message.content.text for message in result.messages if message.content.type == "text"]
         return "\n\n".join(texts)
 
+    async def resources(self) -> tuple[ResourceDefinition, ...]:
+        """The resources and the templates of resources the server offers; none when it cannot say."""
+        capabilities = self._client.server_capabilities
+        if capabilities is None or capabilities.resources is None:
+            return ()
+        try:
+            listed = await self._client.list_resources()
+        except MCPError:
+            return ()
+        try:
+            templates = await self._client.list_resource_templates()
+        except MCPError:
+            templates = []
+        found = [ResourceDefinition(str(each.uri), each.name, each.description or "") for each in listed]
+        found += [ResourceDefinition(each.uri_template, each.name, each.description or "", True) for each in templates]
+        return tuple(found[:MOST_LISTED])
+
+    async def read(self, uri: str, limit: int) -> tuple[tuple[ContentPart, ...], str]:
+        """A resource's content, and a sentence when more than `limit` characters of it were left out.
+
+        Raises:
+            ServerError: the server refused.
+            Exception: whatever the library raises when a connection breaks.
+        """
+        try:
+            result = await self._client.read_resource_mcp(uri)
+        except MCPError as error:
+            raise ServerError(error.error.message[:2000]) from error
+        parts = [resource_part(each.model_dump(mode="json", by_alias=True)) for each in result.contents]
+        return within(parts, limit)
+
+    async def hear_of_changes(self, changed: Callable[[], None]) -> None:
+        """Be told of changed lists where the protocol sends no notifications unasked; returns where there is no need."""
+        capabilities = self._client.server_capabilities
+        if capabilities is None or self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        tools = bool(capabilities.tools and capabilities.tools.list_changed)
+        prompts = bool(capabilities.prompts and capabilities.prompts.list_changed)
+        resources = bool(capabilities.resources and capabilities.resources.list_changed)
+        while tools or prompts or resources:
+            try:
+                async with listen(
+                    self._client.session,
+                    tools_list_changed=tools,
+                    prompts_list_changed=prompts,
+                    resources_list_changed=resources,
+                ) as subscription:
+                    async for _ in subscription:
+                        changed()
+            except SubscriptionLost:
+                changed()
+            except MCPError:
+                return
+            await asyncio.sleep(LISTEN_AGAIN_S)
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, limit: int, stream: Callable[[str], None]
     ) -> ToolReturn:
@@ -121,23 +211,31 @@ class Link:
             ServerError: the server refused the request.
             Exception: whatever the library raises when a connection breaks.
         """
+        shown = -PROGRESS_EVERY_S
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown < PROGRESS_EVERY_S:
+                return
+            shown = now
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             stream(f"{share} {message or ''}".rstrip() + "\n")
 
         try:
             result = await self._client.call_tool_mcp(tool, dict(arguments), progress_handler=told)
         except MCPError as error:
-            if error.error.code == mcp_types.CONNECTION_CLOSED:
+            if _is_closed(error):
                 raise
             raise ServerError(error.error.message[:2000]) from error
         return converted(result, limit)
 
 
 @asynccontextmanager
-async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers) -> AsyncGenerator[Link]:
-    """Connect and shake hands; closing ends the conversation, not the process.
+async def open_link(
+    transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers, *, stateless: bool = False
+) -> AsyncGenerator[Link]:
+    """Connect and shake hands; closing ends the conversation, not the process. `stateless`: there is no handshake.
 
     Raises:
         UnauthorizedError: the server wants a sign-in.
@@ -145,8 +243,8 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
     """
 
     async def heard(message: mcp_types.ServerNotification | Exception) -> None:
-        if isinstance(message, mcp_types.ToolListChangedNotification | mcp_types.PromptListChangedNotification):
-            handlers.tools_changed()
+        if isinstance(message, _CHANGES):
+            handlers.lists_changed()
 
     async def elicited(message: str, _: object, params: mcp_types.ElicitRequestParams, __: object) -> Any:
         schema: Any = params.requested_schema if isinstance(params, mcp_types.ElicitRequestFormParams) else None
@@ -156,6 +254,18 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
             return mcp_types.ElicitResult(action="cancel")
         return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
 
+    async def sampled(_: object, params: mcp_types.CreateMessageRequestParams, __: object) -> Any:
+        assert handlers.sample is not None
+        answer = await handlers.sample(sampling(params))
+        if isinstance(answer, str):
+            return mcp_types.ErrorData(code=_REFUSED, message=answer)
+        return mcp_types.CreateMessageResult(
+            role="assistant",
+            content=mcp_types.TextContent(type="text", text=answer.text),
+            model=answer.model,
+            stop_reason=answer.stop_reason,
+        )
+
     def client(mode: str) -> Client[Any]:
         return Client(
             transport,
@@ -164,6 +274,7 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
             roots=[root.as_uri() for root in roots],
             message_handler=heard,
             elicitation_handler=cast("Any", elicited),
+            sampling_handler=cast("Any", sampled) if handlers.sample is not None else None,
             log_handler=_ignore,
             init_timeout=0,
             client_info=mcp_types.Implementation(name="sould", version="1"),
@@ -171,10 +282,10 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
 
     try:
         async with AsyncExitStack() as stack:
-            try:  # the newer protocol has no questions to the user yet, so the older one comes first
-                connected = await stack.enter_async_context(client("legacy"))
+            try:  # most servers speak the older protocol, and those of both lose nothing by it
+                connected = await stack.enter_async_context(client("auto" if stateless else "legacy"))
             except MCPError:
-                if transport.legacy_only:
+                if transport.legacy_only or stateless:
                     raise
                 connected = await stack.enter_async_context(client("auto"))
             yield Link(connected)
@@ -182,6 +293,11 @@ async def open_link(transport: ClientTransport, roots: tuple[Path, ...], handler
         if wants_sign_in(error):
             raise UnauthorizedError from error
         raise
+
+
+def _is_closed(error: MCPError) -> bool:
+    """The library's own word for a connection that ended; servers use the same code for what they like."""
+    return (error.error.code, error.error.message) == (mcp_types.CONNECTION_CLOSED, "Connection closed")
 
 
 async def _ignore(_: object) -> None:
@@ -215,6 +331,7 @@ def http_client(
 
     async def responded(response: httpx2.Response) -> None:
         heard(response.status_code)
+        bound(response)
 
     def client(
         headers: dict[str, str] | None = None,
@@ -223,7 +340,7 @@ def http_client(
         **_: object,
     ) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            headers=headers,
+            headers={**(headers or {}), "accept-encoding": "identity"},  # a compressed answer has no size to bound
             timeout=timeout or httpx2.Timeout(30.0, read=300.0),
             auth=auth,
             proxy=network.proxy or None,

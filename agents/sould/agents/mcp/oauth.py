@@ -15,7 +15,7 @@ from fastmcp.client.auth import OAuth
 
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
 
 Value = dict[str, Any]
 

@@ -7,19 +7,21 @@ process that the guard owns and that its supervisor ends. What is no message is 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from typing import Final, Unpack
+from typing import Any, Final, Unpack, cast
 
 import anyio
+import orjson
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
 from mcp import ClientSession
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from sould.agents.process.guard import GuardedProcess
 
 LONGEST_LINE: Final = 8 * 1024 * 1024
+LOGGED: Final = "notifications/message"
 
 
 class ProcessTransport(ClientTransport):
@@ -58,11 +60,12 @@ class ProcessTransport(ClientTransport):
             async with heard, aclosing(self._lines()) as lines:
                 async for line in lines:
                     try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        message = _parsed(line)
                     except ValidationError:
                         self._note(line)
                         continue
-                    await heard.send(SessionMessage(message))
+                    if message is not None:
+                        await heard.send(SessionMessage(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
         finally:
@@ -100,3 +103,20 @@ class ProcessTransport(ClientTransport):
 
     def _note(self, line: bytes) -> None:
         self.noise = line[:300].decode(errors="replace").strip()
+
+
+def _parsed(line: bytes) -> JSONRPCMessage | None:
+    """The message of a line; None for what a server logs, which nobody here reads: a flood of it must cost little.
+
+    Raises:
+        ValidationError: it is no message.
+    """
+    try:
+        found: object = orjson.loads(line)
+    except orjson.JSONDecodeError:  # the library takes more than the standard allows, and servers send more
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    if isinstance(found, dict):
+        members = cast("dict[str, Any]", found)
+        if members.get("method") == LOGGED and "id" not in members:
+            return None
+    return jsonrpc_message_adapter.validate_python(found, by_name=False)

@@ -84,13 +84,14 @@ class McpPool:
         return entry.server
 
     def release(self, server: Server) -> None:
-        """A session no longer uses it: a shared one ends after the idle time, one of the session's own at once."""
+        """A session no longer uses it: a shared one ends after the idle time, others at once."""
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
             return
         entry.users -= 1
         if entry.users == 0:
-            seconds = self._limits().idle_stop_s if server.spec.shared else 0
+            kept = server.spec.shared and server.spec.carrier is None
+            seconds = self._limits().idle_stop_s if kept else 0
             entry.ending = self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}")
 
     async def _end(self, entry: _Entry, seconds: float) -> None:
@@ -110,8 +111,11 @@ def _key(spec: ServerSpec, place: Place) -> str:
         spec.cwd,
         spec.url,
         sorted(spec.headers.items()),
+        spec.server_id,
+        spec.carrier.id if spec.carrier is not None else "",
         sorted(place.variables.items()),
         str(place.cwd),
         [str(root) for root in place.roots],
+        place.sampling,
     ]
     return hashlib.sha256(orjson.dumps(told)).hexdigest()

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import JsonValue
 
+from sould.agents.llm.provider import ChatMessage
 from sould.agents.tools.base import tool_ok
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import ToolReturn
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import CallToolResult, ContentBlock, CreateMessageRequestParams
 
 LARGEST_STRUCTURE = 256 * 1024
 """Bytes of structured content kept beside the text."""
@@ -41,6 +42,34 @@ class PromptDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceDefinition:
+    """Something a server lets us read. `template`: its address has `{variables}` to fill in."""
+
+    uri: str
+    name: str
+    description: str = ""
+    template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """A server asks for an answer of the session's model, at most `max_tokens` long."""
+
+    system_prompt: str
+    messages: tuple[ChatMessage, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the model answered. `stop_reason` in MCP's words."""
+
+    text: str
+    model: str
+    stop_reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Elicitation:
     """A server asks the user: a form with this schema, or a page to visit."""
 
@@ -55,7 +84,7 @@ def converted(result: "CallToolResult", limit: int) -> ToolReturn:
     structured: JsonValue = result.structured_content
     if structured is not None and not any(isinstance(part, TextPart) for part in parts):
         parts.append(TextPart(text=orjson.dumps(structured, option=orjson.OPT_INDENT_2).decode()))
-    kept, cut = _within(parts, limit)
+    kept, cut = within(parts, limit)
     output = kept if any(not isinstance(part, TextPart) for part in kept) else _joined(kept)
     if result.is_error:
         message = f"The tool reports an error. {cut}".strip()
@@ -75,19 +104,31 @@ def _part(block: "ContentBlock") -> ContentPart:
         case "resource_link":
             return TextPart(text=f"[{block.name}]({block.uri})")
         case "resource":
-            return _resource(block.resource.model_dump(mode="json", by_alias=True))
+            return resource(block.resource.model_dump(mode="json", by_alias=True))
 
 
-def _resource(resource: dict[str, Any]) -> ContentPart:
-    uri, kind = resource.get("uri", ""), resource.get("mimeType") or ""
-    if "text" in resource:
-        return TextPart(text=f"{uri}\n{resource['text']}")
+def resource(given: dict[str, Any]) -> ContentPart:
+    """The content of a resource, from the object MCP gives it in."""
+    uri, kind = given.get("uri", ""), given.get("mimeType") or ""
+    if "text" in given:
+        return TextPart(text=f"{uri}\n{given['text']}")
     if kind.startswith("image/"):
-        return ImagePart(image_url=MediaUrl(url=f"data:{kind};base64,{resource.get('blob', '')}"))
-    return TextPart(text=f"{uri} ({kind or 'binary'}, {len(resource.get('blob', '')) * 3 // 4} bytes, not shown)")
+        return ImagePart(image_url=MediaUrl(url=f"data:{kind};base64,{given.get('blob', '')}"))
+    return TextPart(text=f"{uri} ({kind or 'binary'}, {len(given.get('blob', '')) * 3 // 4} bytes, not shown)")
 
 
-def _within(parts: list[ContentPart], limit: int) -> tuple[tuple[ContentPart, ...], str]:
+def sampling(params: "CreateMessageRequestParams") -> Sampling:
+    """What a server wants of the model; a tool it brings for that is not offered, because we never say we could."""
+    messages: list[ChatMessage] = []
+    for message in params.messages:
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        media = (block for block in blocks if block.type == "text" or block.type == "image" or block.type == "audio")
+        parts = tuple(_part(block) for block in media)
+        messages.append(ChatMessage(message.role, parts))
+    return Sampling(params.system_prompt or "", tuple(messages), params.max_tokens)
+
+
+def within(parts: list[ContentPart], limit: int) -> tuple[tuple[ContentPart, ...], str]:
     """The parts with their text cut to `limit` characters in all, head and tail of the part that goes over."""
     total = sum(len(part.text) for part in parts if isinstance(part, TextPart))
     if total <= limit:

@@ -9,18 +9,26 @@ import logging
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from sould.agents.config import McpClient
-from sould.agents.mcp.results import Definition, Elicitation, PromptDefinition
+from sould.agents.mcp.results import (
+    Definition,
+    Elicitation,
+    PromptDefinition,
+    ResourceDefinition,
+    Sampled,
+    Sampling,
+)
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import GuardedProcess, ProcessGuard
 from sould.agents.tools.base import tool_error
+from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError
 
@@ -33,8 +41,14 @@ logger = logging.getLogger(__name__)
 
 State: TypeAlias = Literal["pending", "connecting", "connected", "failed", "unauthorized"]
 
+T = TypeVar("T")
+
 LONGEST_WAIT = 30.0
 """Seconds between two attempts, at most."""
+LIST_AGAIN = 0.2
+"""Seconds between two listings of what a server offers."""
+MOST_QUESTIONS = 4
+"""That a server has open to its user."""
 GOODBYE = 2.0
 """Seconds a server gets to end after its input has ended, before TERM."""
 
@@ -46,13 +60,19 @@ class Place:
     variables: Mapping[str, str]
     cwd: Path
     roots: tuple[Path, ...]
+    sampling: bool = False
+    """Somebody can be asked whether the server may use the model, so it is told that it may ask."""
 
 
 class Asking(Protocol):
     """A session, as far as a server may ask its user something."""
 
     async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
-        """The user's answer; None when there is none."""
+        """The form filled in; None when it was dismissed."""
+        ...
+
+    async def sample(self, server: str, wanted: Sampling) -> Sampled | str:
+        """The model's answer, which the user allowed; else why there is none."""
         ...
 
 
@@ -64,8 +84,8 @@ class SignIns(Protocol):
         ...
 
 
-class PromptError(Exception):
-    """A server's prompt cannot be had; the sentence is for the user."""
+class UnavailableError(Exception):
+    """A server's prompt or resource cannot be had; the sentence is for the user."""
 
 
 @dataclass(slots=True)
@@ -104,6 +124,7 @@ class Server:
         """One sentence: why it is not connected."""
         self.definitions: tuple[Definition, ...] = ()
         self.prompts: tuple[PromptDefinition, ...] = ()
+        self.resources: tuple[ResourceDefinition, ...] = ()
         self.pid: int | None = None
         self.attempted = asyncio.Event()
         """The first attempt to connect has ended, well or badly."""
@@ -117,6 +138,7 @@ class Server:
         self._relist = asyncio.Event()
         self._wanted = asyncio.Event()
         self._calls: list[_Call] = []
+        self._questions = 0
         self._starts: deque[float] = deque()
         self._last_words = ""
         self._status = 0
@@ -138,8 +160,7 @@ class Server:
             if ending.connected and wait is not None:  # back in a moment: its tools stay, and calls wait for it
                 self._change("connecting", ending.trouble)
             else:
-                self.definitions = ()
-                self.prompts = ()
+                self._forget()
                 given_up = "" if wait is not None else " It is not started again until another session asks for it."
                 self._change(ending.state, ending.trouble + given_up)
             with suppress(TimeoutError):
@@ -185,20 +206,33 @@ class Server:
         """The text of one of its prompts, at most as long as a call's result.
 
         Raises:
-            PromptError: there is none; the sentence says why.
+            UnavailableError: there is none; the sentence says why.
         """
+        limit = self._limits().output_chars
+        return (await self._had("prompt", lambda link: link.prompt(name, arguments)))[:limit]
+
+    async def read(self, uri: str) -> tuple[tuple[ContentPart, ...], str]:
+        """A resource's content, at most as long as a call's result, and a sentence when some of it was left out.
+
+        Raises:
+            UnavailableError: there is none; the sentence says why.
+        """
+        limit = self._limits().output_chars
+        return await self._had("resource", lambda link: link.read(uri, limit))
+
+    async def _had(self, what: str, asked: "Callable[[Link], Awaitable[T]]") -> T:
         link = await self._connected()
         if link is None:
-            raise PromptError(f"The MCP server {self.spec.name} is not connected. {self.trouble}")
-        limits = self._limits()
+            raise UnavailableError(f"The MCP server {self.spec.name} is not connected. {self.trouble}".rstrip())
+        seconds = self.spec.call_timeout or self._limits().tool_call_timeout_ms / 1000
         try:
-            async with asyncio.timeout(limits.tool_call_timeout_ms / 1000):
-                return (await link.prompt(name, arguments))[: limits.output_chars]
+            async with asyncio.timeout(seconds):
+                return await asked(link)
         except TimeoutError:
-            raise PromptError(f"The MCP server {self.spec.name} did not answer in time.") from None
-        except Exception as error:  # whatever a server or the library does, the user's command ends with a sentence
-            logger.info("prompt of %s: %r", self.spec.name, error)
-            raise PromptError(f"The MCP server {self.spec.name} gave no prompt: {str(error)[:300]}") from error
+            raise UnavailableError(f"The MCP server {self.spec.name} did not answer within {seconds:g} s.") from None
+        except Exception as error:  # whatever a server or the library does, the user is told one sentence
+            logger.info("%s of %s: %r", what, self.spec.name, error)
+            raise UnavailableError(f"The MCP server {self.spec.name} gave no {what}: {str(error)[:300]}") from error
 
     async def _connected(self) -> "Link | None":
         """The connection, waiting for one that is being made."""
@@ -238,8 +272,7 @@ class Server:
         try:
             await asyncio.to_thread(_import)
             async with asyncio.timeout(seconds) as limit, self._opened() as link:
-                self.definitions = await link.definitions()
-                self.prompts = await link.prompts()
+                await self._list(link)
                 limit.reschedule(None)
                 connected = True
                 self._link = link
@@ -258,7 +291,23 @@ class Server:
             self._up.clear()
         return _Ending(connected, state, f"{trouble} {self._last_words}".strip())
 
+    async def _list(self, link: "Link") -> None:
+        self.definitions = await link.definitions()
+        self.prompts = await link.prompts()
+        self.resources = await link.resources()
+
+    def _forget(self) -> None:
+        self.definitions, self.prompts, self.resources = (), (), ()
+
     async def _stay(self, link: "Link") -> None:
+        hearing = asyncio.create_task(link.hear_of_changes(self._relist.set), name=f"changes of {self.spec.name}")
+        try:
+            await self._follow(link)
+        finally:
+            hearing.cancel()
+            await asyncio.gather(hearing, return_exceptions=True)
+
+    async def _follow(self, link: "Link") -> None:
         while not self._ended.is_set():
             ended, relist = asyncio.ensure_future(self._ended.wait()), asyncio.ensure_future(self._relist.wait())
             try:
@@ -268,22 +317,33 @@ class Server:
                 relist.cancel()
             if self._relist.is_set() and not self._ended.is_set():
                 self._relist.clear()
-                self.definitions = await link.definitions()
-                self.prompts = await link.prompts()
+                await self._list(link)  # without limit: a server that does one thing at a time may be busy with a call
                 self._tell()
+                with suppress(TimeoutError):  # a server that changes all the time is listed now and then
+                    await asyncio.wait_for(self._ended.wait(), LIST_AGAIN)
 
     @asynccontextmanager
     async def _opened(self) -> "AsyncGenerator[Link, None]":
         from sould.agents.mcp.link import Handlers, open_link  # noqa: PLC0415 -- D9
 
-        handlers = Handlers(tools_changed=self._relist.set, elicit=self._elicit)
-        async with self._transport() as transport, open_link(transport, self.place.roots, handlers) as link:
+        sample = self._sample if self.place.sampling else None
+        handlers = Handlers(lists_changed=self._relist.set, elicit=self._elicit, sample=sample)
+        stateless = self.spec.carrier is not None
+        async with (
+            self._transport() as transport,
+            open_link(transport, self.place.roots, handlers, stateless=stateless) as link,
+        ):
             yield link
 
     @asynccontextmanager
     async def _transport(self) -> "AsyncGenerator[ClientTransport, None]":
         self._last_words = ""
         self._status = 0
+        if self.spec.carrier is not None:
+            from sould.agents.mcp.carried import CarriedTransport  # noqa: PLC0415 -- D9
+
+            yield CarriedTransport(self.spec.carrier, self.spec.server_id, self._ended)
+            return
         if self.spec.transport != "stdio":
             from sould.agents.mcp.link import remote_transport  # noqa: PLC0415 -- D9
 
@@ -350,15 +410,29 @@ class Server:
         return "failed", f"The connection failed: {said}{status}."
 
     async def _elicit(self, question: Elicitation) -> dict[str, Any] | None:
-        """Put a server's question to the session that called it; with several, nobody can say whose it is."""
+        async with self._asking() as session:
+            return await session.elicit(self.spec.name, question) if session is not None else None
+
+    async def _sample(self, wanted: Sampling) -> Sampled | str:
+        async with self._asking() as session:
+            if session is None:
+                return "Nobody can be asked: no call is running, or calls of several sessions, or too much is asked already."
+            return await session.sample(self.spec.name, wanted)
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncGenerator[Asking | None, None]:
+        """The session that called the server, for a question to its user; with several, nobody can say whose it is."""
         calls = list(self._calls)
-        if len({id(call.asking) for call in calls}) != 1:
-            return None
+        if len({id(call.asking) for call in calls}) != 1 or self._questions >= MOST_QUESTIONS:
+            yield None
+            return
         for call in calls:
             call.limit.reschedule(None)
+        self._questions += 1
         try:
-            return await calls[0].asking.elicit(self.spec.name, question)
+            yield calls[0].asking
         finally:
+            self._questions -= 1
             now = asyncio.get_running_loop().time()
             for call in calls:
                 if call in self._calls:
@@ -372,7 +446,8 @@ class Server:
         now = time.monotonic()
         while self._starts and self._starts[0] < now - limits.restart_window_s:
             self._starts.popleft()
-        if state == "unauthorized" or len(self._starts) > limits.max_restarts:
+        gone = self.spec.carrier is not None and self.spec.carrier.gone.is_set()
+        if gone or state == "unauthorized" or len(self._starts) > limits.max_restarts:
             return None
         return min(limits.restart_first_wait_s * 2 ** min(failures - 1, 10), LONGEST_WAIT)
 
@@ -389,7 +464,7 @@ class Server:
 
 
 def _import() -> None:
-    for module in ("link", "pipes"):
+    for module in ("link", "pipes", "carried"):
         import_module(f"sould.agents.mcp.{module}")
 
 

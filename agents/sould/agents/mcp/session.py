@@ -7,14 +7,19 @@ tools are gone until it is back.
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.pool import McpPool
-from sould.agents.mcp.results import Elicitation, PromptDefinition
+from sould.agents.mcp.resources import NAME as RESOURCES
+from sould.agents.mcp.resources import ReadMcpResource
+from sould.agents.mcp.results import Elicitation, PromptDefinition, Sampled, Sampling
+from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
@@ -22,8 +27,10 @@ from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessions.opening import McpServer, Opening
 from sould.agents.tools.base import Tool
+from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
+    ContextNote,
     MCPLoadingBegin,
     MCPLoadingEnd,
     McpServerStatus,
@@ -32,6 +39,11 @@ from sould.agents.wire.messages import (
     SessionChanged,
     StatusUpdate,
 )
+
+_Version: TypeAlias = tuple[Path, int, int, int]
+"""A file as the disk has it."""
+_Read: TypeAlias = tuple[str, tuple[_Version, ...]]
+"""Why the project's files were not read, and those that were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +65,23 @@ class SessionServers:
         approval: Approval,
         variables: Mapping[str, str],
         opening: Opening,
+        sampler: Sampler,
     ) -> None:
         self._pool = pool
         self._files = files
         self._log = log
         self._approval = approval
         self._variables = variables
-        self._asked: dict[str, McpServer] = {server.name: server for server in opening.mcp_servers}
+        self._asked = {_offer(server): server for server in opening.mcp_servers}
         self._cwd = opening.cwd
         self._roots = (opening.cwd, *opening.additional)
+        self._sampler = sampler
+        self._can_ask = "questions" in opening.capabilities
         self._servers: dict[str, Server] = {}
         self._tools: dict[str, Tool[Any]] = {}
         self._seen: dict[str, McpTool] = {}
-        self._read: object = None
+        self._offered: dict[tuple[str, ...], tuple[Mapping[str, Tool[Any]], Mapping[str, Tool[Any]]]] = {}
+        self._read: _Read | None = None
         self._said: set[str] = set()
         self._reported: set[str] = set()
         self._loading = False
@@ -101,12 +117,27 @@ class SessionServers:
                 task.cancel()
 
     def add(self, servers: Sequence[McpServer]) -> None:
-        """A further client brings servers; those whose name is known stay as they are."""
-        new = {server.name: server for server in servers if server.name not in self._asked}
+        """A further client brings servers; those whose name is known stay as they are.
+
+        But those that a client serves itself: it may offer them anew.
+        """
+        known = {server.name for server in self._asked.values()}
+        new = {_offer(each): each for each in servers if each.carrier is not None or each.name not in known}
         if new and self._open:
             self._asked |= new
-            self._read = None
-            self._renew()
+            self._again()
+
+    def left(self, client_id: str) -> None:
+        """A client is gone, and the servers it served itself with it."""
+        gone = [key for key in self._asked if key[1] == client_id]
+        for key in gone:
+            del self._asked[key]
+        if gone and self._open:
+            self._again()
+
+    def _again(self) -> None:
+        self._read = None
+        self._renew()
 
     async def aclose(self) -> None:
         """Let go of every server; nothing is published any more."""
@@ -123,6 +154,18 @@ class SessionServers:
         """The tools of the servers that are connected, by the names the model uses; the same object until they change."""
         return self._tools
 
+    def offered(self, patterns: tuple[str, ...] | None) -> Mapping[str, Tool[Any]]:
+        """The tools whose names fit one of an agent's patterns, of which None is all; the same object until they change."""
+        if patterns is None:
+            return self._tools
+        known = self._offered.get(patterns)
+        if known is None or known[0] is not self._tools:
+            fitting = {
+                name: tool for name, tool in self._tools.items() if any(fnmatchcase(name, each) for each in patterns)
+            }
+            known = self._offered[patterns] = (self._tools, fitting)
+        return known[1]
+
     @property
     def servers(self) -> Mapping[str, Server]:
         """The session's servers by name."""
@@ -131,6 +174,18 @@ class SessionServers:
     async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
         """Put a server's question to whoever looks at the session."""
         return await ask_user(self._log, server, question)
+
+    async def sample(self, server: str, wanted: Sampling) -> Sampled | str:
+        """Let a server use the model, if the user allows it."""
+        return await self._sampler.answer(server, wanted)
+
+    async def read_mentions(self, given: UserInput) -> None:
+        """Read the resources that a prompt mentions and give them to the model with it."""
+        for server, uri in mentions.mentioned(given, self._servers):
+            note, problem = await mentions.read(server, uri)
+            self._log.publish(ContextNote(text=note))
+            if problem:
+                self._tell(problem, "warning", again=True)
 
     # --- which servers ------------------------------------------------------------------------------------------------
 
@@ -143,20 +198,27 @@ class SessionServers:
             self._tell(refusal, "warning")
         if read == self._read:
             return
+        if self._read is not None:
+            self._tell_changed(self._read[1], read[1])
         self._read = read
         wanted = self._load(bool(refusal))
         for notice in wanted.notices:
             self._tell(notice, "warning")
         self._take(wanted.servers)
 
+    def _tell_changed(self, before: tuple["_Version", ...], now: tuple["_Version", ...]) -> None:
+        changed = [str(path) for path, *stamp in now if (path, *stamp) not in before]
+        if changed:
+            self._tell(f"Your MCP servers were read again, because of {', '.join(changed)}.", "info", again=True)
+
     def _load(self, refused: bool) -> Loaded:
         users = [load_file(path, "user", self._variables) for path in self._files.user]
         files = () if refused else self._files.project.files()
         projects = [load_file(path, "project", self._variables) for path in files]
-        return merge(*users, *projects, from_editor(tuple(self._asked.values())))
+        return merge(*users, *projects, from_editor(_first_of_each_name(self._asked.values())))
 
     def _take(self, specs: Sequence[ServerSpec]) -> None:
-        place = Place(self._variables, self._cwd, self._roots)
+        place = Place(self._variables, self._cwd, self._roots, sampling=self._can_ask)
         before = dict(self._servers)
         self._servers.clear()
         for spec in specs:
@@ -210,6 +272,12 @@ class SessionServers:
                     self._approval.forget(f"mcp:{tool.name}")  # what was allowed was another tool (F74)
                 self._seen[tool.name] = tool
                 tools.setdefault(tool.name, tool)
+        names = tuple(name for name, server in self._servers.items() if server.resources)
+        if names:
+            known = self._tools.get(RESOURCES)
+            if not (isinstance(known, ReadMcpResource) and known.names == names):
+                known = ReadMcpResource(names, lambda: self._servers, self._approval)
+            tools[RESOURCES] = known
         if list(tools.items()) != list(self._tools.items()):
             self._tools = tools
 
@@ -226,7 +294,7 @@ class SessionServers:
             loading=any(not server.attempted.is_set() for server in self._servers.values()),
             connected=sum(server.state == "connected" for server in self._servers.values()),
             total=len(servers),
-            tools=len(self._tools),
+            tools=sum(isinstance(tool, McpTool) for tool in self._tools.values()),
             servers=servers,
         )
         if (status, self._tools) == self._status:
@@ -257,9 +325,21 @@ class SessionServers:
         )
 
 
-def _version(path: Path) -> tuple[str, int, int, int] | None:
+def _offer(server: McpServer) -> tuple[str, str]:
+    """The server's name, and the client that serves it itself, if one does."""
+    return server.name, server.carrier.id if server.carrier is not None else ""
+
+
+def _first_of_each_name(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
+    found: dict[str, McpServer] = {}
+    for server in servers:
+        found.setdefault(server.name, server)
+    return tuple(found.values())
+
+
+def _version(path: Path) -> _Version:
     try:
         status = path.stat()
     except OSError:
-        return None
-    return str(path), status.st_ino, status.st_mtime_ns, status.st_size
+        return path, 0, 0, 0
+    return path, status.st_ino, status.st_mtime_ns, status.st_size

@@ -13,13 +13,12 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import orjson
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from sould.agents.mcp.carrier import Carrier
 from sould.agents.sessions.opening import McpServer
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 Source: TypeAlias = Literal["user", "project", "editor"]
 
-PROJECT_FILES = (".mcp.json", ".sould/mcp.json")
-"""Below the workspace; the later one wins where both name a server."""
 LARGEST_FILE = 1024 * 1024
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -41,6 +40,9 @@ class ServerSpec:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     start_timeout: float | None = None
     call_timeout: float | None = None
+    server_id: str = ""
+    carrier: Carrier | None = None
+    """Of transport `acp`: the editor's connection, and what the server is called there."""
     shared: bool = True
     """Sessions with the same command, arguments, environment, directory and roots use one process."""
 
@@ -181,6 +183,8 @@ def from_editor(servers: Sequence[McpServer]) -> Loaded:
             notices.append(f"The editor's MCP server {server.name!r} has no command.")
         elif server.transport in ("http", "sse") and not server.url.startswith(("http://", "https://")):
             notices.append(f"The editor's MCP server {server.name!r} has no URL that begins with http.")
+        elif server.transport == "acp" and not (server.server_id and server.carrier):
+            notices.append(f"The editor's MCP server {server.name!r} has no `serverId`.")
         else:
             spec = ServerSpec(
                 name=server.name,
@@ -191,6 +195,8 @@ def from_editor(servers: Sequence[McpServer]) -> Loaded:
                 env=dict(server.env),
                 url=server.url,
                 headers=dict(server.headers),
+                server_id=server.server_id,
+                carrier=server.carrier,
             )
             found.append(spec)
     return Loaded(tuple(found), tuple(notices))

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +45,9 @@ Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""
 
+PLACE = 24
+"""Characters of a directory shown beside a command: what is allowed is the command."""
+
 
 class Approval:
     """Decides, asks, remembers. Injectable into tools; one per session, shared by its subagents."""
@@ -57,12 +60,14 @@ class Approval:
         trust: Trust,
         mode: Mode,
         workspace: Path,
-        additional: tuple[Path, ...] = (),
+        additional: Sequence[Path] = (),
         environment: Environment | None = None,
         own: tuple[Path, ...] = (),
         readable: tuple[Path, ...] = (),
     ) -> None:
         """`rules`: the user's, read anew for each decision. `own`: our directories, which are protected; but `readable`.
+
+        `additional`: resolved; directories that are added to it count from then on.
 
         Without `environment` no command is known to be harmless, because nobody knows which program it runs.
         """
@@ -130,7 +135,11 @@ class Approval:
                     if refused is not None:
                         return refused
                     verdict = self.judge(action)
-        return _denied(verdict.reason) if verdict.decision == "deny" else None
+        if verdict.decision == "deny":
+            return _denied(verdict.reason)
+        if isinstance(action, RunCommand | CallExternal):
+            await call.effects()
+        return None
 
     def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
         if answer.response == "reject":
@@ -245,7 +254,9 @@ def _worded(rule: Rule) -> str:
         return f"fetching from {visible(' '.join(rule.argv))}"
     if rule.tool == "shell":
         text = " ".join(_quoted(word) for word in rule.argv) if rule.argv else rule.line
-        return f"exactly this command in {visible(rule.cwd)}: {shortened(visible(text))}"
+        where = visible(rule.cwd)
+        where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
+        return f"exactly this command in {where}: {shortened(visible(text))}"
     return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
 
 

@@ -8,6 +8,7 @@ mode only what the text shows is protected.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -214,7 +215,7 @@ class _Command:
             return Verdict("ask", asked) if asked else Verdict("allow")
         if self.mode == "plan":
             return Verdict("deny", "plan mode only runs commands that are known to change nothing")
-        if reason := self._touches_protected() or self._asked() or self._may_hide_denied():
+        if reason := self._touches_protected() or self._gives_trust() or self._asked() or self._may_hide_denied():
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():
             return Verdict("allow")
@@ -247,6 +248,14 @@ class _Command:
         for path in self._named_paths():
             if reason := change_is_protected(path, self.where, named=True) or read_is_protected(path, self.where):
                 return reason
+        return ""
+
+    def _gives_trust(self) -> str:
+        """The agent may not take its own changes of the project's configuration into use (D23)."""
+        for argv in (*self.reading.commands, *read_loosely(self.line)):
+            words = [word.rpartition("/")[2] for word in argv]
+            if ("sould", "trust") in pairwise(words):
+                return "it decides whether this project's configuration may run as you"
         return ""
 
     def _named_paths(self) -> list[Path]:

@@ -1,7 +1,7 @@
 """What a decision needs to know about the machine, given to it so that the decision itself stays pure."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,8 @@ class Surroundings:
     """One session's place. Paths are absolute and resolved."""
 
     root: Path
-    additional: tuple[Path, ...] = ()
+    additional: Sequence[Path] = ()
+    """May grow."""
     home: Path = field(default_factory=Path.home)
     path: tuple[Path, ...] = ()
     """Directories of the session's PATH."""
@@ -38,15 +39,15 @@ class Surroundings:
     def of(
         cls,
         root: Path,
-        additional: tuple[Path, ...],
+        additional: Sequence[Path],
         environment: Environment,
         own: tuple[Path, ...] = (),
         readable: tuple[Path, ...] = (),
     ) -> "Surroundings":
-        """Of a session with this environment."""
+        """Of a session with this environment. `additional` is resolved already."""
         return cls(
             root=_resolve("", root),
-            additional=tuple(_resolve("", directory) for directory in additional),
+            additional=additional,
             home=_resolve("", environment.home),
             path=tuple(_resolve("", directory) for directory in environment.path),
             own=tuple(_resolve("", directory) for directory in own),

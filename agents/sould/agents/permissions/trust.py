@@ -1,20 +1,24 @@
 """Which workspaces the user trusts. Unknown until the user has said so; never inherited from a parent directory.
 
 Kept in our own state directory, never in the workspace; bound to the directory itself, so that another one put in its
-place is unknown again.
+place is unknown again. What is trusted is the workspace's configuration as it was at that moment: the content of every
+file of it is kept, and a file that is another one now is not trusted (D23).
 """
 
 import contextlib
+import hashlib
 import os
-import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from sould.agents.errors import SouldError
+from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, unlike
+from sould.agents.privatefile import write_private
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
@@ -36,8 +40,14 @@ class _Entry(BaseModel):
     since: float = 0.0
 
 
+_CONTENTS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
+
+
 class TrustStore:
-    """The user's decisions, in one file (0600). A missing or damaged file means that nothing is trusted."""
+    """The user's decisions, in one file (0600). A missing or damaged file means that nothing is trusted.
+
+    Beside it, in `trusted/`, a file for each trusted workspace: its configuration by content.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,8 +67,8 @@ class TrustStore:
         entry = self._load().get(os.path.realpath(workspace))
         return entry.since if entry else 0.0
 
-    def set(self, workspace: Path, state: Trust) -> None:
-        """Remember the user's decision; `unknown` forgets it.
+    def set(self, workspace: Path, state: Trust, seen: Contents | None = None) -> None:
+        """Remember the user's decision; `unknown` forgets it. `seen`: the configuration they decided on, else that of now.
 
         Raises:
             TrustError: the directory is missing, or too wide to be trusted.
@@ -73,8 +83,37 @@ class TrustStore:
                 raise TrustError(f"{resolved} is not a directory.")
             if state == "trusted" and _never(resolved):
                 raise TrustError(f"{resolved} is too wide to be trusted; trust the project inside it.")
+            if state == "trusted":
+                self._keep(resolved, contents(resolved) if seen is None else seen)
             entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1], since=time.time())
         self._save(entries)
+
+    def changes(self, workspace: Path, now: Contents) -> tuple[Change, ...]:
+        """How the configuration of a trusted workspace, now `contents(workspace)`, is not as trusted; () of any other."""
+        if self.state(workspace) != "trusted":
+            return ()
+        return differences(self._kept(Path(os.path.realpath(workspace))), now)
+
+    def changed(self, workspace: Path, paths: Iterable[Path]) -> tuple[Path, ...]:
+        """Those of `paths` that are configuration of the workspace and not as they were trusted."""
+        resolved = Path(os.path.realpath(workspace))
+        return unlike(self._kept(resolved), resolved, paths)
+
+    def _keep(self, workspace: Path, seen: Contents) -> None:
+        file = self._contents_file(workspace)
+        for directory in (self._path.parent, file.parent):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(file, _CONTENTS.dump_json(dict(seen)), durable=True)
+
+    def _kept(self, workspace: Path) -> Contents:
+        try:
+            return _CONTENTS.validate_json(self._contents_file(workspace).read_bytes())
+        except (OSError, ValidationError):
+            return {}
+
+    def _contents_file(self, workspace: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:32]
+        return self._path.parent / "trusted" / f"{name}.json"
 
     def _load(self) -> dict[str, _Entry]:
         try:
@@ -92,19 +131,8 @@ class TrustStore:
 
     def _save(self, entries: dict[str, _Entry]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.tmp")
         body = orjson.dumps({path: entry.model_dump() for path, entry in entries.items()}, option=orjson.OPT_INDENT_2)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(body)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        write_private(self._path, body, durable=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -181,9 +181,15 @@ class _Reader:
 class ProcessGuard:
     """Starts the guard on first use, and again when it has died. One per daemon."""
 
-    def __init__(self, *, headroom: int = HEADROOM, umask: int = 0o022) -> None:
-        """`headroom`: processes one command may add; `umask`: of the commands, because the daemon's own is private."""
+    def __init__(
+        self, *, headroom: int = HEADROOM, umask: int = 0o022, grace: Callable[[], float] = lambda: GRACE
+    ) -> None:
+        """`headroom`: processes one command may add; `umask`: of the commands, because the daemon's own is private.
+
+        `grace`: seconds from TERM to KILL where `start` is not told, asked anew each time.
+        """
         self._headroom = headroom
+        self._grace = grace
         self._umask = umask
         self._orders: socket.socket | None = None
         self._program: subprocess.Popen[bytes] | None = None
@@ -207,7 +213,7 @@ class ProcessGuard:
         env: Mapping[str, str],
         *,
         timeout: float | None = None,
-        grace: float = GRACE,
+        grace: float | None = None,
         stdin: bool = False,
         errors: bool = False,
     ) -> GuardedProcess:
@@ -225,7 +231,7 @@ class ProcessGuard:
             "cwd": str(cwd),
             "env": dict(env),
             "timeout": timeout,
-            "grace": grace,
+            "grace": self._grace() if grace is None else grace,
             "processes": self._headroom,
             "umask": self._umask,
             "stdin": stdin,

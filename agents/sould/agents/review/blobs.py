@@ -1,4 +1,4 @@
-"""Content-addressed store of file texts, outside the project. What `put` has returned for is on disk, whole.
+"""Content-addressed store of contents, outside the project. What `put` has returned for is on disk, whole.
 
 BlobMissingError   no such blob, or its bytes are not what its name says
 """
@@ -21,8 +21,8 @@ class BlobStore:
         self._directory = directory
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def put(self, data: bytes) -> str:
-        """Store `data`, synced before this returns; its digest. Raises OSError when the disk refuses it."""
+    def put(self, data: bytes, *, sync: bool = True) -> str:
+        """Store `data`; its digest. With `sync` it survives a power cut. Raises OSError when the disk refuses it."""
         digest = digest_of(data)
         path = self._path(digest)
         try:
@@ -30,19 +30,22 @@ class BlobStore:
                 return digest
         except FileNotFoundError:
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            _sync(self._directory)
+            if sync:
+                _sync(self._directory)
         temp = path.with_name(f".{secrets.token_hex(8)}.tmp")
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             with open(fd, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(fd)
+                if sync:
+                    os.fsync(fd)
             temp.replace(path)
         except OSError:
             temp.unlink(missing_ok=True)
             raise
-        _sync(path.parent)
+        if sync:
+            _sync(path.parent)
         return digest
 
     def get(self, digest: str) -> bytes:

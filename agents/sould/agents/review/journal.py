@@ -18,16 +18,31 @@ class _Event(BaseModel):
 
 
 class Intent(_Event):
-    """Write number `n` is about to begin: both texts are in the blob store. None: there was no file, there will be none."""
+    """Write number `n` is about to begin: both contents are in the blob store. None: there was nothing, there will be nothing.
+
+    The modes are those of `lstat`, file type included; None where nobody looked.
+    """
 
     type: Literal["intent"] = "intent"
     path: str
     before: str | None
     after: str | None
+    before_mode: int | None = None
+    after_mode: int | None = None
     session_id: str
     turn_id: str
     call_id: str
     timestamp: float
+
+
+class Captured(Intent):
+    """A change that was found after a command, or another program that a call ran, had made it.
+
+    `shared`: somebody else may have made it as well.
+    """
+
+    type: Literal["captured"] = "captured"  # pyright: ignore[reportIncompatibleVariableOverride] -- the discriminator
+    shared: bool = False
 
 
 class Settled(_Event):
@@ -37,7 +52,7 @@ class Settled(_Event):
     written: bool
 
 
-Event: TypeAlias = Annotated[Intent | Settled, Field(discriminator="type")]
+Event: TypeAlias = Annotated[Intent | Captured | Settled, Field(discriminator="type")]
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
@@ -56,9 +71,9 @@ class LedgerFile:
             os.close(self._fd)
             raise
 
-    def append(self, event: Event, *, sync: bool) -> None:
-        """Add one event; with `sync` it survives a power cut. Raises OSError with the file as it was."""
-        line = event.model_dump_json().encode() + b"\n"
+    def append(self, *events: Event, sync: bool) -> None:
+        """Add events; with `sync` they survive a power cut. Raises OSError with the file as it was."""
+        line = b"".join(event.model_dump_json().encode() + b"\n" for event in events)
         with self._lock:
             end = os.fstat(self._fd).st_size
             try:
@@ -85,10 +100,17 @@ class LedgerFile:
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.ftruncate(self._fd, whole)
-        events: list[Event] = []
-        for line in data[:whole].splitlines():
-            try:
-                events.append(_EVENT.validate_json(line))
-            except ValidationError:
-                self.damaged += 1
+        events, self.damaged = read_events(data[:whole])
         return events
+
+
+def read_events(data: bytes) -> tuple[list[Event], int]:
+    """The events of a ledger file's whole lines, and how many lines could not be read."""
+    events: list[Event] = []
+    damaged = 0
+    for line in data.splitlines():
+        try:
+            events.append(_EVENT.validate_json(line))
+        except ValidationError:
+            damaged += 1
+    return events, damaged

@@ -6,16 +6,20 @@ text can be had back and who replaced it is known. The ledger never decides what
 
 import asyncio
 import contextlib
+import os
+import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobMissingError, BlobStore
-from sould.agents.review.journal import Event, Intent, LedgerFile, Settled
-from sould.agents.review.state import Edit, FileChange, LedgerState
+from sould.agents.review.capture import Capture, Change, explained
+from sould.agents.review.journal import Captured, Event, Intent, LedgerFile, Settled
+from sould.agents.review.nodes import Node, is_file, read_node, replace_node, set_permissions
+from sould.agents.review.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
 from sould.agents.tools.base import ToolCallContext
 from sould.agents.tools.locks import FileLocks
 from sould.agents.workspace import (
@@ -39,6 +43,8 @@ class Ledger:
 
     def __init__(self, inner: Workspace, store: BlobStore, file: LedgerFile, session_id: str) -> None:
         self.inner = inner
+        self.capture: Capture | None = None
+        """Sees what commands do to files; without it only the tools' own writes are known."""
         self._store = store
         self._file = file
         self._session_id = session_id
@@ -64,6 +70,8 @@ class Ledger:
 
     async def aclose(self) -> None:
         """Close the ledger file; no write may follow."""
+        if self.capture is not None:
+            await self.capture.aclose()
         await uninterrupted(self._file.close)
 
     # --- what was changed --------------------------------------------------------------------------------------------
@@ -80,7 +88,103 @@ class Ledger:
 
     async def text(self, digest: str) -> str:
         """A text named in `changes`. Raises BlobMissingError."""
-        return (await asyncio.to_thread(self._store.get, digest)).decode()
+        return (await self.content(digest)).decode()
+
+    async def content(self, digest: str) -> bytes:
+        """A content named in `changes`, nothing for a directory. Raises BlobMissingError."""
+        if digest == DIRECTORY:
+            return b""
+        if digest == UNKEPT:
+            raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
+        return await asyncio.to_thread(self._store.get, digest)
+
+    @property
+    def next_n(self) -> int:
+        """The number of the next edit."""
+        return self._state.next_n
+
+    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> list[Path]:
+        """Keep changes that were found on disk, but for what the edits from number `since` on explain; what is left.
+
+        Raises:
+            OSError: they could not be kept.
+        """
+        own = self._state.since(since)
+        events: list[Captured] = []
+        for found in changes:
+            for change in explained(found, own.get(found.path, ())):
+                event = Captured(
+                    n=self._state.next_n + len(events),
+                    path=str(change.path),
+                    before=change.before,
+                    after=change.after,
+                    before_mode=change.before_mode,
+                    after_mode=change.after_mode,
+                    session_id=self._session_id,
+                    turn_id=turn_id,
+                    call_id=call_id,
+                    timestamp=time.time(),
+                    shared=change.shared,
+                )
+                events.append(event)
+        for event in events:
+            self._state.apply(event)
+        try:
+            if events:
+                await uninterrupted(self._file.append, *events, sync=True)
+        except OSError:
+            for event in events:
+                self._state.apply(Settled(n=event.n, written=False))
+            raise
+        return [Path(event.path) for event in events]
+
+    # --- whatever a path is ------------------------------------------------------------------------------------------
+
+    async def node(self, path: Path) -> Node | None:
+        """What is there, a file's text as the user sees it. Raises WorkspaceError."""
+        node = await asyncio.to_thread(read_node, path)
+        if not is_file(node):
+            return node
+        try:
+            data = (await self.inner.read_text(path)).text.encode()
+        except (NotAFileError, NotTextError):
+            return node
+        return Node(node.mode if node is not None else None, data)
+
+    async def put(self, path: Path, found: Node | None, wanted: Node | None, turn_id: str, call_id: str) -> None:
+        """Put `wanted` where `found` is, as an edit. Raises as `write`; a directory goes only when it is empty."""
+        async with self._locks.editing(path):
+            await self._settle_earlier(path, found)
+            intent = self._intent(path, _digest_of(found), _digest_of(wanted), turn_id, call_id)
+            modes = {"before_mode": found and found.mode, "after_mode": wanted and wanted.mode}
+            intent = intent.model_copy(update=modes)
+            contents = (node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR)
+            await self._announce(path, intent, contents)
+            try:
+                if is_file(found) and is_file(wanted) and _is_text(found) and _is_text(wanted):
+                    await self._put_text(path, found, wanted)
+                else:
+                    await uninterrupted(replace_node, path, found, wanted)
+            except FileChangedError:
+                await self._settle(intent.n, written=False)
+                raise
+            await self._settle(intent.n, written=True)
+
+    async def _put_text(self, path: Path, found: Node | None, wanted: Node | None) -> None:
+        """Through the editor, so that its buffer follows."""
+        expected = digest_of(found.data) if found is not None else None
+        if wanted is None:
+            if expected is not None:
+                await self.inner.delete(path, expected=expected)
+            return
+        if found is None or found.data != wanted.data:
+            await self.inner.write_text(path, wanted.data.decode(), expected=expected)
+        with contextlib.suppress(FileNotFoundError):  # it may be in an editor's buffer only
+            await uninterrupted(set_permissions, path, wanted.permissions)
+
+    async def _settle_earlier(self, path: Path, found: Node | None) -> None:
+        for _, edit in self._state.unsettled(path):
+            await self._judge(edit.n, edit.before, edit.after, _digest_of(found))
 
     # --- the workspace -----------------------------------------------------------------------------------------------
 
@@ -149,24 +253,12 @@ class Ledger:
         self, path: Path, text: str | None, data: bytes | None, expected: str | None, turn_id: str, call_id: str
     ) -> None:
         before = await self._before(path, expected)
-        intent = Intent(
-            n=self._state.next_n,
-            path=str(path),
-            before=expected,
-            after=digest_of(data) if data is not None else None,
-            session_id=self._session_id,
-            turn_id=turn_id,
-            call_id=call_id,
-            timestamp=time.time(),
-        )
-        self._state.apply(intent)
-        try:
-            await uninterrupted(self._save, before, data, intent)
-        except OSError as error:
-            self._state.apply(Settled(n=intent.n, written=False))
-            raise WorkspaceError(
-                f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
-            ) from error
+        mode, missing = await asyncio.to_thread(_surroundings, path)
+        intent = self._intent(path, expected, digest_of(data) if data is not None else None, turn_id, call_id)
+        if before is not None:
+            intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
+        kept = (each for each in (before.text.encode() if before is not None else None, data) if each is not None)
+        await self._announce(path, intent, kept)
         try:
             if text is not None:
                 await self.inner.write_text(path, text, expected=expected)
@@ -177,6 +269,33 @@ class Ledger:
             raise
         # Any other failure, cancellation included, leaves the edit unsettled: the file will tell which text it holds.
         await self._settle(intent.n, written=True)
+        if missing and data is not None:
+            made = await asyncio.to_thread(_made, missing)
+            with contextlib.suppress(OSError):  # then they stay when the edit is taken back
+                await self.note(made, intent.n + 1, turn_id, call_id)
+
+    def _intent(self, path: Path, before: str | None, after: str | None, turn_id: str, call_id: str) -> Intent:
+        return Intent(
+            n=self._state.next_n,
+            path=str(path),
+            before=before,
+            after=after,
+            session_id=self._session_id,
+            turn_id=turn_id,
+            call_id=call_id,
+            timestamp=time.time(),
+        )
+
+    async def _announce(self, path: Path, intent: Intent, contents: Iterable[bytes]) -> None:
+        """Save the contents, then the intent; its number is taken at once. Raises WorkspaceError: then nothing may be written."""
+        self._state.apply(intent)
+        try:
+            await uninterrupted(self._save, tuple(contents), intent)
+        except OSError as error:
+            self._state.apply(Settled(n=intent.n, written=False))
+            raise WorkspaceError(
+                f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
+            ) from error
 
     async def _before(self, path: Path, expected: str | None) -> TextFile | None:
         """The text to be replaced; what earlier writes came to is settled by it."""
@@ -196,7 +315,7 @@ class Ledger:
 
     async def _digest(self, path: Path) -> str | None:
         try:
-            return (await self.inner.read_text(path)).digest
+            return _digest_of(await self.node(path))
         except WorkspaceError:
             return None
 
@@ -207,10 +326,8 @@ class Ledger:
         elif found == before:
             await self._settle(n, written=False)
 
-    def _save(self, before: TextFile | None, data: bytes | None, intent: Intent) -> None:
-        if before is not None:
-            self._store.put(before.text.encode())
-        if data is not None:
+    def _save(self, contents: Sequence[bytes], intent: Intent) -> None:
+        for data in contents:
             self._store.put(data)
         self._file.append(intent, sync=True)
 
@@ -266,13 +383,45 @@ class AttributedWorkspace:
         return await self.ledger.unsaved()
 
     async def run(self, command: Command) -> RunningCommand:
-        """As the ledger."""
-        return await self.ledger.run(command)
+        """As the ledger; what it does to files is this call's, also after the call has ended."""
+        capture = self.ledger.capture
+        if capture is None:
+            return await self.ledger.run(command)
+        return await capture.running(self.call_id, self.turn_id, lambda: self.ledger.run(command))
+
+
+def _digest_of(node: Node | None) -> str | None:
+    if node is None:
+        return None
+    return DIRECTORY if node.kind == stat.S_IFDIR else digest_of(node.data)
+
+
+def _is_text(node: Node | None) -> bool:
+    if node is None:
+        return True
+    try:
+        node.data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in node.data
+
+
+def _surroundings(path: Path) -> tuple[int | None, list[Path]]:
+    """The mode of what is there, and the directories above it that are missing, the uppermost first."""
+    try:
+        return os.lstat(path).st_mode, []
+    except OSError:
+        missing = [parent for parent in path.parents if not os.path.lexists(parent)]
+        return None, missing[::-1]
+
+
+def _made(directories: Sequence[Path]) -> list[Change]:
+    return [Change(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in directories if at.is_dir()]
 
 
 def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:
     """What the edit replaced and what it wrote, as far as it was saved."""
     for digest in (edit.before, edit.after):
-        if digest is not None:
+        if digest not in (None, DIRECTORY, UNKEPT):
             with contextlib.suppress(BlobMissingError):
                 yield store.get(digest)

@@ -1,17 +1,23 @@
 """What the agent changed, as a fold over the ledger's events. Pure: no file, no clock, no editor."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
-from sould.agents.review.journal import Event, Intent, Settled
+from sould.agents.review.journal import Captured, Event, Intent, Settled
+
+DIRECTORY: Final = "directory"
+"""In place of a digest: a directory."""
+UNKEPT: Final = "unkept"
+"""In place of a digest: a content that was not saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One write, its texts by digest; None: there was no file, or it was deleted.
+    """One change, its contents by digest; None: there was nothing, or it was deleted.
 
-    `settled` False: nobody knows yet if it happened.
+    `settled` False: nobody knows yet if it happened. `captured`: found after a command. `shared`: others may have made it.
     """
 
     n: int
@@ -22,6 +28,10 @@ class Edit:
     call_id: str
     timestamp: float
     settled: bool = False
+    before_mode: int | None = None
+    after_mode: int | None = None
+    captured: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +59,25 @@ class LedgerState:
         self.next_n = max(self.next_n, event.n + 1)
         match event:
             case Intent():
-                edit = Edit(
-                    event.n,
-                    event.before,
-                    event.after,
-                    event.session_id,
-                    event.turn_id,
-                    event.call_id,
-                    event.timestamp,
-                )
-                self._edits[event.n] = (Path(event.path), edit)
+                self._edits[event.n] = (Path(event.path), _edit(event))
             case Settled(written=False):
                 self._edits.pop(event.n, None)
             case Settled():
-                self._settle(event.n)
-
-    def _settle(self, n: int) -> None:
-        if n in self._edits:
-            path, edit = self._edits[n]
-            settled = Edit(
-                edit.n,
-                edit.before,
-                edit.after,
-                edit.session_id,
-                edit.turn_id,
-                edit.call_id,
-                edit.timestamp,
-                settled=True,
-            )
-            self._edits[n] = (path, settled)
+                if event.n in self._edits:
+                    path, edit = self._edits[event.n]
+                    self._edits[event.n] = (path, replace(edit, settled=True))
 
     @property
     def edits(self) -> Mapping[Path, Sequence[Edit]]:
         """Every edit by resolved path, in the order they were made."""
+        return self.since(0)
+
+    def since(self, n: int) -> Mapping[Path, Sequence[Edit]]:
+        """The edits from number `n` on, by resolved path."""
         by_path: dict[Path, list[Edit]] = {}
         for path, edit in self._edits.values():
-            by_path.setdefault(path, []).append(edit)
+            if edit.n >= n:
+                by_path.setdefault(path, []).append(edit)
         return by_path
 
     @property
@@ -98,3 +91,21 @@ class LedgerState:
     def unsettled(self, path: Path | None = None) -> list[tuple[Path, Edit]]:
         """Edits of which nobody knows yet if they happened, of one file or of all."""
         return [(at, edit) for at, edit in self._edits.values() if not edit.settled and path in {None, at}]
+
+
+def _edit(event: Intent) -> Edit:
+    captured = isinstance(event, Captured)
+    return Edit(
+        event.n,
+        event.before,
+        event.after,
+        event.session_id,
+        event.turn_id,
+        event.call_id,
+        event.timestamp,
+        settled=captured,
+        before_mode=event.before_mode,
+        after_mode=event.after_mode,
+        captured=captured,
+        shared=isinstance(event, Captured) and event.shared,
+    )

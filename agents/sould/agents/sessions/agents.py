@@ -5,8 +5,9 @@ A spec that cannot be used leaves the session as it was, and says so once.
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sould.agents.errors import OptionError, SouldError
 from sould.agents.sessions.models import SessionModels
@@ -15,13 +16,14 @@ from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec
-from sould.agents.soul.specfile import stamps
+from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import Notification, SystemPrompt
 
 DEFAULT = "default"
-AgentKey = tuple[str, tuple[str, ...]]
+AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
+"""The files of an agent by content, and the tools it offers."""
 
 
 @dataclass(slots=True)
@@ -37,9 +39,11 @@ class SessionAgent:
     crew: Crew
     problem: str = ""
     _next: AgentSpec | None = None
-    _made_of: AgentKey = ("", ())
-    _stamp: tuple[object, ...] = ()
+    _made_of: AgentKey = field(init=False)
+    _stamps: tuple[object, ...] = ()
     """The files of `spec` as they were when it was read: most turns look no further."""
+    _fallen_back: bool = False
+    """The chosen agent is a project's that is not trusted any more."""
     _told: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -74,31 +78,55 @@ class SessionAgent:
         if self.problem:
             self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
             self.problem = ""
-        stamp = stamps(self.spec.files)
-        if self._next is None and stamp == self._stamp and self._offered(self.spec) == self._made_of[1]:
+        if not self._is_due():
             return
         try:
-            spec = self._next or self.catalog.load(self.catalog.find(self.name))
-            key = self._key(spec)
-            self._stamp = stamps(spec.files)
-            if key == self._made_of:
-                return
-            self.crew.spec = spec
-            self.soul.tools.toolset.become(self._load(spec))
+            self._become(self._next or self.catalog.load(self.catalog.find(self.name)))
+            self._fallen_back = False
         except SouldError as error:
-            self._tell("This agent cannot be read anew; the session goes on with it as it was", error.message)
+            if self.catalog.withdrawn(self.spec):
+                self._become(self.catalog.load(self.catalog.find(DEFAULT)))
+                self._fallen_back = True
+                self._tell(
+                    "You no longer trust this project; the default agent works in place of its own", error.message
+                )
+            else:
+                self._tell("This agent cannot be read anew; the session goes on with it as it was", error.message)
+
+    def _is_due(self) -> bool:
+        return (
+            self._next is not None
+            or self._fallen_back
+            or stamps(self.spec.files) != self._stamps
+            or self._offered(self.spec) != self._made_of[1]
+            or self.catalog.withdrawn(self.spec)
+        )
+
+    def _become(self, spec: AgentSpec) -> None:
+        key = self._key(spec)
+        self._stamps = stamps(spec.files)
+        if key == self._made_of:
+            self._next = None
             return
+        tools = self._load(spec)
+        self.crew.spec = spec
+        self.soul.tools.toolset.become(tools)
         if key[0] != self._made_of[0]:
             self.soul.log.publish(SystemPrompt(text=self.prompt(spec)))
-            if self._next is None:
-                self._tell(f"The agent {spec.name} has changed", f"Read again from {spec.document.path}.")
+            if self._next is None and spec.document.path == self.spec.document.path:
+                files = ", ".join(str(path) for path in key[0] if self._made_of[0].get(path) != key[0][path])
+                self._tell(f"The agent {spec.name} has changed", f"Read again, because of {files}.")
         self.spec, self._next, self._made_of = spec, None, key
+
+    def tell_anew(self) -> None:
+        """What the prompt says of the session is not true any more: render it once more."""
+        self.soul.log.publish(SystemPrompt(text=self.prompt(self.spec)))
 
     def _load(self, spec: AgentSpec) -> Toolset:
         return self.soul.tools.toolset.again(*offered_paths(spec, self.situation()))
 
     def _key(self, spec: AgentSpec) -> AgentKey:
-        return spec.fingerprint, self._offered(spec)
+        return digests(spec.files), self._offered(spec)
 
     def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
         return offered_paths(spec, self.situation())[0]
@@ -124,9 +152,15 @@ def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
 
 async def use_model(models: SessionModels, spec: AgentSpec) -> None:
     """Let the agent have the model its spec names, where this session offers it."""
-    wanted = spec.fields.model
-    if wanted and wanted in {info.key for info in models.available}:
+    wanted = offered_model(models, spec)
+    if wanted:
         await models.choose(wanted)
+
+
+def offered_model(models: SessionModels, spec: AgentSpec) -> str:
+    """The model that a spec names; "" when it names none or this session does not offer it."""
+    wanted = spec.fields.model
+    return wanted if wanted in {info.key for info in models.available} else ""
 
 
 def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:

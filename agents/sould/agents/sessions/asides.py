@@ -88,7 +88,7 @@ class Asides:
 
     def _begin(self, group: asyncio.TaskGroup, prompt: Prompt, question: str) -> None:
         aside = secrets.token_hex(6)
-        self.log.publish(BtwBegin(id=aside, question=question))
+        self.log.publish(BtwBegin(id=aside, question=question, client_id=prompt.client_id))
         task = group.create_task(self._settled(aside, question))
         self._running[task] = prompt
         task.add_done_callback(lambda _: self._end(task, aside))

@@ -1,32 +1,28 @@
 """Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sould.agents.sessions.agents import offered_model
 from sould.agents.sessions.recovery import close_open_work
+from sould.agents.sessions.shared import Shared
+from sould.agents.sessions.souls import build_soul
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import Birth, LaborMarket
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.log import SessionLog
 
-if TYPE_CHECKING:
-    from sould.agents.sessions.compose import Shared
-
 FOLDER = "subagents"
 """Below the session's directory, where the store does not look for sessions."""
 
 
 def labor_market(
-    shared: "Shared",
+    shared: Shared,
     log: SessionLog,
     catalog: AgentCatalog,
-    build_soul: "Callable[[Shared, AgentSpec, SessionLog, TodoList, Crew], Soul]",
 ) -> LaborMarket:
     """The market of a session."""
 
@@ -41,10 +37,12 @@ def labor_market(
 
     async def build(birth: Birth, log: SessionLog) -> Soul:
         record = birth.record
-        models = await shared.models.other(record.model) if record.model else shared.models
+        wanted = record.model or offered_model(shared.models, birth.spec)
+        models = await shared.models.other(wanted) if wanted else shared.models
         crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
         soul.tools.source = birth.source
+        soul.tools.toolset.external = lambda: market.external(birth.spec.fields.mcp_tools)
         soul.model.meter.above = market.meter
         return soul
 
@@ -53,6 +51,7 @@ def labor_market(
         directory=shared.directory / FOLDER,
         config=shared.services.config,
         load=lambda path: catalog.load(catalog.at(path)),
+        check=catalog.check,
         build=build,
         open_log=open_log,
         tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config().background),

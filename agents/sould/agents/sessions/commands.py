@@ -1,85 +1,51 @@
-"""Slash commands: prompts that begin with `/name`. A table from name to handler; what is not in it goes to the model.
+"""The slash commands that every session has: a table from name to handler.
 
 A command's prompt and reply are shown and journaled, but are no part of the model's context.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from sould.agents.errors import OptionError
 from sould.agents.sessions import showing
-from sould.agents.sessions.replies import say as say
+from sould.agents.sessions.options import AFK, YOLO
+from sould.agents.sessions.replies import say
 from sould.agents.sessions.rewinding import redo, rewind, undo
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.sharing import bring, export
+from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextCleared, ContextNote
 
-if TYPE_CHECKING:
-    from sould.agents.sessions.session import Session
+SessionHandler: TypeAlias = Callable[[Session, str], Awaitable[Ending]]
 
 _INIT_PROMPT = Path(__file__).with_name("init.md")
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
-    """A command as clients list it; `hint` is empty when it takes no argument."""
-
-    name: str
-    description: str
-    hint: str = ""
-
-
-Handler = Callable[["Session", str], Awaitable[Ending]]
-Entry: TypeAlias = tuple[SlashCommand, Handler]
-CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
-"""Commands that come and go with what a session has: skills, flows, prompts of servers. Asked anew each time."""
-
-
-def find_command(user_input: UserInput, sources: Iterable[CommandSource] = ()) -> tuple[Handler, str] | None:
-    """The handler and argument text of a prompt that is a known command; the table wins over the sources."""
-    text = input_text(user_input).strip()
-    if not text.startswith("/"):
-        return None
-    name, *argument = text[1:].split(None, 1) or [""]
-    entry = COMMANDS.get(name)
-    handler = entry[1] if entry else next((run for command, run in _dynamic(sources) if command.name == name), None)
-    return (handler, argument[0].strip() if argument else "") if handler else None
-
-
-def list_commands(sources: Iterable[CommandSource]) -> tuple[SlashCommand, ...]:
-    """Every command on offer, each name once."""
-    known = {command.name: command for command, _ in COMMANDS.values()}
-    for command, _ in _dynamic(sources):
-        known.setdefault(command.name, command)
-    return tuple(known.values())
-
-
-def _dynamic(sources: Iterable[CommandSource]) -> Iterator[Entry]:
-    for source in sources:
-        yield from source()
-
-
-async def _compact(session: "Session", guidance: str) -> Ending:
+async def _compact(session: Session, guidance: str) -> Ending:
     """`preview` as the first word shows the summary before it is used."""
     first, _, rest = guidance.partition(" ")
     preview = first == "preview"
-    done = await session.soul.compactor.compact(rest.strip() if preview else guidance, preview=preview)
-    return say(session, "The context has been compacted." if done else "The context is as it was.")
+    compactor = session.soul.compactor
+    done = await compactor.compact(rest.strip() if preview else guidance, preview=preview)
+    return say(session, "The context has been compacted." if done else f"The context is as it was. {compactor.why}")
 
 
-async def _clear(session: "Session", _: str) -> Ending:
+async def _clear(session: Session, _: str) -> Ending:
     session.log.publish(ContextCleared())
+    session.soul.compactor.tell_used()
     return say(session, "The context has been cleared. The history stays readable.")
 
 
-async def _init(session: "Session", wishes: str) -> Ending:
+async def _init(session: Session, wishes: str) -> Ending:
     instruction = _INIT_PROMPT.read_text(encoding="utf-8").strip()
     session.log.publish(ContextNote(text=f"{instruction}\n\n{wishes}".strip()))
     return await session.soul.turn(session.current_turn)
 
 
-async def _plan(session: "Session", argument: str) -> Ending:
+async def _plan(session: Session, argument: str) -> Ending:
     """`on` (or nothing), `off`, `view`, `clear`; anything else begins planning and is what to plan."""
     plan_mode = session.plan_mode
     match argument:
@@ -100,46 +66,93 @@ async def _plan(session: "Session", argument: str) -> Ending:
             return await session.soul.turn(session.current_turn)
 
 
-async def _btw(session: "Session", _: str) -> Ending:
+async def _btw(session: Session, _: str) -> Ending:
     return say(session, "Ask something on the side: `/btw why is this test slow?`. It works while a turn runs.")
 
 
-async def _yolo(session: "Session", _: str) -> Ending:
-    await session.set_option("mode", "full", "")
+async def _yolo(session: Session, argument: str) -> Ending:
+    if argument == "off":
+        return await _full_access_ends(session)
+    await session.set_option("mode", YOLO, "")
     return say(session, "Full access for this session: nothing asks any more, except changes to protected files.")
 
 
-async def _help(session: "Session", _: str) -> Ending:
+async def _afk(session: Session, argument: str) -> Ending:
+    if argument == "off":
+        return await _full_access_ends(session)
+    await session.set_option("mode", AFK, "")
+    return say(
+        session,
+        "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
+        "`/afk off` says that you are back.",
+    )
+
+
+async def _full_access_ends(session: Session) -> Ending:
+    await session.end_full_access()
+    return say(session, f"The mode is {session.mode}.")
+
+
+async def _add_dir(session: Session, argument: str) -> Ending:
+    """Without a path, where the session works."""
+    if not argument:
+        return say(session, "\n".join(f"- `{path}`" for path in (session.info.cwd, *session.directories)))
+    try:
+        path = session.directories.find(argument, session.home)
+    except OptionError as error:
+        return say(session, error.message)
+    session.add_directories((path,))
+    session.log.publish(
+        ContextNote(
+            text=f"The user added the directory {path} to the workspace: you may work there as in {session.info.cwd}."
+        )
+    )
+    return say(session, f"The session now also works in `{path}`.")
+
+
+async def _queue(session: Session, _: str) -> Ending:
+    """Never reached while prompts wait: `/queue` is answered before it could wait itself."""
+    return say(session, "No prompt waits.")
+
+
+async def _help(session: Session, _: str) -> Ending:
     lines = [
         f"- `/{command.name}{' ' + command.hint if command.hint else ''}` {command.description}"
+        + "".join(f" (also `/{alias}`)" for alias in command.aliases)
         for command in session.commands()
     ]
     return say(session, "\n".join(lines))
 
 
-COMMANDS: dict[str, tuple[SlashCommand, Handler]] = {
-    command.name: (command, handler)
-    for command, handler in (
-        (SlashCommand("init", "Study the project and write its AGENTS.md", "what to stress (optional)"), _init),
-        (SlashCommand("compact", "Condense the conversation", "[preview] [what to keep]"), _compact),
-        (SlashCommand("clear", "Start over with an empty context"), _clear),
-        (
-            SlashCommand(
-                "plan", "Plan first: change nothing until a plan is approved", "[on|off|view|clear|what to plan]"
-            ),
-            _plan,
-        ),
-        (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), rewind),
-        (SlashCommand("undo", "Undo the last turn, files included"), undo),
-        (SlashCommand("redo", "Take back the last undo or rewind"), redo),
-        (SlashCommand("btw", "Ask on the side, also while a turn runs; the agent forgets it", "question"), _btw),
-        (SlashCommand("yolo", "Stop asking in this session"), _yolo),
-        (SlashCommand("mode", "Show or choose what happens without asking", "[mode]"), showing.mode),
-        (SlashCommand("model", "Show or choose the model", "[model]"), showing.model),
-        (SlashCommand("agent", "Show or choose the agent", "[name or path]"), showing.agent),
-        (SlashCommand("skills", "List the skills"), showing.skills),
-        (SlashCommand("tasks", "List the background tasks"), showing.tasks),
-        (SlashCommand("status", "Show how this session stands"), showing.status),
-        (SlashCommand("help", "List these commands"), _help),
-    )
-}
+COMMANDS: tuple[tuple[SlashCommand, SessionHandler], ...] = (
+    (SlashCommand("init", "Study the project and write its AGENTS.md", "what to stress (optional)"), _init),
+    (SlashCommand("compact", "Condense the conversation", "[preview] [what to keep]"), _compact),
+    (SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), _clear),
+    (
+        SlashCommand("plan", "Plan first: change nothing until a plan is approved", "[on|off|view|clear|what to plan]"),
+        _plan,
+    ),
+    (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), rewind),
+    (SlashCommand("undo", "Undo the last turn, files included"), undo),
+    (SlashCommand("redo", "Take back the last undo or rewind"), redo),
+    (SlashCommand("btw", "Ask on the side, also while a turn runs; the agent forgets it", "question"), _btw),
+    (SlashCommand("queue", "Show or change the prompts that wait", "[remove|edit|move NUMBER …]"), _queue),
+    (SlashCommand("add-dir", "Work in one more directory", "path"), _add_dir),
+    (SlashCommand("export", "Write the conversation to a file", "[path ending in .md, .json or .jsonl]"), export),
+    (SlashCommand("import", "Bring in a conversation from a file or another session", "path or session id"), bring),
+    (SlashCommand("yolo", "Stop asking in this session", "[off]"), _yolo),
+    (SlashCommand("afk", "Stop asking, and dismiss questions while you are away", "[off]"), _afk),
+    (SlashCommand("mode", "Show or choose what happens without asking", "[mode]"), showing.mode),
+    (SlashCommand("model", "Show or choose the model", "[model]"), showing.model),
+    (SlashCommand("agent", "Show or choose the agent", "[name or path]"), showing.agent),
+    (SlashCommand("trust", "Let this project's own configuration take part, as it is now"), showing.trust),
+    (SlashCommand("tasks", "List, look at or stop background tasks", "[output ID|stop ID]"), showing.tasks),
+    (SlashCommand("status", "Show how this session stands"), showing.status),
+    (SlashCommand("help", "List these commands"), _help),
+)
+
+
+def session_commands(session: Session) -> Iterator[Entry]:
+    """The table, for one session."""
+    for command, handler in COMMANDS:
+        yield command, partial(handler, session)

@@ -5,21 +5,25 @@ session's failure never touches another. The host speaks no protocol.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
-from sould.agents.flows.loopstate import LoopStore
-from sould.agents.sessions.compose import HostServices, compose
+from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
+from sould.agents.flows.loopstate import LoopState
+from sould.agents.logwhere import WHERE
+from sould.agents.sessions.compose import compose
+from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.opening import Client, Opening
+from sould.agents.sessions.repertoire import repertoire
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.state import load_state, save_state
 from sould.agents.sessions.store import Page
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import SessionChanged, SystemPrompt
+from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
 
@@ -32,11 +36,13 @@ class SessionHost:
         self._sessions: dict[str, Session] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._group: asyncio.TaskGroup | None = None
-        self._loops = LoopStore(services.state_dir / "loops")
-        self._taken_up: set[str] = set()
-        """Sessions whose loop is being taken up right now."""
+        self._loops = LoopKeeper(services, self._sessions, self._open)
         self._closing = asyncio.Event()
         self.started = asyncio.Event()
+        self.ended = 0
+        """How many sessions have left the memory."""
+        self.rested = asyncio.Event()
+        """Set when a session has come to rest or has ended; whoever waits for it clears it."""
 
     async def serve(self) -> None:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
@@ -78,7 +84,7 @@ class SessionHost:
         except BaseException:
             store.delete(stored.info.id)
             raise
-        session = Session(stored.info, store, parts, opening, self._unload_soon)
+        session = Session(stored.info, store, parts, opening, repertoire, self._unload_soon)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -89,10 +95,16 @@ class SessionHost:
         Raises:
             SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError, NoModelError
         """
+        session = await self._open(session_id, opening)
+        self._take_up_loops(opening)
+        return session
+
+    async def _open(self, session_id: str, opening: Opening) -> Session:
         async with self._locks[session_id]:
             live = self._sessions.get(session_id)
             if live is not None:
                 live.mcp.add(opening.mcp_servers)
+                live.add_directories(opening.additional)
                 return live
             stored = self._services.store.find(session_id)
             began = load_state(stored.directory).directory
@@ -100,28 +112,24 @@ class SessionHost:
             log = await SessionLog.open(stored.directory, self._services.writer)
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
-                session = Session(stored.info, self._services.store, parts, opening, self._unload_soon)
+                session = Session(stored.info, self._services.store, parts, opening, repertoire, self._unload_soon)
                 await session.recover()
             self._start(session)
-        self._take_up_loops(opening)
         return session
 
     def _take_up_loops(self, opening: Opening) -> None:
         """A client of the project is here: loops that waited for its environment go on (D14)."""
-        for loop in self._loops.waiting(opening.cwd):
-            live = self._sessions.get(loop.session_id)
-            if loop.session_id not in self._taken_up and not (live and (live.running or live.queue)) and self._group:
-                self._taken_up.add(loop.session_id)
-                self._group.create_task(self._take_up(loop.session_id, opening), name=f"loop {loop.session_id}")
+        self._take_up(self._loops.of_project(opening.cwd), opening.environment)
 
-    async def _take_up(self, session_id: str, opening: Opening) -> None:
-        try:
-            session = await self.open(session_id, Opening(opening.cwd, environment=opening.environment))
-            session.prompt("/loop resume", "")
-        except SouldError as error:
-            logger.warning("the loop of session %s cannot go on: %s", session_id, error.message)
-        finally:
-            self._taken_up.discard(session_id)
+    async def resume_loops(self, environment: Mapping[str, str]) -> None:
+        """Loops that the last daemon's end cut off and that need no client go on, with the daemon's own `environment`."""
+        self._take_up(await self._loops.by_themselves(environment), environment)
+
+    def _take_up(self, loops: Sequence[LoopState], environment: Mapping[str, str]) -> None:
+        for loop in loops:
+            if self._group is not None and not self._closing.is_set():
+                opening = Opening(loop.cwd, environment=environment)
+                self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
 
     async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
         """Stored sessions, newest first. Raises OptionError for a cursor this store did not give."""
@@ -133,10 +141,9 @@ class SessionHost:
             live = self._sessions.get(session_id)
             if live is not None:
                 await self._unload(live)
-            try:
+            with contextlib.suppress(SessionNotFoundError):
                 self._services.store.delete(session_id)
-            except SessionNotFoundError:
-                return
+            self._loops.forget(session_id)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title, live or stored."""
@@ -151,7 +158,7 @@ class SessionHost:
         source = self._services.store.find(session_id)
         fork = await self.new(opening)
         for message in SessionLog.finished_messages(source.directory):
-            if not isinstance(message, SystemPrompt | SessionChanged):
+            if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
         await fork.log.commit()
         return fork
@@ -168,6 +175,7 @@ class SessionHost:
         session.detach(client_id)
         if not session.clients and self._services.config().daemon.on_last_detach == "cancel":
             session.cancel(None)
+            session.tasks.cancel("The last client left.")
         self._unload_soon(session)
 
     async def close(self, session_id: str, client_id: str) -> None:
@@ -176,10 +184,13 @@ class SessionHost:
             session = self._sessions.get(session_id)
             if session is None:
                 return
-            session.detach(client_id)
-            if not session.clients:
+            if set(session.clients) <= {client_id}:  # the client stays until then: its hooks are told of the end
+                cancelled = session.prompts
                 session.cancel(None)
+                for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
+                    await prompt.outcome()
                 await self._unload(session)
+            session.detach(client_id)
 
     async def aclose(self, reason: str) -> None:
         """End every turn as interrupted; `serve` returns when all is on disk."""
@@ -193,14 +204,18 @@ class SessionHost:
         self._group.create_task(self._serve(session), name=f"session {session.id}")
 
     async def _serve(self, session: Session) -> None:
+        WHERE.set(session.id)
         try:
             await session.serve()
         except Exception:  # the process main of a session: its failure is its own
-            logger.exception("session %s ended", session.id)
+            logger.exception("the session ended by a bug")
         finally:
             self._sessions.pop(session.id, None)
+            self.ended += 1
+            self.rested.set()
 
     def _unload_soon(self, session: Session) -> None:
+        self.rested.set()
         if self._group is not None and not self._closing.is_set() and session.unused:
             self._group.create_task(self._unload_unused(session), name=f"unload {session.id}")
 
@@ -231,7 +246,7 @@ class SessionHost:
             )
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def closed_on_error(log: SessionLog) -> AsyncGenerator[None, None]:
     """Let go of the journal when the block fails, so that the session can be opened again."""
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from sould.agents.privatefile import write_private
 from sould.agents.wire.content import input_text
 from sould.agents.wire.messages import TurnBegin
 from sould.agents.wire.records import Scan
@@ -55,11 +56,7 @@ def read_info(directory: Path) -> SessionInfo | None:
 
 def write_info(directory: Path, info: SessionInfo) -> None:
     """Replace `session.json` in one step. Raises OSError."""
-    temporary = directory / f"{INFO}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(_INFO.dump_json(info))
-    temporary.replace(directory / INFO)
+    write_private(directory / INFO, _INFO.dump_json(info))
 
 
 def default_title(prompt: str) -> str:

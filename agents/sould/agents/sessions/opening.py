@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from sould.agents.mcp.carrier import Carrier
 from sould.agents.permissions.policy import Mode
 from sould.agents.workspace import Workspace
 
@@ -20,6 +21,9 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    server_id: str = ""
+    carrier: Carrier | None = None
+    """Of transport `acp`: the client's own connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,12 @@ class Client(Protocol):
 
     @property
     def speaks_for_user(self) -> bool:
-        """A person chooses there, so the choice is remembered for the project; a program's holds for its session."""
+        """A person is there who can answer."""
+        ...
+
+    @property
+    def chooses_for_project(self) -> bool:
+        """What is chosen there is remembered for the project; else it holds for the session."""
         ...
 
     def workspace(self, inner: Workspace, session_id: str) -> Workspace | None:

@@ -36,6 +36,10 @@ MODES: dict[Mode, Choice] = {
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
 
+YOLO, AFK = "yolo", "afk"
+FULL_NAMES = frozenset({YOLO, AFK})
+"""Names users know for full access; `afk` also dismisses questions (D20)."""
+
 THOUGHT_LEVELS: dict[ThoughtLevel, Choice] = {
     "off": Choice("off", "Off", "Answer without extended reasoning."),
     "low": Choice("low", "Low", "A little reasoning."),

@@ -3,12 +3,12 @@
 Never in the project itself, and never `full`: that is chosen anew for every session.
 """
 
-import os
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sould.agents.permissions.policy import Mode
+from sould.agents.privatefile import write_private
 
 
 class _Project(BaseModel):
@@ -43,12 +43,3 @@ class ProjectMemory:
             return _Projects.model_validate_json(self._path.read_bytes())
         except (OSError, ValidationError):
             return _Projects()
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a small file in one step, readable by its owner only."""
-    temporary = path.with_name(path.name + ".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    temporary.replace(path)

@@ -6,11 +6,12 @@ its calls may or may not have run, and are never run again.
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.soul.loop import Soul
+from sould.agents.soul.subagents.market import can_go_on
 from sould.agents.tools.base import tool_error
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
@@ -19,6 +20,7 @@ from sould.agents.wire.messages import (
     Notification,
     RequestClosed,
     StepInterrupted,
+    SubagentEvent,
     ToolCall,
     ToolResult,
     TurnEnd,
@@ -72,8 +74,10 @@ def close_open_work(log: SessionLog, found: Recovery) -> None:
     """Give whatever was open an honest end."""
     for request in found.open_requests:
         log.publish(RequestClosed(request_id=request.id, reason="expired"))
+    workers = _workers(log, {call.id for call in found.open_calls})
     for call in found.open_calls:
-        log.publish(ToolResult(tool_call_id=call.id, return_value=tool_error(AFTER_CRASH, brief="Interrupted")))
+        message = " ".join((AFTER_CRASH, *map(can_go_on, workers.get(call.id, ()))))
+        log.publish(ToolResult(tool_call_id=call.id, return_value=tool_error(message, brief="Interrupted")))
     if found.open_compaction is not None:
         failed = CompactionEnd(
             compaction_id=found.open_compaction.compaction_id,
@@ -86,6 +90,16 @@ def close_open_work(log: SessionLog, found: Recovery) -> None:
     if found.open_turn is not None:
         error = TurnError(kind="interrupted", message="The daemon stopped in the middle of this turn.")
         log.publish(TurnEnd(turn_id=found.open_turn.turn_id, stop_reason="interrupted", error=error))
+
+
+def _workers(log: SessionLog, calls: Collection[str]) -> dict[str, dict[str, None]]:
+    """The subagents that worked for each of these calls."""
+    found: dict[str, dict[str, None]] = {}
+    for record in log.replay() if calls else ():
+        message = record.message
+        if isinstance(message, SubagentEvent) and message.agent_id and message.parent_tool_call_id in calls:
+            found.setdefault(message.parent_tool_call_id, {})[message.agent_id] = None
+    return found
 
 
 def _notify(log: SessionLog, text: str) -> None:

@@ -6,32 +6,36 @@ that all clients see the same session.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.errors import OptionError
-from sould.agents.flows.commands import flow_commands
-from sould.agents.flows.loopcommand import loop_commands, loop_limit, loop_option, prompt_turn
+from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
-from sould.agents.llm.provider import ThoughtLevel
-from sould.agents.mcp.commands import mcp_commands
+from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
-from sould.agents.sessions.commands import CommandSource, SlashCommand, find_command, list_commands
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
+from sould.agents.sessions.news import NewsReader
 from sould.agents.sessions.opening import Client, Opening
-from sould.agents.sessions.options import MODES, THOUGHT_LEVELS, SessionOption, session_options
+from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
+from sould.agents.sessions.queueing import PromptQueue
 from sould.agents.sessions.recovery import only_waits, recover
+from sould.agents.sessions.slash import Repertoire, SlashCommand
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
-from sould.agents.skills.commands import renew_skills, skill_commands
+from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
+from sould.agents.timetravel.rewind import told
 from sould.agents.wire.channel import Resolution
-from sould.agents.wire.content import UserInput, input_text
-from sould.agents.wire.messages import Response, SessionChanged, StatusUpdate
+from sould.agents.wire.content import TextPart, UserInput, input_text
+from sould.agents.wire.messages import DirectoryAdded, Response, SessionChanged, StatusUpdate
+from sould.agents.wire.recovery import Recovery
+from sould.agents.workspace import Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -45,13 +49,15 @@ class Session:
         store: SessionStore,
         parts: Parts,
         opening: Opening,
+        repertoire: "Callable[[Session], Repertoire]",
         on_idle: "Callable[[Session], None]",
     ) -> None:
-        """`on_idle` is told when the last waiting turn has ended."""
+        """`repertoire` is what it does with prompts; `on_idle` is told when the last waiting turn has ended."""
         self.info = info
         self.opening = opening
-        self._store = store
-        self._directory = parts.shared.directory
+        self.store = store
+        self.directory = parts.shared.directory
+        """The session's own, on disk."""
         self.log = parts.log
         self.soul = parts.soul
         self._approval = parts.shared.approval
@@ -66,26 +72,32 @@ class Session:
         self.tasks = parts.agent.crew.market.tasks
         self.tasks.on_idle = lambda: on_idle(self)
         self.mcp = parts.mcp
+        self.trusting = parts.trusting
         self.skills = parts.shared.skills
         self._services = parts.shared.services
+        self._news = NewsReader(self._services.news, parts.log, opening.environment)
         self.loops = LoopStore(self._services.state_dir / "loops")
-        self._sources: tuple[CommandSource, ...] = (
-            lambda: skill_commands(self.skills),
-            lambda: flow_commands(self.skills, lambda: self.config.flows),
-            loop_commands,
-            lambda: mcp_commands(self.mcp),
-        )
+        self.looping = False
+        """A loop runs in the current turn."""
+        self._repertoire = repertoire(self)
         self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
         self.soul.before_stop = self.hooks.send_back
         asked = self.soul.model
         self._asides = Asides(parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id)
         self.plan_mode = parts.shared.plan_mode
         self.plan_mode.switch = self._switch_mode
+        self._usual: Mode = "ask" if self.mode == "full" else self.mode
+        """The mode to go back to from full access."""
+        self.directories = parts.shared.directories
+        self.absence = parts.shared.absence
+        self._home = parts.shared.environment.home
         self._clients: dict[str, Client] = {}
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
+        self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._repertoire.find(given) is not None)
         self.closed = asyncio.Event()
-        parts.soul.compactor.attached = lambda: bool(self._clients)
+        parts.soul.compactor.attached = lambda: self._has_company
         self.rewinder = parts.shared.rewinder
+        self.ceilings = parts.shared.ceilings
         self._post = parts.shared.post
 
     @property
@@ -110,6 +122,12 @@ class Session:
         self._clients.pop(client_id, None)
         self.hooks.hooks.unsubscribe(client_id)
         self._workspace.detach(client_id)
+        self.mcp.left(client_id)
+
+    @property
+    def _has_company(self) -> bool:
+        """A person looks at this session and is not away; programs are no company."""
+        return not self.absence.away and any(client.speaks_for_user for client in self._clients.values())
 
     # --- turns ---
 
@@ -121,7 +139,12 @@ class Session:
     @property
     def resumed(self) -> Prompt | None:
         """The turn that was begun before the daemon stopped and now goes on."""
-        return next((prompt for prompt in (self._turns.current, *self.queue) if prompt and prompt.resumes), None)
+        return next((prompt for prompt in self.prompts if prompt.resumes), None)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What is asked of it now: the running turn's prompt, and those that wait."""
+        return (*((self._turns.current,) if self._turns.current else ()), *self.queue)
 
     @property
     def unused(self) -> bool:
@@ -136,12 +159,12 @@ class Session:
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited.
 
-        A side question is no turn: it is answered at once.
+        A side question is no turn, nor is a look at the queue: they are answered at once.
         """
-        aside = self._asides.take(user_input, client_id)
-        if aside is not None:
-            return aside
-        prompt = Prompt(user_input, client_id, command=find_command(user_input, self._sources) is not None)
+        at_once = self._asides.take(user_input, client_id) or self.waiting.take(user_input, client_id)
+        if at_once is not None:
+            return at_once
+        prompt = Prompt(user_input, client_id, command=self._repertoire.find(user_input) is not None)
         self._turns.submit(prompt)
         return prompt
 
@@ -166,33 +189,45 @@ class Session:
         try:
             ending = await self._run_turn(prompt)
             if ending.error is not None:
-                logger.warning("session %s: a turn failed (%s): %s", self.id, ending.error.kind, ending.error.message)
+                logger.warning("a turn failed (%s): %s", ending.error.kind, ending.error.message)
             await self.hooks.failed(ending)
+            self._take_leftovers(prompt)
             return ending
         finally:
             self._keep_todos()
 
+    def _take_leftovers(self, prompt: Prompt) -> None:
+        """What came too late to steer the turn is a prompt of its own; its sender was told that it is taken."""
+        for given in self.soul.steering:
+            self._turns.submit(Prompt(given, prompt.client_id))
+        self.soul.steering.clear()
+
     def _keep_todos(self) -> None:
-        if self._todos.get() != self._state.todos:
-            self._state.todos = self._todos.get()
-            save_state(self._directory, self._state)
+        if self._todos.get() != self._state.todos or self.ceilings.changed:
+            self._state.todos, self.ceilings.changed = self._todos.get(), False
+            save_state(self.directory, self._state)
 
     async def _run_turn(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
+        self.ceilings.begin()
         await self._models.refresh()
+        self._news.tell()
+        await self.trusting.tell()
         await self.mcp.refresh()
         self._agent.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         self._note_turn(prompt.user_input)
         await renew_skills(self.skills, self.log)
-        command = find_command(prompt.user_input, self._sources)
+        command = self._repertoire.find(prompt.user_input)
         if command is None:
-            allowed = await self.hooks.allow_prompt(prompt.user_input)
-            return await prompt_turn(self, prompt.user_input) if allowed else Ending("finished")
+            if not await self.hooks.allow_prompt(prompt.user_input):
+                return Ending("finished")
+            await self.mcp.read_mentions(prompt.user_input)
+            return await self._repertoire.plain(prompt.user_input)
         handler, argument = command
-        return await handler(self, argument)
+        return await handler(argument)
 
     @property
     def config(self) -> Config:
@@ -222,7 +257,7 @@ class Session:
 
     def _note_turn(self, user_input: UserInput) -> None:
         title = self.info.title
-        self.info = self._store.touch(self.id, prompt=input_text(user_input), turns=self.info.turns + 1)
+        self.info = self.store.touch(self.id, prompt=input_text(user_input), turns=self.info.turns + 1)
         if self.info.title != title:
             self.log.publish(SessionChanged(title=self.info.title))
 
@@ -232,6 +267,11 @@ class Session:
     def mode(self) -> Mode:
         """What happens without asking."""
         return self._approval.mode
+
+    @property
+    def model(self) -> ModelInfo:
+        """The model that answers."""
+        return self._models.info
 
     def options(self) -> tuple[SessionOption, ...]:
         """All options with their current values."""
@@ -245,6 +285,9 @@ class Session:
         Raises:
             OptionError: naming the option and the values it takes.
         """
+        away = option_id == "mode" and value == AFK
+        if option_id == "mode" and value in FULL_NAMES:
+            value = "full"
         option = next((option for option in self.options() if option.id == option_id), None)
         if option is None:
             known = ", ".join(option.id for option in self.options())
@@ -256,8 +299,10 @@ class Session:
             offered = ", ".join(choice.value for choice in option.choices)
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
         await self._choose(option_id, choice)
+        if option_id == "mode":
+            self.absence.away = away
         client = self._clients.get(client_id)
-        if option_id == "mode" and (client is None or client.speaks_for_user):
+        if option_id == "mode" and (client is None or client.chooses_for_project):
             self._projects.remember_mode(self.info.cwd, self._approval.mode)
         await self._keep_options()
 
@@ -283,6 +328,8 @@ class Session:
         self._state.mode = None if mode == "full" else mode
         if mode == "plan" != before:
             self.plan_mode.before = before
+        if mode == "full" != before:
+            self._usual = self.plan_mode.before if before == "plan" else before
         if "plan" in (mode, before) and mode != before:
             self.log.publish(StatusUpdate(plan_mode=mode == "plan"))
 
@@ -292,27 +339,68 @@ class Session:
         await self._keep_options()
 
     async def _keep_options(self) -> None:
-        save_state(self._directory, self._state)
+        save_state(self.directory, self._state)
         self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
         await self.log.commit()
 
+    async def end_full_access(self) -> None:
+        """Back to the mode before full access; the user is there again."""
+        if self.mode == "full":
+            await self.set_option("mode", self._usual, "")
+
+    @property
+    def home(self) -> Path:
+        """The user's, by the session's environment."""
+        return self._home
+
+    @property
+    def files(self) -> Workspace:
+        """The user's files as they are on disk, for what a command of theirs reads and writes."""
+        return self._workspace.disk
+
+    def add_directories(self, directories: Iterable[Path]) -> None:
+        """Work there, too: known to every tool and rule at once, to the model from its next step on, and kept."""
+        added = [directory for directory in directories if self.directories.add(directory)]
+        for directory in added:
+            self.log.publish(DirectoryAdded(path=str(directory)))
+        if added:
+            self.info = self.store.touch(self.id, additional=tuple(self.directories))
+            self._agent.tell_anew()
+
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
-        return list_commands(self._sources)
+        return self._repertoire.commands()
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""
-        self.info = self._store.rename(self.id, title)
+        self.info = self.store.rename(self.id, title)
         self.log.publish(SessionChanged(title=title))
 
     # --- life ---
 
     async def recover(self) -> None:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
+        found = self.log.recovery
+        commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
+        if found.open_restore is not None and commanded:
+            await self._finish_going_back(found)  # in its turn, as it would have been
         await recover(self.log, self.soul, self._asker, self._turns)
-        cut_off = self.log.recovery.open_restore
-        if cut_off is not None:
-            await self.rewinder.resume(cut_off)
+        if found.open_restore is not None and not commanded:
+            await self.rewinder.resume(found.open_restore)
+
+    async def _finish_going_back(self, found: Recovery) -> None:
+        """Also said, because to undo once more would go back further."""
+        assert found.open_restore is not None
+        assert found.open_turn is not None
+        done = told(await self.rewinder.resume(found.open_restore))
+        self.soul.compactor.tell_used()
+        asked, returns = (
+            input_text(found.open_turn.user_input),
+            "" if found.open_restore.undoes else " `/redo` returns.",
+        )
+        self.log.publish(
+            TextPart(text=f"sould was stopped in the middle of `{asked}`, which is finished now: {done}{returns}")
+        )
 
     async def serve(self) -> None:
         """Run turns until `aclose`; then the files are let go."""

@@ -5,11 +5,12 @@ Losing the file loses choices, never history. Keys of the reference layout are k
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
+from sould.agents.sessions.ceilings import Account
 from sould.agents.wire.display import TodoItem
 
 _FILE = "state.json"
@@ -31,6 +32,8 @@ class SessionState(BaseModel):
     loop_limit: int | None = None
     """How often prompts are repeated; None: as the configuration says."""
     todos: tuple[TodoItem, ...] = ()
+    account: Account = Field(default_factory=Account)
+    """What the session has spent."""
 
 
 def load_state(directory: Path) -> SessionState:

@@ -89,6 +89,23 @@ class SessionStore:
         self._index.put(info)
         return StoredSession(info, directory)
 
+    def begins_with(self, beginning: str) -> StoredSession:
+        """The session with this id, or the only one whose id begins so.
+
+        Raises:
+            SessionNotFoundError: there is none, or there are several.
+        """
+        try:
+            return self.find(beginning)
+        except SessionNotFoundError:
+            matches = [name for name in self._names() if beginning and name.startswith(beginning)]
+            if len(matches) == 1:
+                return self.find(matches[0])
+            if matches:
+                sentence = f"{len(matches)} sessions begin with {beginning!r}; give more of the id."
+                raise SessionNotFoundError(sentence) from None
+            raise
+
     def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50) -> Page:
         """Sessions, most recently updated first; `cwd`: only that directory's. A cursor of ours goes on after it.
 

@@ -102,6 +102,41 @@ class Turns:
         if self._task is not None:
             self._task.cancel()
 
+    def remove(self, turn_id: str) -> bool:
+        """Take a waiting prompt out; it ends as cancelled. False when it does not wait (any more)."""
+        prompt = self._waits(turn_id)
+        if prompt is None:
+            return False
+        self._waiting.remove(prompt)
+        self._publish_position(prompt, 0)
+        prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
+        self._publish_positions()
+        return True
+
+    def edit(self, turn_id: str, user_input: UserInput, *, command: bool) -> bool:
+        """Give a waiting prompt another text. False when it does not wait (any more)."""
+        prompt = self._waits(turn_id)
+        if prompt is None:
+            return False
+        prompt.user_input, prompt.command = user_input, command
+        self._publish_position(prompt, self._waiting.index(prompt) + 1)
+        return True
+
+    def move(self, turn_id: str, position: int) -> bool:
+        """Let a waiting prompt come at another place, 1 being next. False when it does not wait (any more)."""
+        prompt = self._waits(turn_id)
+        if prompt is None:
+            return False
+        self._waiting.remove(prompt)
+        self._waiting.insert(max(0, position - 1), prompt)
+        self._publish_positions()
+        return True
+
+    def _waits(self, turn_id: str) -> Prompt | None:
+        """A prompt that nothing has begun to run: the first one of an idle session is as good as begun."""
+        waiting = list(self._waiting)[0 if self.current is not None else 1 :]
+        return next((prompt for prompt in waiting if prompt.turn_id == turn_id), None)
+
     async def serve(self) -> None:
         """Run turns until `close`; owned by the session."""
         while not self._closed:
@@ -130,8 +165,7 @@ class Turns:
                     command=prompt.command,
                 )
             )
-        for position, waiting in enumerate(self._waiting, 1):
-            self._publish_position(waiting, position)
+        self._publish_positions()
         ending = await self._run_cancellable(prompt)
         end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error)
         self._log.publish(end)
@@ -162,6 +196,10 @@ class Turns:
             return Ending(
                 "error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`.")
             )
+
+    def _publish_positions(self) -> None:
+        for position, waiting in enumerate(self._waiting, 1):
+            self._publish_position(waiting, position)
 
     def _publish_position(self, prompt: Prompt, position: int) -> None:
         self._log.publish(

@@ -1,51 +1,49 @@
-"""Skills as slash commands, and what a session does about changed ones at the beginning of a turn."""
+"""Skills as slash commands: `/skills`, and `/skill:NAME` for each."""
 
-import asyncio
-import secrets
-import time
+import difflib
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
-from sould.agents.sessions.commands import Entry, SlashCommand, say
-from sould.agents.skills.catalog import SkillCatalog
+from sould.agents.errors import OptionError
+from sould.agents.sessions.replies import say
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.messages import ContextNote, Notification, SessionChanged
-
-if TYPE_CHECKING:
-    from sould.agents.sessions.session import Session
-    from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import ContextNote
 
 
-def skill_commands(catalog: SkillCatalog) -> Iterator[Entry]:
+def skill_commands(session: Session) -> Iterator[Entry]:
     """`/skills`, and `/skill:NAME` for every skill that is no flow."""
-    yield SlashCommand("skills", "List the skills of this session"), partial(_list, catalog)
-    for skill in catalog.skills.values():
+    yield SlashCommand("skills", "List the skills of this session"), partial(_list, session)
+    for skill in session.skills.skills.values():
         if not skill.flow:
             command = SlashCommand(f"skill:{skill.name}", skill.description or "Use this skill", "what for (optional)")
-            yield command, partial(_use, skill)
+            yield command, partial(_use, skill, session)
 
 
-async def renew_skills(catalog: SkillCatalog, log: "SessionLog") -> None:
-    """Take up changed skills: the model is given the new list, people are told what changed (D23)."""
-    changed = await asyncio.to_thread(catalog.refresh)
-    problems = catalog.new_problems()
-    if problems:
-        log.publish(_notice("Some skills cannot be used", "\n".join(problems), severity="warning"))
-    if changed:
-        log.publish(ContextNote(text=f"The skills have changed ({changed}). Now there are:\n{catalog.describe()}"))
-        log.publish(SessionChanged(commands=True))
-        log.publish(_notice("The skills have changed", changed))
+def require_known(session: Session, text: str) -> None:
+    """A skill or flow that is called for and not there is no prompt for the model.
+
+    Raises:
+        OptionError: with what is there in its place.
+    """
+    word = text.split(None, 1)[0] if text.strip() else ""
+    kind, _, name = word.removeprefix("/").partition(":")
+    if not word.startswith("/") or kind not in ("skill", "flow") or not name:
+        return
+    other = session.skills.skills.get(name)
+    if other is not None:
+        raise OptionError(
+            f"{name} is a {'flow' if other.flow else 'skill'}: `/{'flow' if other.flow else 'skill'}:{name}`."
+        )
+    wanted = [problem for problem in session.skills.problems if name in problem]
+    near = difflib.get_close_matches(name, session.skills.skills, 1)
+    advice = wanted[0] if wanted else f"Did you mean {near[0]!r}?" if near else "`/skills` lists those there are."
+    raise OptionError(f"There is no {kind} {name!r}. {advice}")
 
 
-def _notice(title: str, body: str, *, severity: str = "info") -> Notification:
-    return Notification(
-        id=secrets.token_hex(6), type="skills", title=title, body=body, severity=severity, created_at=time.time()
-    )
-
-
-async def _use(skill: Skill, session: "Session", request: str) -> Ending:
+async def _use(skill: Skill, session: Session, request: str) -> Ending:
     session.log.publish(ContextNote(text=skill_prompt(skill, request)))
     return await session.soul.turn(session.current_turn)
 
@@ -63,7 +61,8 @@ def skill_prompt(skill: Skill, request: str) -> str:
     return "\n\n".join(parts)
 
 
-async def _list(catalog: SkillCatalog, session: "Session", _: str) -> Ending:
+async def _list(session: Session, _: str) -> Ending:
+    catalog = session.skills
     lines = [
         f"- `/{'flow' if skill.flow else 'skill'}:{skill.name}` ({skill.scope}) {skill.description}"
         for skill in catalog.skills.values()

@@ -4,6 +4,7 @@ Reads only. A project's skills are files the model could read anyway, so plain t
 that bring programs count only while the user trusts the workspace, and the version they trusted (D23).
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,8 @@ from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, read
 BUILTIN = Path(__file__).with_name("builtin")
 HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")
 """Below a project and a home directory; each may hold `skills`. The first that has a name wins it."""
+SKILLS_DIRS = "SOULD_SKILLS_DIRS"
+"""The variable of a client's environment that `--skills-dir` sets."""
 MAX_ENTRIES = 500
 """Of one directory of skills; more are passed over."""
 
@@ -42,18 +45,25 @@ class Found:
 def skill_roots(
     cwd: Path, environment: Mapping[str, str], extra: Sequence[str] = (), *, merge: bool = True
 ) -> list[Root]:
-    """Every directory to look in, the strongest first. Without `merge` only the first that exists of each scope."""
+    """Every directory to look in, the strongest first. Without `merge` only the first that exists of each scope.
+
+    Directories that the client names in `SKILLS_DIRS` stand in for those of project and user.
+    """
+    chosen = [path for path in environment.get(SKILLS_DIRS, "").split(os.pathsep) if path]
+    builtin = Root(BUILTIN, "builtin")
+    if chosen:
+        return [*(Root(_expanded(path, cwd, environment), "extra") for path in (*chosen, *extra)), builtin]
     user = list(_user(environment))
     known = {root.path for root in user}
     by_scope = (
         [root for root in _project(cwd) if root.path not in known],
         user,
         [Root(_expanded(path, cwd, environment), "extra") for path in extra],
-        [Root(BUILTIN, "builtin")],
+        [builtin],
     )
     roots: list[Root] = []
     for group in by_scope:
-        existing = [root for root in group if root.path.is_dir()]
+        existing = [root for root in group if root.scope == "extra" or root.path.is_dir()]
         alone = not merge and group and group[0].scope in ("project", "user")
         roots += existing[:1] if alone else existing
     return roots
@@ -64,6 +74,8 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
     skills: dict[str, Skill] = {}
     problems: list[str] = []
     for root in roots:
+        if root.scope == "extra" and not root.path.is_dir():
+            problems.append(f"{root.path} is not a directory, so no skills are taken from it.")
         for path in _files(root.path):
             try:
                 skill = _read(path, root, accept)

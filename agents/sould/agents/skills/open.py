@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.permissions.trust import TrustStore
@@ -12,9 +11,7 @@ from sould.agents.skills.discovery import Root, skill_roots
 from sould.agents.skills.scripts import TrustedScripts
 
 
-async def open_catalog(
-    trust: TrustStore, state_dir: Path, opening: Opening, config: Callable[[], Config]
-) -> SkillCatalog:
+async def open_catalog(trust: TrustStore, opening: Opening, config: Callable[[], Config]) -> SkillCatalog:
     """The catalogue of a session, looked through once."""
 
     def roots() -> Sequence[Root]:
@@ -23,7 +20,7 @@ async def open_catalog(
             opening.cwd, opening.environment, current.extra_skill_dirs, merge=current.merge_all_available_skills
         )
 
-    accepted = TrustedScripts(state_dir / "skills.json", trust, opening.cwd)
+    accepted = TrustedScripts(trust, opening.cwd)
     catalog = SkillCatalog(roots, accepted.refusal)
     await asyncio.to_thread(catalog.refresh)
     return catalog

@@ -99,16 +99,23 @@ def _parse(head: str, path: Path) -> _Head:
         raw: Any = yaml.safe_load(head)
         return _Head.model_validate(raw or {})
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        mark = error.problem_mark
+        place = f"{mark.line + 2}:{mark.column + 1}" if mark else "1"
         raise SkillError(
-            f"{path}:{line}: the head is not YAML: {error.problem}; a text with a colon belongs in quotes."
+            f"{path}:{place}: the head is not YAML: {error.problem}; a text with a colon belongs in quotes."
         ) from error
     except yaml.YAMLError as error:
         raise SkillError(f"{path}:1: the head is not YAML: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the head"
-        raise SkillError(f"{path}:1: {key}: {first['msg']}.") from error
+        raise SkillError(f"{path}:{_line_of(head, key)}: {key}: {first['msg']}.") from error
+
+
+def _line_of(head: str, key: str) -> int:
+    """The file's line of a key of the head, 1 where there is none."""
+    found = re.search(rf"^{re.escape(key)}[ \t]*:", head, re.MULTILINE)
+    return head.count("\n", 0, found.start()) + 2 if found else 1
 
 
 def _body_line(text: str, body: str) -> int:

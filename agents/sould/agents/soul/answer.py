@@ -66,7 +66,7 @@ class ModelCaller:
         )
 
         def publish_retry(notice: RetryNotice) -> None:
-            logger.warning("session %s: %s; attempt %d follows", self.session_id, notice.message, notice.next_attempt)
+            logger.warning("%s; attempt %d follows", notice.message, notice.next_attempt)
             self.log.publish(
                 StepRetry(
                     n=n,

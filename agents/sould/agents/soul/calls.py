@@ -18,6 +18,8 @@ from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
+from sould.agents.review.capture import Capture
+from sould.agents.soul.findings import with_findings
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
 from sould.agents.tools.toolset import Toolset
@@ -53,6 +55,8 @@ class OpenCall:
     name: str
     fragments: list[str] = field(default_factory=list[str])
     result: ToolReturn | None = None
+    parting: str = ""
+    """What the tool wants the model to know should the call be cut off."""
 
     @property
     def arguments(self) -> str:
@@ -122,7 +126,8 @@ class StepCalls:
         """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
         for call in self._calls[self._answered :]:
             if call.result is None:
-                call.result = tool_error(INTERRUPTED if self.complete else NEVER_RAN, brief="Interrupted")
+                why = f"{INTERRUPTED} {call.parting}".strip() if self.complete else NEVER_RAN
+                call.result = tool_error(why, brief="Interrupted")
         self.publish_ready()
 
 
@@ -144,6 +149,8 @@ class ToolRunner:
     limits: Callable[[], LoopControl]
     cwd: str
     hooks: Hooks | None = None
+    capture: Capture | None = None
+    """Sees what a call does to files besides its tool's own writes."""
     turn_id: str = ""
     """The turn the calls belong to; set by the soul when a turn begins."""
     source: AgentSource | None = None
@@ -212,7 +219,15 @@ class ToolRunner:
         calls.publish_ready()
 
     async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
-        context = ToolCallContext(call.id, step, lambda text: self._stream(call.id, text), self.turn_id, self.source)
+        context = ToolCallContext(
+            call.id,
+            step,
+            lambda text: self._stream(call.id, text),
+            self.turn_id,
+            self.source,
+            lambda text: setattr(call, "parting", text),
+            lambda: self._begin(call.id),
+        )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
             return tool_error(
@@ -228,13 +243,37 @@ class ToolRunner:
             )
             if refused is not None:
                 return refused
-        result = await with_hooks(
-            self.hooks, call.name, arguments, call.id, lambda: self.toolset.call(call.name, arguments, context)
-        )
-        repeats.note_result(call.name, call.arguments, repr(result.output) + result.message)
+        if self.approval.mode == "plan" and self.toolset.unasked_changes(call.name):
+            return tool_error(
+                f"Not run: in plan mode only tools that look run, and {call.name} does not say that it does. Plan without it.",
+                brief="Refused: plan mode changes nothing",
+            )
+        result = await self._watched(call, arguments, context)
+        # by hash: a film's text would take seconds to write out
+        outcome = f"{hash(result.output)} {result.message}"
+        repeats.note_result(call.name, call.arguments, outcome)
         if advice == "remind":
             result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
         return result
+
+    async def _begin(self, call_id: str) -> None:
+        if self.capture is not None:
+            await self.capture.begin(call_id, self.turn_id, self.source.agent_id if self.source else "")
+
+    async def _watched(self, call: OpenCall, arguments: dict[str, Any], context: ToolCallContext) -> ToolReturn:
+        """Run the call with its hooks; what programs did to files meanwhile is kept as the call's."""
+        if self.toolset.is_foreign(call.name) or (self.hooks is not None and self.hooks.around_tools(call.name)):
+            await context.effects()
+        capture = self.capture
+        try:
+            result = await with_hooks(
+                self.hooks, call.name, arguments, call.id, lambda: self.toolset.call(call.name, arguments, context)
+            )
+        except BaseException:
+            if capture is not None:
+                await capture.finish(call.id)
+            raise
+        return with_findings(result, await capture.finish(call.id)) if capture is not None else result
 
     def _stream(self, call_id: str, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=call_id, text=text))

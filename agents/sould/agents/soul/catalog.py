@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError
-
 from sould.agents.errors import ConfigError, SouldError
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.projects import write_private
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
 
 PROJECT_FOLDERS = (".sould/agents", ".agents")
 _HOME_FOLDERS = (".sould", ".agents")
-SUBAGENTS = frozenset({"coder", "explore", "plan", "dynamic"})
+TEMPLATE = "dynamic"
+"""What the types made in a session stand on; nobody chooses it."""
+SUBAGENTS = frozenset({"coder", "explore", "plan", TEMPLATE})
 """Builtin agents that are made to be started by others."""
 
 
@@ -34,24 +33,14 @@ class AgentFile:
     origin: Origin
 
 
-class _Accepted(BaseModel):
-    fingerprint: str
-    since: float
-
-
-class _Record(BaseModel):
-    agents: dict[str, _Accepted] = Field(default_factory=dict)
-
-
 class AgentCatalog:
     """The agents for one project directory. Reads files synchronously; they are few and small."""
 
-    def __init__(self, user: Path | None, project: Path, trust: TrustStore, accepted: Path) -> None:
-        """`user`: the folder of the user's agents. `accepted`: the file that remembers which project files were trusted."""
-        self._user = user
+    def __init__(self, user: Path | None, project: Path, trust: TrustStore) -> None:
+        """`user`: the folder of the user's agents."""
+        self._user = user.resolve() if user is not None else None
         self._project = project
         self._trust = trust
-        self._accepted = accepted
 
     def files(self) -> Mapping[str, AgentFile]:
         """Every agent by name; a project's hides the user's, which hides a builtin one."""
@@ -82,7 +71,17 @@ class AgentCatalog:
                 return self.at(path, name)
             raise ConfigError(f"There is no agent file {path}.")
         known = ", ".join(files)
-        raise ConfigError(f"There is no agent {name!r}; there are {known}. Or give the path of an agent file.")
+        waiting = "" if self._trusted else self._waiting(name)
+        raise ConfigError(
+            f"There is no agent {name!r}; there are {known}. {waiting or 'Or give the path of an agent file.'}"
+        )
+
+    def _waiting(self, name: str) -> str:
+        """What to do about a project's agent that waits for trust."""
+        brought = [
+            path for folder in PROJECT_FOLDERS for own, path in _agents_in(self._project / folder) if own == name
+        ]
+        return f"{brought[-1]} counts once you trust this project: sould trust" if brought else ""
 
     def at(self, path: Path, name: str = "") -> AgentFile:
         """The agent in a file; whose it is follows from where it lies."""
@@ -103,11 +102,33 @@ class AgentCatalog:
         spec = load_spec(file.path)
         if file.origin == "project":
             self._check_inside(spec)
-            self._check_accepted(spec)
+        self.check(spec)
         return spec
 
+    def check(self, spec: AgentSpec) -> None:
+        """Whatever of the agent is the project's must be trusted, and be as it was then.
+
+        Raises:
+            ConfigError: it is not.
+        """
+        if self.withdrawn(spec):
+            raise ConfigError(f"{spec.name} uses files of this project, which you have not trusted; run `sould trust`.")
+        changed = self._trust.changed(self._project, (path for path in _files_of(spec) if self._is_ours(path)))
+        if changed:
+            names = ", ".join(os.path.relpath(path, self._project.resolve()) for path in changed)
+            raise ConfigError(
+                f"{spec.name} is not used: {names} changed since you trusted this project; look at the change and run "
+                "`sould trust` again."
+            )
+
+    def withdrawn(self, spec: AgentSpec) -> bool:
+        """It is made of files of a project that is not, or no longer, trusted."""
+        return any(map(self._is_ours, spec.files)) and not self._trusted
+
     def _is_ours(self, path: Path) -> bool:
-        return path.is_relative_to(self._project.resolve())
+        """It is the project's, and not the user's own when they work in their home directory."""
+        others = (BUILTIN, self._user) if self._user is not None else (BUILTIN,)
+        return path.is_relative_to(self._project.resolve()) and not any(path.is_relative_to(each) for each in others)
 
     def _check_inside(self, spec: AgentSpec) -> None:
         """What a project's agent is made of lies where trust looks, so that a change is noticed."""
@@ -119,25 +140,12 @@ class AgentCatalog:
                     f"{spec.document.path}: {path} lies outside .sould and .agents of the project; move it there."
                 )
 
-    def _check_accepted(self, spec: AgentSpec) -> None:
-        since, fingerprint = self._trust.since(self._project), spec.fingerprint
-        key = str(spec.document.path)
-        record = self._read()
-        known = record.agents.get(key)
-        if known is None or known.since != since:
-            record.agents[key] = _Accepted(fingerprint=fingerprint, since=since)
-            write_private(self._accepted, record.model_dump_json(indent=1).encode())
-        elif known.fingerprint != fingerprint:
-            raise ConfigError(
-                f"{spec.document.path} or a file it uses has changed since you trusted this project; "
-                "look at it and run `sould trust` again."
-            )
 
-    def _read(self) -> _Record:
-        try:
-            return _Record.model_validate_json(self._accepted.read_bytes())
-        except (OSError, ValidationError):
-            return _Record()
+def _files_of(spec: AgentSpec) -> Iterator[Path]:
+    """What it is made of, and what its tools could import from beside them."""
+    yield from spec.files
+    for folder in {path.parent for path in spec.files if path.suffix == ".py"}:
+        yield from folder.rglob("*.py")
 
 
 def problem_of(catalog: AgentCatalog, file: AgentFile) -> str:

@@ -31,6 +31,7 @@ class When(BaseModel):
     env: Names = ()
     """`NAME` (set, not empty) or `NAME=value`."""
     model_capability: Names = ()
+    """`image_in|video_in`: one of them will do."""
     client_capability: Names = ()
     service: Names = ()
     """`web_search`: a search service is configured."""
@@ -62,10 +63,16 @@ def why_not(when: When, now: Situation) -> str:
     return ""
 
 
+def described(when: When) -> str:
+    """The condition in a few words: `os: Linux or macOS; env: CI`."""
+    keys = when.model_dump(exclude_defaults=True).items()
+    return "; ".join(f"{key}: {(' or ' if key == 'os' else ' and ').join(names)}" for key, names in keys)
+
+
 def _checks(when: When, now: Situation) -> Iterator[tuple[Names, Callable[[str], object], str]]:
     yield when.command_exists, now.environment.which, "there is no command {}"
     yield when.env, partial(_is_set, now.variables), "the environment lacks {}"
-    yield when.model_capability, now.model.__contains__, "the model lacks {}"
+    yield when.model_capability, lambda names: now.model & {*names.split("|")}, "the model lacks {}"
     yield when.client_capability, now.client.__contains__, "no client offers {}"
     yield when.service, now.services.__contains__, "no service is configured for {}"
     yield when.file_exists, lambda name: (now.root / name).exists(), "there is no file {}"

@@ -51,7 +51,7 @@ def render_prompt(template: str, arguments: Mapping[str, str], source: Path) -> 
             line = template.count("\n", 0, found.start()) + 1
             known = ", ".join(sorted(arguments))
             raise ConfigError(f"{source}:{line}: ${{{name}}} has no value; the prompt can use {known}.")
-        return arguments[name]
+        return arguments[name].encode(errors="backslashreplace").decode()  # paths may hold bytes that are no text
 
     return _ARGUMENT.sub(value, template)
 
@@ -102,8 +102,13 @@ def _list(directory: Path, limit: int, depth: int, indent: str = "") -> Iterator
     entries = [entry for entry in entries if entry.name != ".git"]
     for entry in itertools.islice(entries, limit):
         is_directory = entry.is_dir() and not entry.is_symlink()
-        yield f"{indent}{entry.name}{'/' if is_directory else ''}"
+        yield f"{indent}{_one_line(entry.name)}{'/' if is_directory else ''}"
         if is_directory and depth > 1:
             yield from _list(entry, LISTING_CHILD, depth - 1, indent + "  ")
     if len(entries) > limit:
         yield f"{indent}… and {len(entries) - limit} more"
+
+
+def _one_line(name: str) -> str:
+    """A file's name as text: a project may choose bytes that are none, or line breaks that would pass for our words."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)

@@ -46,6 +46,8 @@ class Soul:
     limits: Callable[[], LoopControl]
     before_step: tuple[BeforeStep, ...] = ()
     """Run in order before every model call, after compaction: what tells the model something publishes it here."""
+    allowed: Callable[[], Awaitable[bool]] | None = None
+    """Asked before every step that asks the model; False ends the turn, as a cancel by the user does."""
     before_stop: Callable[[], Awaitable[bool]] | None = None
     """Asked when the model is done: True lets it go on, after it was told something."""
     after_step: tuple[AfterStep, ...] = ()
@@ -66,19 +68,24 @@ class Soul:
         limits = self.limits()
         repeats = RepeatGuard(limits)
         for _ in range(limits.max_steps_per_turn):
+            if self.allowed is not None and not self.pending and not await self.allowed():
+                return Ending("cancelled")
             self._steps += 1
             try:
                 ending = await self._step(self._steps, repeats)
             except ProviderError as error:
                 return Ending("error", turn_error(error))
             steered = self._deliver_steering()
-            if ending is None or (ending.stop_reason == "finished" and (steered or await self._sent_back())):
+            if ending is None or (steered and ending.stop_reason in ("finished", "tool_rejected")):
+                continue  # what the user says beside a rejection is its feedback (D29)
+            if ending.stop_reason == "finished" and await self._goes_on():
                 continue
             return ending
         return Ending("max_steps_reached")
 
-    async def _sent_back(self) -> bool:
-        return self.before_stop is not None and await self.before_stop()
+    async def _goes_on(self) -> bool:
+        """A hook gives the model more to do, or the user did while hooks were asked."""
+        return (self.before_stop is not None and await self.before_stop()) or self._deliver_steering()
 
     async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
         calls = StepCalls.restored(self.log.publish, self.pending)

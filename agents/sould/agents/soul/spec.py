@@ -11,8 +11,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from sould.agents.soul.conditions import Situation, When, why_not
-from sould.agents.soul.specfile import Document, fingerprint, merged, read_document
+from sould.agents.soul.conditions import Situation, When, described, why_not
+from sould.agents.soul.specfile import INHERIT, Document, merged, read_document
 from sould.agents.tools.decorator import InvalidToolError
 from sould.agents.tools.loading import resolve_alias, same_tool
 
@@ -33,7 +33,10 @@ class ToolEntry(BaseModel):
 
 
 class SubagentEntry(BaseModel):
-    """A kind of subagent: the file that describes it, and what the model is told it is for."""
+    """A kind of subagent: the file that describes it, and what the model is told it is for.
+
+    Without a description the model is told what the file calls `when_to_use`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,6 +57,8 @@ class SpecFields(BaseModel):
     tools: tuple[Annotated[ToolEntry, BeforeValidator(_as_entry)], ...]
     allowed_tools: tuple[str, ...] | None = None
     exclude_tools: tuple[str, ...] = ()
+    mcp_tools: tuple[str, ...] | None = None
+    """Patterns of the names of MCP tools it has; None: all of the session."""
     subagents: dict[str, SubagentEntry] = Field(default_factory=dict)
 
 
@@ -63,27 +68,21 @@ class AgentSpec:
 
     fields: SpecFields
     document: Document
-    own: frozenset[str] = frozenset()
-    """Keys that its own file wrote, in place of taking them from what it extends."""
+    own_name: str = ""
+    own_tools: tuple[str, ...] = ()
+    """The tools that its own file lists, in place of taking them from what it extends."""
 
     @property
     def name(self) -> str:
         """What its own file calls it, else the file's name."""
         path = self.document.path
-        return (self.fields.name if "name" in self.own else "") or (
-            path.parent.name if path.stem == "agent" else path.stem
-        )
+        return self.own_name or (path.parent.name if path.stem == "agent" else path.stem)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Everything it is made from: a change of one of them changes the agent."""
         tools = (Path(entry.tool.rpartition(":")[0]) for entry in self.fields.tools if is_file_tool(entry.tool))
         return (*self.document.files, self.fields.system_prompt_path, *tools)
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with the files."""
-        return fingerprint(self.files)
 
     def tools(self, now: Situation | None = None) -> tuple["ToolChoice", ...]:
         """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""
@@ -105,16 +104,18 @@ class AgentSpec:
             reason = "this version does not have it"
         elif entry.when is not None and now is not None:
             reason = why_not(entry.when, now)
-        return ToolChoice(entry.tool, self.document.place("tools", index), reason)
+        condition = described(entry.when) if entry.when is not None else ""
+        return ToolChoice(entry.tool, self.document.place("tools", index), reason, condition)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """A tool of a spec. `reason` says why it is not offered; "": it is."""
+    """A tool of a spec. `reason` says why it is not offered; "": it is. `condition`: while what it is."""
 
     path: str
     place: str
     reason: str = ""
+    condition: str = ""
 
 
 def load_spec(path: Path) -> AgentSpec:
@@ -130,9 +131,14 @@ def load_spec(path: Path) -> AgentSpec:
         first = error.errors(include_url=False, include_input=False)[0]
         key = tuple(part for part in first["loc"] if part != "function-before[_as_entry(), ToolEntry]")
         raise document.error(f"{_wording(first['type'], first['msg'])}.", *key) from error
-    spec = AgentSpec(fields, document, frozenset(own.agent))
+    spec = AgentSpec(fields, document, fields.name if "name" in own.agent else "", _listed(own))
     _check_files(spec)
     return spec
+
+
+def _listed(own: Document) -> tuple[str, ...]:
+    entries = [_as_entry(each) for each in own.agent.get("tools") or () if each != INHERIT]
+    return tuple(str(cast("dict[str, Any]", each).get("tool")) for each in entries if isinstance(each, dict))
 
 
 def builtin_spec(name: str) -> AgentSpec:
@@ -160,6 +166,7 @@ def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
     own = _with_absolute_paths(read_document(path))
     base = own.agent.get("extend")
     if base is None:
+        _check_inherits_nothing(own)
         return own, own
     if not isinstance(base, str):
         raise own.error("must be the name of a builtin agent or a relative path.", "extend")
@@ -174,6 +181,12 @@ def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
     return own, merged(parent, own)
 
 
+def _check_inherits_nothing(document: Document) -> None:
+    for key, value in document.agent.items():
+        if value == INHERIT or (isinstance(value, list) and INHERIT in value):
+            raise document.error("there is nothing to inherit, because this file extends no agent.", key)
+
+
 def _base_path(base: str, path: Path) -> Path:
     if base in builtin_names():
         return builtin_path(base)
@@ -184,7 +197,7 @@ def _with_absolute_paths(document: Document) -> Document:
     """Paths belong to the file that wrote them, so they are made absolute before anything is merged."""
 
     def absolute(value: object) -> object:
-        return str((document.path.parent / value).resolve()) if isinstance(value, str) and value != "inherit" else value
+        return str((document.path.parent / value).resolve()) if isinstance(value, str) and value != INHERIT else value
 
     def tool(value: object) -> object:
         if isinstance(value, str) and is_file_tool(value):
@@ -196,12 +209,13 @@ def _with_absolute_paths(document: Document) -> Document:
         return value
 
     def subagent(value: object) -> object:
-        if isinstance(value, str) and value != "inherit":
-            return {"path": absolute(value)}
         if isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
-            return {**fields, **({"path": absolute(fields["path"])} if "path" in fields else {})}
-        return value
+            return {**fields, **({"path": kind(fields["path"])} if "path" in fields else {})}
+        return {"path": kind(value)} if isinstance(value, str) and value != INHERIT else value
+
+    def kind(value: object) -> object:
+        return str(_base_path(value, document.path)) if isinstance(value, str) else value
 
     agent = dict(document.agent)
     if "system_prompt_path" in agent:

@@ -17,7 +17,7 @@ from sould.agents.errors import ConfigError
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 INHERIT = "inherit"
-"""As a value: the same as leaving the key out."""
+"""As a value: the same as leaving the key out. As an entry of a list: the parent's entries, at this place."""
 MERGED = frozenset({"system_prompt_args", "subagents"})
 """Keys whose entries are merged by name; every other one is replaced whole."""
 EMPTIED: dict[str, object] = {"subagents": {}, "exclude_tools": [], "tools": []}
@@ -104,8 +104,31 @@ def merged(parent: Document, child: Document) -> Document:
         else:
             agent[key] = EMPTIED.get(key) if value is None else value
             take((key,))
+            if isinstance(value, list):
+                agent[key] = _spliced(key, cast("list[object]", value), parent, child, places)
     places[()] = child.place()
     return Document(child.path, agent, places, (*child.files, *parent.files))
+
+
+def _spliced(
+    key: str, value: list[object], parent: Document, child: Document, places: dict[KeyPath, str]
+) -> list[object]:
+    """The list with the parent's entries where it says `inherit`, but those it names itself; each with its place."""
+    entries: list[object] = []
+    own = [_named(entry) for entry in value]
+    for index, entry in enumerate(value):
+        inherited = enumerate(cast("list[object]", parent.agent.get(key) or []))
+        theirs = [(at, each) for at, each in inherited if _named(each) not in own]
+        source, taken = (parent, theirs) if entry == INHERIT else (child, [(index, entry)])
+        for at, each in taken:
+            found = {known: place for known, place in source.places.items() if known[:2] == (key, at)}
+            places.update({(key, len(entries), *known[2:]): place for known, place in found.items()})
+            entries.append(each)
+    return entries
+
+
+def _named(entry: object) -> object:
+    return cast("dict[str, object]", entry).get("tool") if isinstance(entry, dict) else entry
 
 
 def stamps(files: Iterable[Path]) -> tuple[object, ...]:
@@ -121,17 +144,16 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def fingerprint(files: Iterable[Path]) -> str:
-    """Changes whenever one of the files does; a missing one counts as empty."""
-    digest = hashlib.sha256()
-    for path in files:
-        try:
-            content = path.read_bytes()
-        except OSError:
-            content = b""
-        digest.update(f"{path}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
+def digests(files: Iterable[Path]) -> Mapping[Path, str]:
+    """The content of each file as a digest; a missing one counts as empty."""
+    return {path: _digest(path) for path in files}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:

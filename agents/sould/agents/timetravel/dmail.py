@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from sould.agents.errors import SouldError
 from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import DMailHeld, DMailTaken
 
 SELF, PARENT = "self", "parent"
 
@@ -77,6 +78,11 @@ class DenwaRenji:
                 f"A D-Mail of priority {waiting.priority} waits there already; only a higher priority replaces it."
             )
         self._pending = mail
+        self.log.publish(
+            DMailHeld(
+                message=mail.message, sender=mail.sender, checkpoint_id=mail.checkpoint_id, priority=mail.priority
+            )
+        )
         if waiting is not None:
             waiting.told("Your D-Mail was replaced by one of a higher priority before it arrived.")
 
@@ -86,7 +92,20 @@ class DenwaRenji:
         if mail is None or (mail.checkpoint_id is not None) is not past:
             return None
         self._pending = None
+        self.log.publish(DMailTaken())
         return mail
+
+    def restore(self, held: DMailHeld) -> None:
+        """Take up what waited when the daemon stopped: a message arrives; time is not turned back, and the agent is told."""
+        if held.checkpoint_id is None:
+            self._pending = DMail(held.message, held.sender, priority=held.priority)
+            return
+        whose = f" from {held.sender}" if held.sender else ""
+        self.log.publish(DMailTaken())
+        self.notes.append(
+            f"The daemon stopped before a D-Mail{whose} to checkpoint {held.checkpoint_id} arrived, so time was not turned "
+            f"back. It said: {held.message}"
+        )
 
     def require(self, checkpoint_id: int | None) -> None:
         """Raise DMailRefusedError unless time can be turned back to this checkpoint."""
@@ -169,6 +188,8 @@ class Post:
     def connect(self, agent_id: str, log: SessionLog) -> DenwaRenji:
         """The phone of a new agent."""
         phone = DenwaRenji(log, self, agent_id)
+        if log.recovery.open_dmail is not None:
+            phone.restore(log.recovery.open_dmail)
         self._phones[agent_id] = phone
         return phone
 

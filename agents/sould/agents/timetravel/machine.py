@@ -31,7 +31,9 @@ Read it, take it for what it is worth, and go on with the task.
 NOT_RESTORED = (
     "Files and anything else outside this conversation are as your future self left them: look before you act."
 )
-RESTORED = "The files that were edited since are as they were at this point{but}; what commands did is not undone."
+RESTORED = (
+    "The files that were changed since are as they were at this point{but}; what commands did elsewhere is not undone."
+)
 CONFLICTS = " except {}, which others changed too"
 
 

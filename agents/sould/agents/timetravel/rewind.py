@@ -1,12 +1,12 @@
 """Going back in a session and returning: the model's context and, with it, the files its agents touched (F68).
 
 A restore is announced before it begins and closed when it is done, so that one cut off by a crash is done again when
-the session is opened. Only edits of the ledger are taken back; the project's git is never touched.
+the session is opened. Only changes of the ledger are taken back; the project's git is never touched.
 """
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.review.ledger import Ledger
@@ -22,6 +22,8 @@ from sould.agents.wire.messages import (
     RestoredFile,
 )
 
+MOST_OUTCOMES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Rewinder:
@@ -29,6 +31,8 @@ class Rewinder:
 
     log: SessionLog
     ledger: Ledger
+    outcomes: dict[str, FilesRestored] = field(default_factory=dict[str, FilesRestored])
+    """What the latest restores came to, by the turn that asked; whoever wants one takes it out."""
 
     def files_after(self, checkpoint_id: int, log: SessionLog | None = None) -> list[Path]:
         """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
@@ -50,16 +54,20 @@ class Rewinder:
         """The files alone, as they were at a checkpoint of `log`."""
         return await self._carry_out(self._order(checkpoint_id, log), turn_id)
 
-    async def resume(self, order: FilesRestoring) -> None:
+    async def resume(self, order: FilesRestoring) -> FilesRestored:
         """Finish a restore that was cut off, and what was to follow it."""
-        await self._finish(order, "")
+        done = await self._finish(order, "")
         await self.log.commit()
+        return done
 
     async def _carry_out(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
         self.log.publish(order)
         await self.log.commit()
         done = await self._finish(order, turn_id)
         await self.log.commit()
+        self.outcomes[turn_id] = done
+        for old in list(self.outcomes)[:-MOST_OUTCOMES]:
+            del self.outcomes[old]
         return done
 
     async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
@@ -87,6 +95,14 @@ class Rewinder:
             _note_first(edits, calls, first)
         # restores made since are taken back with the edits they took back, so that doing it twice changes nothing
         return lambda edit: edit.n in first
+
+
+def told(done: FilesRestored) -> str:
+    """What became of the files, for people."""
+    restored = sum(file.action != "conflict" for file in done.files)
+    said = [f"{restored} file{'' if restored == 1 else 's'} restored." if restored else "No file needed restoring."]
+    said += [f"Left as it is: `{file.path}` ({file.reason})." for file in done.files if file.action == "conflict"]
+    return " ".join(said)
 
 
 def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: dict[int, int]) -> None:

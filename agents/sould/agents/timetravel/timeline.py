@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from sould.agents.review.capture import CHANGED
 from sould.agents.wire.content import input_text
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -17,6 +18,7 @@ from sould.agents.wire.messages import (
     ToolCall,
     ToolCallDetail,
     ToolResult,
+    ToolReturn,
     TurnBegin,
     WireMessage,
 )
@@ -53,8 +55,7 @@ def timeline(records: Iterable[tuple[WireMessage, float]]) -> list[Moment]:
             case ToolCallDetail() if moments:
                 moments[-1].did.append(message.title)
             case ToolResult() if moments:
-                paths = (block.path for block in message.return_value.display if isinstance(block, DiffBlock))
-                moments[-1].files += [path for path in paths if path not in moments[-1].files]
+                moments[-1].files += [path for path in _changed(message.return_value) if path not in moments[-1].files]
             case _:
                 text = _event(message)
                 if text:
@@ -81,6 +82,13 @@ def _calls(message: object) -> Iterator[str]:
         yield from _calls(message.event)
 
 
+def _changed(result: ToolReturn) -> Iterator[str]:
+    yield from (block.path for block in result.display if isinstance(block, DiffBlock))
+    found = (result.extras or {}).get(CHANGED)
+    if isinstance(found, list):
+        yield from (path for path in found if isinstance(path, str))
+
+
 def _event(message: WireMessage) -> str:
     match message:
         case CompactionEnd(failed=False):
@@ -93,8 +101,8 @@ def _event(message: WireMessage) -> str:
             return "returned"
         case FilesRestored() if message.files:
             conflicts = sum(file.action == "conflict" for file in message.files)
-            return f"restored {len(message.files) - conflicts} files" + (
-                f", {conflicts} conflicts" if conflicts else ""
-            )
+            restored = len(message.files) - conflicts
+            files, not_these = "file" if restored == 1 else "files", "conflict" if conflicts == 1 else "conflicts"
+            return f"restored {restored} {files}" + (f", {conflicts} {not_these}" if conflicts else "")
         case _:
             return ""

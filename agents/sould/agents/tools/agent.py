@@ -146,9 +146,10 @@ def result_of(outcome: Outcome) -> ToolReturn:
     """The outcome as the model that asked for it is told."""
     again = f"`resume` with {outcome.agent_id} goes on with it."
     if outcome.problem:
+        problem = outcome.problem.rstrip(".")
         return tool_error(
-            f"The subagent {outcome.agent_id} did not finish: {outcome.problem.rstrip('.')}. {again}",
-            brief="Subagent failed",
+            f"The subagent {outcome.agent_id} did not finish: {problem}. {again}",
+            brief=f"Did not finish: {problem[:200]}",
             output=outcome.text,
         )
     return tool_ok(

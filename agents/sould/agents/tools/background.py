@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from sould.agents.config import Background
 from sould.agents.errors import SouldError
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
 from sould.agents.wire.display import BackgroundTaskBlock
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, Notification
@@ -142,9 +142,13 @@ class BackgroundTasks:
                 yield
             finally:
                 self._group = None
-                for task_id, task in self._tasks.items():
-                    self._stopping.setdefault(task_id, "The session was closed.")
-                    task.cancel()
+                self.cancel("The session was closed.")
+
+    def cancel(self, reason: str) -> None:
+        """End all of them; they are gone a moment later."""
+        for task_id, task in self._tasks.items():
+            self._stopping.setdefault(task_id, reason)
+            task.cancel()
 
     def require_room(self) -> None:
         """Raises TaskError when as many run as may."""

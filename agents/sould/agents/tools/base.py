@@ -6,7 +6,7 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,6 +20,11 @@ from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
+
+
+async def _nothing() -> None:
+    pass
+
 
 REJECTED = "The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on."
 
@@ -76,6 +81,10 @@ class ToolCallContext:
     """The turn the call belongs to; the review ledger attributes edits to it."""
     source: AgentSource | None = None
     """The subagent that calls; None: the session's main agent."""
+    parting: Callable[[str], None] = lambda _: None
+    """Say what the model is to know should the call be cut off."""
+    effects: Callable[[], Awaitable[None]] = _nothing
+    """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
 
 
 @runtime_checkable

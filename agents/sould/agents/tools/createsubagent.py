@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from sould.agents.soul.subagents.crew import Crew
-from sould.agents.soul.subagents.market import BELOW, SubagentError
+from sould.agents.soul.subagents.market import BELOW, EXTERNAL, SubagentError
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import SubagentCreated, ToolKind, ToolReturn
@@ -42,19 +42,25 @@ class CreateSubagent(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Check and publish it."""
-        own = self._toolset.paths
-        wanted = params.tools if params.tools is not None else tuple(name for name in own if name not in BELOW)
+        patterns = self._crew.spec.fields.mcp_tools
+        external = {name: f"{EXTERNAL}{name}" for name in self._crew.market.external(patterns)}
+        own = {**external, **self._toolset.paths}
+        everything = tuple(name for name in self._toolset.paths if name not in BELOW)
+        wanted = params.tools if params.tools is not None else everything
         lacking = [name for name in wanted if name not in own]
         if lacking:
             return tool_error(
                 f"A subagent cannot have tools that you do not have: {', '.join(lacking)}. Yours are {', '.join(own)}.",
                 brief="Unknown tools",
             )
+        further = (
+            [f"{EXTERNAL}{each}" for each in patterns or ("*",)] if params.tools is None and patterns != () else ()
+        )
         made = SubagentCreated(
             name=params.name,
             description=params.description,
             system_prompt=params.system_prompt,
-            tools=tuple(own[name] for name in wanted),
+            tools=(*(own[name] for name in wanted), *further),
             creator=self._crew.agent_id,
         )
         try:

@@ -14,8 +14,12 @@ from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hi
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
 from sould.agents.errors import SouldError
-from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, ToolParams
+from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.wire.messages import ToolKind, ToolReturn
+
+SERVICES = "Approval, Config, DenwaRenji, Environment, LaborMarket, PromptArguments, Session, ToolCallContext, Toolset, Workspace"
+"""What a tool of the user's may ask for (D30)."""
 
 
 class InvalidToolError(SouldError):
@@ -58,7 +62,7 @@ class ToolFunction:
             if service is ToolCallContext or _is_service(service, services):
                 given[parameter.name] = None if service is ToolCallContext else services[service]
                 continue
-            _check_sendable(self.name, parameter, kind, services)
+            _check_sendable(self.name, parameter, kind)
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             wanted[parameter.name] = (kind, default)
         params = create_model(f"{self.name}Params", __base__=ToolParams, **wanted)
@@ -92,7 +96,7 @@ class FunctionTool(Tool[BaseModel]):
         return CallView(title=f"{self.name}: {first[:80]}" if first else self.name)
 
     async def run(self, params: BaseModel, call: ToolCallContext) -> ToolReturn:
-        """Call the function; text is a success with that output."""
+        """Call the function; text is a success with that output, cut where it is too long for the model."""
         arguments = {name: getattr(params, name) for name in type(params).model_fields}
         for name, service in self._services.items():
             bound = service.for_call(call) if isinstance(service, PerCall) else service
@@ -101,7 +105,11 @@ class FunctionTool(Tool[BaseModel]):
             result = await self._function(**arguments)
         else:
             result = await asyncio.to_thread(self._function, **arguments)
-        return result if isinstance(result, ToolReturn) else tool_ok(str(result))
+        if isinstance(result, ToolReturn):
+            return result
+        builder = ToolResultBuilder()
+        builder.write(str(result))
+        return builder.ok()
 
 
 @overload
@@ -135,14 +143,17 @@ def _is_service(kind: object, services: Mapping[Any, object]) -> bool:
         return False
 
 
-def _check_sendable(tool_name: str, parameter: inspect.Parameter, kind: object, services: Mapping[Any, object]) -> None:
+def _check_sendable(tool_name: str, parameter: inspect.Parameter, kind: object) -> None:
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise InvalidToolError(f"{tool_name}: parameter `{parameter.name}` takes any number of values; name each one")
+    if parameter.name.startswith("_"):
+        raise InvalidToolError(
+            f"{tool_name}: parameter `{parameter.name}` begins with an underscore; call it otherwise"
+        )
     try:
         TypeAdapter[JsonValue](kind).json_schema()  # pyright: ignore[reportArgumentType] -- whatever the annotation is
     except (PydanticUserError, TypeError) as error:
-        offered = ", ".join(sorted({"ToolCallContext", *(service.__name__ for service in services)}))
         raise InvalidToolError(
             f"{tool_name}: parameter `{parameter.name}` asks for {getattr(kind, '__name__', kind)}, which is neither a "
-            f"service nor a type the model can send; the services are {offered}"
+            f"service nor a type the model can send; the services are {SERVICES}"
         ) from error

@@ -82,7 +82,7 @@ def find_factory(path: str) -> object:
         found = _from_file(Path(module)) if module.endswith(".py") else import_module(module)
     except (ImportError, OSError, SyntaxError) as error:
         raise InvalidToolError(f"{path}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends the process must not end ours
         raise InvalidToolError(f"{path}: {type(error).__name__} while it was loaded: {error}") from error
     factory = getattr(found, name, None)
     if factory is None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
-from sould.agents.tools.questions import Questions
+from sould.agents.tools.questions import OWN_WORDS, Questions
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 
@@ -38,6 +38,8 @@ class PlanMode:
     switch: Callable[[Mode], Awaitable[None]] = _not_connected
     before: Mode = "ask"
     """The mode to go back to."""
+    away: Callable[[], bool] = lambda: False
+    """Nobody is there to approve a plan."""
 
     @property
     def active(self) -> bool:
@@ -98,6 +100,11 @@ class EnterPlanMode(Tool[NoParams]):
         """Switch."""
         if self._plan_mode.active:
             return tool_ok(message="Plan mode is on already.")
+        if self._plan_mode.away():
+            return tool_error(
+                "The user is away, so nobody could approve a plan. Plan for yourself, then go on without plan mode.",
+                brief="Nobody is there to approve a plan",
+            )
         await self._plan_mode.enter()
         return tool_ok(message="Plan mode is on: read and search, then show your plan with ExitPlanMode.")
 
@@ -164,7 +171,7 @@ class ExitPlanMode(Tool[PlanParams]):
             return tool_rejected()
         if answer in ("", REJECT):
             return tool_rejected()
-        if answer == REVISE:
+        if answer in (REVISE, OWN_WORDS):
             answer = "The plan needs changes. Ask what they should be."
         return tool_rejected(f"{answer}\nPlan mode stays on; revise the plan and show it again with ExitPlanMode.")
 

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from sould.agents.wire.channel import Channel, RequestClosedError
 from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse
 
+OWN_WORDS = "The user wants to answer in their own words: ask in plain text and end your turn."
+"""The answer of somebody who found no choice that fits, at a client that cannot take text."""
+
 
 class Questions:
     """Asks in the session's stream; injectable."""

@@ -14,6 +14,7 @@ from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams,
 from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
 from sould.agents.tools.paths import failure, named, shown
 from sould.agents.tools.reads import admitted
+from sould.agents.tools.session import Senses
 from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Workspace, WorkspaceError
@@ -37,9 +38,10 @@ class ReadMediaFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval) -> None:
+    def __init__(self, workspace: Workspace, approval: Approval, senses: Senses) -> None:
         self._workspace = workspace
         self._approval = approval
+        self._senses = senses
 
     def view(self, params: Params) -> CallView:
         """`Look at docs/screenshot.png`."""
@@ -54,7 +56,7 @@ class ReadMediaFile(Tool[Params]):
         name = shown(self._workspace, path.path)
         try:
             head = read_head(await self._workspace.read_bytes(path.path, HEAD))
-            if problem := _unusable(head):
+            if problem := _unusable(head) or self._unseen(head):
                 return tool_error(f"{name} {problem}", brief="Not shown")
             data = await self._workspace.read_bytes(path.path, MAX_BYTES + 1)
         except WorkspaceError as error:
@@ -64,6 +66,14 @@ class ReadMediaFile(Tool[Params]):
         if head is None or read_head(data[:HEAD]) != head:
             return tool_error(f"{name} changed while it was read; try again.", brief="Changed")
         return await asyncio.to_thread(_shown_to_model, name, head, data)
+
+    def _unseen(self, head: MediaHead | None) -> str:
+        """What the model cannot see, to follow the file's name; "" when it can."""
+        if head is None or f"{head.kind}_in" in self._senses.capabilities():
+            return ""
+        return (
+            f"is {'a film' if head.kind == 'video' else 'a picture'}, which this model cannot see; say so to the user."
+        )
 
 
 def _unusable(head: MediaHead | None) -> str:

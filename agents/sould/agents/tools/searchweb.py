@@ -13,7 +13,7 @@ from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams,
 from sould.agents.tools.fetchurl import WARNING
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.terminaltext import PlainText
-from sould.agents.web.search import Query, SearchError, SearchResult, address, configured, search
+from sould.agents.web.search import BACKENDS, Query, SearchError, SearchResult, address, configured, search
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 
@@ -49,19 +49,21 @@ class SearchWeb(Tool[Params]):
         found = configured(self._services)
         if found is None:
             return tool_error("No search service is configured.", brief="No search service")
-        backend, service = found
+        kind, service = found
+        backend = BACKENDS[kind]
         where = address(backend, service)
+        host = (urlsplit(where).hostname or where).lower()
         refused = await self._approval.request(
             call,
-            FetchPage((urlsplit(where).hostname or where).lower(), where),
+            FetchPage(host, where),
             sender=self.name,
-            description=f"Search for `{params.query}` with {backend.name}",
+            description=f"Search for `{params.query}` with {backend.name} at {host}",
         )
         if refused is not None:
             return refused
-        query = Query(params.query, params.limit, params.include_content)
+        query = Query(params.query, params.limit, params.include_content, call.id)
         try:
-            results = await search(backend, service, query, self._environment.variables)
+            results = await search(kind, service, query, self._environment.variables)
         except SearchError as error:
             return tool_error(str(error), brief="Search failed")
         if not results:

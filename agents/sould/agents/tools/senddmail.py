@@ -15,7 +15,7 @@ from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.paths import shown
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import ResolvedPath, Workspace
+from sould.agents.workspace import Workspace
 
 STILL_HERE = "If you can read this, time was not turned back: the D-Mail was dropped, or another one took its place. Go on without it."
 
@@ -104,9 +104,12 @@ class SendDMail(Tool[Params]):
         if not files:
             return None
         names = ", ".join(shown(self._workspace, path) for path in files)
+        actions = [EditFile(self._workspace.resolve(str(path)), "modify") for path in files]
+        verdicts = [self._approval.judge(action).decision for action in actions]
+        hardest = max(range(len(files)), key=lambda at: ("allow", "ask", "deny").index(verdicts[at]))
         return await self._approval.request(
             call,
-            EditFile(ResolvedPath(files[0], inside=True), "modify"),
+            actions[hardest],  # one question for all of them, as strict as the strictest
             sender=self.name,
             description=f"Take back the edits since checkpoint {params.checkpoint_id} to {names}",
             display=(),

@@ -1,6 +1,6 @@
 """Services every tool may ask for that say where it runs. Values only; nothing here reaches the world."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,15 @@ class Session:
     id: str
     cwd: Path
     directory: Path
-    additional: tuple[Path, ...] = ()
+    additional: Sequence[Path] = ()
+    """Directories it may work in besides `cwd`, as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """What the session's model can take in, to be asked when it matters: the model may be another by then."""
+
+    capabilities: Callable[[], frozenset[str]]
 
 
 class PromptArguments(Mapping[str, str]):

@@ -7,6 +7,7 @@ here knows a particular tool; a tool that raises is caught here, because its bug
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_type_hints
@@ -15,7 +16,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, tool_error
-from sould.agents.tools.decorator import InvalidToolError, ToolFunction, service_type
+from sould.agents.tools.decorator import SERVICES, InvalidToolError, ToolFunction, service_type
 from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -23,6 +24,10 @@ from sould.agents.wire.messages import ToolKind, ToolReturn
 log = logging.getLogger(__name__)
 
 _NONE: Mapping[str, Tool[Any]] = {}
+LOOKS: frozenset[ToolKind] = frozenset({"read", "search", "think", "fetch"})
+"""Kinds of tools that change nothing, by their makers' word."""
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What model servers take as the name of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class CheckedCall:
 class Toolset:
     """The tools an agent has, in the order the model sees them."""
 
-    def __init__(self, loaded: Sequence["_LoadedTool"], skipped: Sequence[str] = ()) -> None:
+    def __init__(self, loaded: Sequence["_LoadedTool"]) -> None:
         self._tools: dict[str, _LoadedTool] = {}
         self._aliases: dict[str, _LoadedTool] = {}
         self._services: Mapping[Any, object] = {}
@@ -45,8 +50,6 @@ class Toolset:
         """Further tools that come and go, by name; the same object as long as they are the same. Ours are never shadowed."""
         self._offered: tuple[Mapping[str, Tool[Any]], tuple[ToolSpec, ...]] | None = None
         self._take(loaded)
-        self.skipped = tuple(skipped)
-        """Tools of the reference that a spec asked for and this version does not have; tell the user once."""
 
     @classmethod
     def load(cls, paths: Sequence[str], services: Mapping[Any, object], places: Sequence[str] = ()) -> "Toolset":
@@ -60,20 +63,16 @@ class Toolset:
         made = cls(())
         known: dict[Any, object] = {FileLocks: FileLocks(), Toolset: made, **services}
         loaded: dict[str, _LoadedTool] = {}
-        skipped: list[str] = []
         for index, path in enumerate(paths):
             try:
                 entry = _entry(path, known, loaded)
             except InvalidToolError as error:
                 place = f"{places[index]}: tools.{index}: " if places else ""
                 raise InvalidToolError(f"{place}{error.message}") from error
-            if entry is None:
-                skipped.append(path)
-            else:
+            if entry is not None:
                 loaded[entry.tool.name] = entry
         made._services = known
         made._take(tuple(loaded.values()))
-        made.skipped = tuple(skipped)
         return made
 
     def again(self, paths: Sequence[str], places: Sequence[str] = ()) -> "Toolset":
@@ -83,7 +82,6 @@ class Toolset:
     def become(self, other: "Toolset") -> None:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
         self._take(tuple(other._tools.values()))
-        self.skipped = other.skipped
 
     def _take(self, loaded: Sequence["_LoadedTool"]) -> None:
         self._tools = {entry.tool.name: entry for entry in loaded}
@@ -116,6 +114,16 @@ class Toolset:
         entry = self._entry(name)
         return entry.tool if entry is not None else None
 
+    def unasked_changes(self, name: str) -> bool:
+        """A tool of the user's that may change something. Ours, and servers', ask before they do; theirs need not."""
+        entry = self._tools.get(name) or self._aliases.get(name)
+        return entry is not None and not entry.path.startswith("sould.") and entry.tool.kind not in LOOKS
+
+    def is_foreign(self, name: str) -> bool:
+        """Whether the tool is the user's or the project's own code, which may do anything without asking."""
+        entry = self._tools.get(name) or self._aliases.get(name)
+        return entry is not None and not entry.path.startswith("sould.")
+
     def check(self, name: str, arguments: Mapping[str, Any]) -> CheckedCall | ToolReturn:
         """What the call is, or the error to give the model in place of running it."""
         entry = self._entry(name)
@@ -124,7 +132,12 @@ class Toolset:
         params = _validate(entry.tool, arguments)
         if isinstance(params, ToolReturn):
             return params
-        return CheckedCall(name, entry.tool.kind, entry.tool.view(params))
+        try:
+            view = entry.tool.view(params)
+        except (Exception, SystemExit):  # as below; the call is only shown worse for it
+            log.exception("view of tool %s failed", name)
+            view = CallView(title=name)
+        return CheckedCall(name, entry.tool.kind, view)
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: ToolCallContext) -> ToolReturn:
         """Run the tool. Anything that goes wrong is an error for the model; only cancellation is raised."""
@@ -135,8 +148,11 @@ class Toolset:
         if isinstance(params, ToolReturn):
             return params
         try:
-            return await entry.for_call(context).run(params, context)
-        except Exception as error:  # an exception from a tool is its bug; the turn must survive it
+            result = cast("object", await entry.for_call(context).run(params, context))
+            if not isinstance(result, ToolReturn):
+                raise TypeError(f"run returned {type(result).__name__}, not ToolReturn")
+            return result
+        except (Exception, SystemExit) as error:  # an exception from a tool is its bug; turn and daemon must survive it
             log.exception("tool %s failed", name)
             return tool_error(
                 f"{name} failed inside ({type(error).__name__}). This is a fault of the tool, not of your arguments; "
@@ -160,13 +176,19 @@ class _LoadedTool:
 
     def for_call(self, context: ToolCallContext) -> Tool[Any]:
         """The tool, built anew when it uses a service that wants to know the call."""
-        if not any(isinstance(service, PerCall) for service in self.arguments.values()):
+        if not any(isinstance(service, PerCall | ToolCallContext) for service in self.arguments.values()):
             return self.tool
-        bound = {
-            parameter: service.for_call(context) if isinstance(service, PerCall) else service
-            for parameter, service in self.arguments.items()
-        }
-        return type(self.tool)(**bound)
+        return type(self.tool)(**{name: _bound(service, context) for name, service in self.arguments.items()})
+
+
+_NO_CALL = ToolCallContext("", 0, lambda _: None)
+"""What a constructor that asks for the call is given as long as there is none."""
+
+
+def _bound(service: object, context: ToolCallContext) -> object:
+    if isinstance(service, ToolCallContext):
+        return context
+    return service.for_call(context) if isinstance(service, PerCall) else service
 
 
 def _entry(path: str, services: Mapping[Any, object], loaded: Mapping[str, _LoadedTool]) -> _LoadedTool | None:
@@ -183,13 +205,31 @@ def _entry(path: str, services: Mapping[Any, object], loaded: Mapping[str, _Load
 def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
     factory = find_factory(path)
     if isinstance(factory, ToolFunction):
-        return _LoadedTool(path, factory.bind(services), {})
+        return _LoadedTool(path, _named(path, factory.bind(services)), {})
     if not inspect.isclass(factory) or not issubclass(factory, Tool):
         module, _, name = path.rpartition(":")
         raise InvalidToolError(f"{path}: {module} has no tool class {name}")
     tool_class = cast("type[Tool[Any]]", factory)
-    arguments = _injected(path, tool_class, services)
-    return _LoadedTool(path, tool_class(**arguments), arguments)
+    arguments = _injected(path, tool_class, {**services, ToolCallContext: _NO_CALL})
+    if path.startswith("sould."):
+        return _LoadedTool(path, tool_class(**arguments), arguments)
+    return _LoadedTool(path, _tried(path, tool_class, arguments), arguments)
+
+
+def _tried(path: str, tool_class: type[Tool[Any]], arguments: Mapping[str, object]) -> Tool[Any]:
+    """A tool of the user's: what the model would be shown is made once, so that a mistake is said before any turn."""
+    try:
+        made = tool_class(**arguments)
+        _ = made.spec
+    except (Exception, SystemExit) as error:
+        raise InvalidToolError(f"{path}: the tool cannot be made: {type(error).__name__}: {error}") from error
+    return _named(path, made)
+
+
+def _named(path: str, made: Tool[Any]) -> Tool[Any]:
+    if not NAME.fullmatch(made.name):
+        raise InvalidToolError(f"{path}: {made.name!r} is no name of a tool: 1 to 64 letters, digits, - and _")
+    return made
 
 
 def _injected(path: str, factory: type[Tool[Any]], services: Mapping[Any, object]) -> dict[str, object]:
@@ -207,9 +247,8 @@ def _injected(path: str, factory: type[Tool[Any]], services: Mapping[Any, object
             arguments[parameter.name] = services[kind]
         elif parameter.default is inspect.Parameter.empty:
             wanted = getattr(kind, "__name__", "nothing (it has no annotation)")
-            offered = ", ".join(sorted(service.__name__ for service in services))
             raise InvalidToolError(
-                f"{path}: parameter `{parameter.name}` asks for {wanted}, which is no service; the services are {offered}"
+                f"{path}: parameter `{parameter.name}` asks for {wanted}, which is no service; the services are {SERVICES}"
             )
     return arguments
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import httpx2
 
 LONGEST = 8_000
+MOST_ADDRESSES = 4
+"""That are tried when the first ones do not answer."""
 _EMBEDDING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
 """IPv6 networks whose addresses stand for IPv4 ones; what lies behind them cannot be told from here."""
 
@@ -22,10 +24,10 @@ class AddressError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL and the one address that it may be fetched from."""
+    """A URL and the addresses that it may be fetched from, all of them judged, the system's first choice first."""
 
     url: httpx2.URL
-    address: str
+    addresses: tuple[str, ...]
 
     @property
     def host(self) -> str:
@@ -33,9 +35,9 @@ class Target:
         return self.url.host.lower()
 
     @property
-    def connect_to(self) -> httpx2.URL:
-        """The URL with the address in place of the name."""
-        return self.url.copy_with(host=self.address)
+    def connect_to(self) -> tuple[httpx2.URL, ...]:
+        """The URL with each address in place of the name."""
+        return tuple(self.url.copy_with(host=address) for address in self.addresses)
 
 
 def parse_url(text: str) -> httpx2.URL:
@@ -71,7 +73,7 @@ async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise AddressError(f"The host {host} was not found.") from error
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
     if host not in private:
         for address in addresses:
             if not is_public(address):
@@ -79,7 +81,7 @@ async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
                     f"{host} is at {address}, which is not on the public internet. Private addresses are fetched only "
                     "when the user lists the host in `tools.fetch_private_hosts`."
                 )
-    return Target(url, addresses[0])
+    return Target(url, addresses[:MOST_ADDRESSES])
 
 
 def is_public(address: str) -> bool:

@@ -43,32 +43,47 @@ class Limits:
     size: int
 
 
-async def fetch(
-    text: str,
-    allow: Callable[[str, str], Awaitable[None]],
-    environment: Mapping[str, str],
-    private: Collection[str],
-    limits: Limits,
-) -> Page:
-    """Fetch a page. `allow` is asked, with host and URL, before each new host is even looked up; it raises to refuse.
+Allow = Callable[[str, str], Awaitable[None]]
+"""Asked, with host and URL, before each host is even looked up; raises to refuse."""
+
+
+async def admitted(text: str, allow: Allow, private: Collection[str], seconds: float) -> Target:
+    """A URL that may be fetched, and the one address for it.
 
     Raises:
         FetchError, and what `allow` raises
     """
-    allowed: set[str] = set()
     try:
         url = parse_url(text)
-        for _ in range(MAX_REDIRECTS + 1):
-            if url.host.lower() not in allowed:
-                await allow(url.host.lower(), str(url))
-                allowed.add(url.host.lower())
-            async with asyncio.timeout(limits.seconds):
-                answer = await _get(await resolve(url, private), environment, limits)
-            if isinstance(answer, Page):
-                return answer
-            url = parse_url(str(url.join(answer)))
+        await allow(url.host.lower(), str(url))
+        async with asyncio.timeout(seconds):
+            return await resolve(url, private)
     except AddressError as error:
         raise FetchError(str(error)) from error
+    except TimeoutError as error:
+        raise FetchError("Its host could not be looked up in time.") from error
+
+
+async def fetch(
+    text: str, allow: Allow, environment: Mapping[str, str], private: Collection[str], limits: Limits
+) -> Page:
+    """Fetch a page, each redirect admitted like the first URL. The time people take to answer does not count.
+
+    Raises:
+        FetchError, and what `allow` raises
+    """
+    clock = asyncio.get_running_loop().time
+    left = limits.seconds
+    try:
+        for _ in range(MAX_REDIRECTS + 1):
+            target = await admitted(text, allow, private, left)
+            began = clock()
+            async with asyncio.timeout(left):
+                answer = await _get(target, environment, limits)
+            if isinstance(answer, Page):
+                return answer
+            left = max(0.0, left - (clock() - began))
+            text = str(target.url.join(answer))
     except TimeoutError as error:
         raise FetchError(f"The page did not come within {limits.seconds:g} seconds.") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
@@ -79,23 +94,31 @@ async def fetch(
 async def _get(target: Target, environment: Mapping[str, str], limits: Limits) -> Page | str:
     """The page, or where it redirects to."""
     async with client_for(str(target.url), environment) as client:
-        host = target.url.netloc.decode("ascii")
-        request = client.build_request(
-            "GET",
-            target.connect_to,
-            headers={"Host": host, "User-Agent": "sould", "Accept": "text/html,text/*;q=0.9,*/*;q=0.5"},
-            extensions={"sni_hostname": target.url.raw_host.decode("ascii")},
-        )
-        request.headers["Accept-Encoding"] = "gzip"
-        response = await client.send(request, stream=True)
+        response = await asked(client, target)
         try:
             if response.status_code in _REDIRECTS and "location" in response.headers:
                 return response.headers["location"]
-            body, cut = await _read(response, limits.size)
+            body, cut = await read_body(response, limits.size)
         finally:
             await response.aclose()
     kind, _, _ = response.headers.get("content-type", "").partition(";")
     return Page(str(target.url), response.status_code, kind.strip().lower(), response.charset_encoding or "", body, cut)
+
+
+async def asked(client: httpx2.AsyncClient, target: Target) -> httpx2.Response:
+    """The answer of the first address that takes the connection."""
+    headers = {"Host": target.url.netloc.decode("ascii"), "User-Agent": "sould", "Accept-Encoding": "gzip"}
+    headers["Accept"] = "text/html,text/*;q=0.9,*/*;q=0.5"
+    named = {"sni_hostname": target.url.raw_host.decode("ascii")}
+    *others, last = target.connect_to
+    for address in others:
+        try:
+            return await client.send(
+                client.build_request("GET", address, headers=headers, extensions=named), stream=True
+            )
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            continue
+    return await client.send(client.build_request("GET", last, headers=headers, extensions=named), stream=True)
 
 
 def client_for(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
@@ -105,11 +128,15 @@ def client_for(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
     if network.ca_file or network.ca_directory:
         context = ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
     return httpx2.AsyncClient(
-        trust_env=False, proxy=network.proxy or None, verify=context, follow_redirects=False, timeout=httpx2.Timeout(20)
+        trust_env=False,
+        proxy=network.proxy or None,
+        verify=context,
+        follow_redirects=False,
+        timeout=httpx2.Timeout(20, connect=5),
     )
 
 
-async def _read(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
+async def read_body(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
     """The body as far as the limit goes, unpacked by us so that a small answer cannot become a large one (F85)."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "deflate"):

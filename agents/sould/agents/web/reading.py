@@ -1,36 +1,55 @@
-"""The text of a page: its main content as Markdown for HTML, itself for other text. Blocking: call it in a thread."""
+"""The text of a page: its main content as Markdown for HTML, itself for other text.
 
+HTML is read by a child program (`readmain.py`), within time and memory: a page of a few megabytes can take minutes.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from sould.agents.tools.searching import SearchLimits, run_program
 from sould.agents.tools.terminaltext import PlainText
 from sould.agents.web.fetching import FetchError, Page
+from sould.agents.web.readmain import UNREADABLE
 
+PROGRAM = Path(__file__).with_name("readmain.py")
+MOST_TEXT = 8 * 1024 * 1024
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
-def readable(page: Page) -> str:
+async def readable(page: Page, seconds: float) -> str:
     """What a person would read, without characters that cannot be shown.
 
     Raises:
-        FetchError: it is no text.
+        FetchError: it is no text, or its text could not be found within `seconds`.
     """
     kind = page.content_type or "text/html"
     if kind in ("text/html", "application/xhtml+xml"):
-        text = _main_text(page)
-    elif kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
-        text = _decoded(page)
-    else:
-        raise FetchError(f"This is {kind}, not a page of text.")
-    plain = PlainText()
-    return plain.feed(text.encode(errors="replace")) + plain.finish()
+        return await asyncio.to_thread(plain, await _main_text(page, seconds))
+    if kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
+        return await asyncio.to_thread(plain, _decoded(page).encode(errors="replace"))
+    raise FetchError(f"This is {kind}, not a page of text.")
 
 
-def _main_text(page: Page) -> str:
-    import trafilatura  # noqa: PLC0415 -- slow to import, and needed by few sessions
+def plain(text: bytes) -> str:
+    """Text without what moves a terminal."""
+    cleaned = PlainText()
+    return cleaned.feed(text) + cleaned.finish()
 
-    html = _decoded(page)
-    found = trafilatura.extract(
-        html, url=page.url, output_format="markdown", include_links=True, include_tables=True, include_comments=False
+
+async def _main_text(page: Page, seconds: float) -> bytes:
+    argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM), page.url]
+    html = _decoded(page).encode(errors="replace")
+    ran = await run_program(
+        argv, cwd=Path("/"), environment={}, stdin=html, limits=SearchLimits(seconds=seconds, bytes=MOST_TEXT)
     )
-    return found or trafilatura.html2txt(html)
+    if ran.code == 0 or ran.overflowed:
+        return ran.output
+    if ran.timed_out:
+        raise FetchError(f"The text of this page could not be found within {seconds:g} seconds: it is too large.")
+    if ran.code == UNREADABLE:
+        raise FetchError(f"No page can be read with this installation ({ran.complaint}): install sould again.")
+    raise FetchError("The text of this page could not be found: it is too large or damaged.")
 
 
 def _decoded(page: Page) -> str:

@@ -20,6 +20,7 @@ from sould.agents.wire.messages import (
     ContextNote,
     ContextReturned,
     ContextReverted,
+    DirectoryAdded,
     StatusUpdate,
     SteerInput,
     StepBegin,
@@ -126,6 +127,8 @@ class Context:
         """Counts how often history was replaced: by compaction, clearing, reverting."""
         self.subagents: dict[str, SubagentCreated] = {}
         """Kinds of subagents made in this session, by name; going back does not unmake them (D32)."""
+        self.directories: list[str] = []
+        """Directories the user added to the workspace; going back does not take them away."""
         self.undone: list[str] = []
         """The reverts that can be taken back, as their restores' ids, newest last."""
         self._entries: list[Entry | _Step] = []
@@ -163,6 +166,7 @@ class Context:
             StatusUpdate: self._count,
             SystemPrompt: self._set_system_prompt,
             SubagentCreated: self._add_subagent,
+            DirectoryAdded: self._add_directory,
             ContextNote: self._note,
             CompactionEnd: self._compact,
             ContextCleared: self._clear,
@@ -330,6 +334,9 @@ class Context:
 
     def _add_subagent(self, made: SubagentCreated) -> None:
         self.subagents[made.name] = made
+
+    def _add_directory(self, added: DirectoryAdded) -> None:
+        self.directories.append(added.path)
 
     def _set_system_prompt(self, prompt: SystemPrompt) -> None:
         self._pending += weight(prompt.text)

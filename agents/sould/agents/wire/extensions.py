@@ -95,6 +95,12 @@ class SubagentCreated(Message):
     creator: str = ""
 
 
+class DirectoryAdded(Message):
+    """From here on the session also works in this directory, absolute and resolved; going back does not take it away."""
+
+    path: str
+
+
 class ContextNote(Message):
     """A note to the model that people need not see; enters the context where it stands."""
 
@@ -118,6 +124,22 @@ class ContextReverted(Message):
 
 class ContextReturned(Message):
     """The last `ContextReverted` is taken back; only before another turn of the model began."""
+
+
+class DMailHeld(Message):
+    """A D-Mail waits for this agent, in place of the one that waited before; it is there until `DMailTaken`.
+
+    Without that it is delivered when the session is opened again, or, had it been to turn time back, the agent is told.
+    """
+
+    message: str
+    sender: str = ""
+    checkpoint_id: int | None = None
+    priority: int = 0
+
+
+class DMailTaken(Message):
+    """The D-Mail that waited does not wait any more: it arrived, or was dropped."""
 
 
 class FilesRestoring(Message):

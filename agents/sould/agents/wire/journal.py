@@ -10,6 +10,7 @@ import logging
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -46,11 +47,17 @@ KEPT_BYTES = 32 * 1024 * 1024
 """A journal up to this size is parsed once for opening it and for the replay that follows."""
 
 
+SLICE = 0.0003
+"""Seconds of parsing between two turns of the loop."""
+_LOOKS = 16
+"""Records between two looks at the clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Parsed:
     """The records of a journal's first `end` bytes."""
 
-    records: list[Record]
+    records: deque[Record]
     end: int
 
 
@@ -109,12 +116,13 @@ class Journal:
         return cls(path, writer, file, lock, Recovery(metadata=dict(metadata)))
 
     @classmethod
-    def open(
+    async def open(
         cls, path: Path, writer: JournalWriter, visit: Callable[[WireMessage], None] = lambda _: None
     ) -> "Journal":
         """Lock, check, set a torn tail aside, finish a message that was cut; `visit` sees every message on the way.
 
-        Reads the whole file: call it off the loop.
+        The whole file is read: from the disk in a thread, parsed on the loop, a slice of time at a time. A parsing
+        thread would make every other client wait for the interpreter at each of its system calls.
 
         Raises:
             SessionOpenElsewhereError: another process holds it.
@@ -127,7 +135,8 @@ class Journal:
             os.close(lock)
             raise SouldError(f"The session's journal {path} cannot be opened: {error.strerror}.") from error
         try:
-            file, recovered, parsed = _recover(path, descriptor, visit)
+            await asyncio.to_thread(_read_ahead, descriptor)
+            file, recovered, parsed = await _recover(path, descriptor, visit)
         except OSError as error:
             os.close(descriptor)
             os.close(lock)
@@ -195,10 +204,10 @@ class Journal:
         position = 0
         parsed, self._parsed = self._parsed, None
         if parsed and since == _START:
-            yield from parsed.records
+            while parsed.records:
+                yield parsed.records.popleft()  # each is let go at once: all together would hold the loop up
             position = parsed.end
             since = Cursor(self.recovered.last_seq + 1)
-            del parsed
         while True:
             appended = self._appended
             end, waiting = self._file.snapshot()
@@ -270,18 +279,29 @@ class Journal:
 _START = Cursor(1)
 
 
-def _recover(
+def _read_ahead(descriptor: int) -> None:
+    """Bring the file into the system's cache, so that reading it does not wait for the disk."""
+    position = 0
+    while block := os.pread(descriptor, 1 << 20, position):
+        position += len(block)
+
+
+async def _recover(
     path: Path, descriptor: int, visit: Callable[[WireMessage], None]
 ) -> tuple[JournalFile, Recovery, _Parsed | None]:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise SouldError(f"The session's journal {path} is not a file.")
     work = OpenWork()
-    records: list[Record] = []
+    records: deque[Record] = deque()
+    pause = time.monotonic() + SLICE
     keep = status.st_size <= KEPT_BYTES
     with os.fdopen(os.dup(descriptor), "rb") as source:
         scan = Scan(source)
-        for record in scan:
+        for number, record in enumerate(scan, 1):
+            if number % _LOOKS == 0 and time.monotonic() > pause:
+                await asyncio.sleep(0)
+                pause = time.monotonic() + SLICE
             message = record.message
             if message is not None:
                 work.apply(message)
@@ -305,6 +325,7 @@ def _recover(
         open_requests=work.requests,
         open_compaction=work.compaction,
         open_restore=work.restore,
+        open_dmail=work.dmail,
     )
     file = JournalFile(path, descriptor, scan.good_end)
     for line in _mending(path, scan):

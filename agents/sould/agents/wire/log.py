@@ -56,17 +56,16 @@ class SessionLog:
             JournalFullError: it needs repair and the disk refuses.
             SouldError: it cannot be read.
         """
-
-        def load() -> SessionLog:
-            context = Context()
-            journal = Journal.open(directory / JOURNAL, writer, context.apply)
-            mirror = ContextMirror(directory / CONTEXT, writer)
-            mirror.check(context)
-            return cls(journal, context, mirror)
-
-        log = await asyncio.to_thread(load)
-        asyncio.get_running_loop().call_later(HISTORY_SECONDS, log._journal.forget)
-        return log
+        context = Context()
+        journal = await Journal.open(directory / JOURNAL, writer, context.apply)
+        mirror = ContextMirror(directory / CONTEXT, writer)
+        try:
+            await asyncio.to_thread(mirror.check, context)
+        except BaseException:
+            await journal.aclose()
+            raise
+        asyncio.get_running_loop().call_later(HISTORY_SECONDS, journal.forget)
+        return cls(journal, context, mirror)
 
     @staticmethod
     def finished_messages(directory: Path) -> Iterator[WireMessage]:

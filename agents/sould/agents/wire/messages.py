@@ -37,6 +37,9 @@ from sould.agents.wire.extensions import (
     ContextNote,
     ContextReturned,
     ContextReverted,
+    DirectoryAdded,
+    DMailHeld,
+    DMailTaken,
     FilesRestored,
     FilesRestoring,
     Message,
@@ -90,8 +93,8 @@ StopReason: TypeAlias = Literal[
 class TurnError(Message):
     """What went wrong, fit to be shown: `kind` is stable for programs, `message` is one sentence without secrets.
 
-    kind: `no_model`, `auth`, `rate_limited`, `provider`, `connection`, `malformed`, `empty`, `context_too_long`,
-    `capability`, `disk_full`, `internal`, `interrupted`.
+    kind: `no_model`, `auth` (the key was refused), `auth_required` (a sign-in ended), `rate_limited`, `provider`,
+    `connection`, `malformed`, `empty`, `context_too_long`, `capability`, `disk_full`, `internal`, `interrupted`.
     `retry_after` is seconds.
     """
 
@@ -260,10 +263,11 @@ class PlanDisplay(Message):
 
 
 class BtwBegin(Message):
-    """A side question was asked; answered by `BtwEnd` with the same `id`."""
+    """A side question was asked; answered by `BtwEnd` with the same `id`. `client_id`: of the client that asked it."""
 
     id: str
     question: str
+    client_id: str = ""
 
 
 class BtwEnd(Message):
@@ -372,13 +376,14 @@ class QuestionResponse(Message):
 
 
 class HookRequest(Message):
-    """A client decides on a hook event; no answer means allow."""
+    """A client decides on a hook event; no answer means allow. `client_id` (ours): whom `subscription_id` belongs to."""
 
     id: str
     subscription_id: str
     event: str
     target: str
     input_data: dict[str, JsonValue] = Field(default_factory=dict)
+    client_id: str = ""
 
 
 class HookResponse(Message):
@@ -420,8 +425,8 @@ WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | H
 
 Extension: TypeAlias = (
     ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
-    | SubagentCreated | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
-    | FilesRestoring | FilesRestored | QuestionResponse | HookResponse
+    | SubagentCreated | DirectoryAdded | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
+    | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
 )  # fmt: skip
 
 WireMessage: TypeAlias = Content | WireEvent | WireRequest | Extension

@@ -10,6 +10,8 @@ from sould.agents.wire.messages import (
     ApprovalResponse,
     CompactionBegin,
     CompactionEnd,
+    DMailHeld,
+    DMailTaken,
     FilesRestored,
     FilesRestoring,
     HookRequest,
@@ -51,6 +53,8 @@ class Recovery:
     open_requests: tuple[WireRequest, ...] = ()
     open_compaction: CompactionBegin | None = None
     open_restore: FilesRestoring | None = None
+    open_dmail: DMailHeld | None = None
+    """It waits for the agent's next step; nothing is amiss with that."""
 
     @property
     def clean(self) -> bool:
@@ -79,7 +83,7 @@ class Recovery:
 _CONCERNED = frozenset(
     (
         *(TurnBegin, TurnEnd, StepBegin, ToolCall, ToolCallPart, ToolResult, CompactionBegin, CompactionEnd),
-        *(FilesRestoring, FilesRestored),
+        *(FilesRestoring, FilesRestored, DMailHeld, DMailTaken),
         *(ApprovalRequest, ToolCallRequest, QuestionRequest, HookRequest),
         *(ApprovalResponse, QuestionResponse, HookResponse, RequestClosed),
     )
@@ -94,6 +98,7 @@ class OpenWork:
     step: int = 0
     compaction: CompactionBegin | None = None
     restore: FilesRestoring | None = None
+    dmail: DMailHeld | None = None
     _calls: dict[str, tuple[ToolCall, list[str]]] = field(default_factory=dict[str, tuple[ToolCall, list[str]]])
     _last_call: str = ""
     _requests: dict[str, WireRequest] = field(default_factory=dict[str, WireRequest])
@@ -138,6 +143,10 @@ class OpenWork:
                 self.restore = message
             case FilesRestored():
                 self.restore = None
+            case DMailHeld():
+                self.dmail = message
+            case DMailTaken():
+                self.dmail = None
             case ApprovalRequest() | ToolCallRequest() | QuestionRequest() | HookRequest():
                 self._requests[message.id] = message
             case ApprovalResponse() | QuestionResponse() | HookResponse() | RequestClosed():

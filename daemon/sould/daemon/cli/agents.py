@@ -9,17 +9,21 @@ from pathlib import Path
 
 import click
 
+from sould.agents.config import can_search
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.errors import SouldError
-from sould.agents.soul.catalog import AgentCatalog, problem_of
+from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, problem_of
 from sould.agents.soul.conditions import Situation
-from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.spec import AgentSpec, ToolChoice
+from sould.agents.tools.decorator import InvalidToolError
+from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.wire.messages import SubagentCreated
 from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible
 from sould.daemon.cli.trust import trust_store
+from sould.daemon.configuration import load
 from sould.daemon.paths import Paths
 
 
@@ -52,6 +56,8 @@ def list_agents(session: str) -> None:
     catalog = _catalog()
     rows: list[tuple[str, str, str]] = []
     for file in catalog.files().values():
+        if file.name == TEMPLATE:
+            continue
         problem = problem_of(catalog, file)
         rows.append((file.name, file.origin, f"cannot be used: {visible(problem)}" if problem else str(file.path)))
     click.echo(table(rows))
@@ -64,18 +70,33 @@ def list_agents(session: str) -> None:
 def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
     """Say what the agent NAME (or the file at that path) is made of here, and why a tool is not offered.
 
-    Example:
+    Conditions are judged by this directory and environment, the default model, and no editor.
+
+    Examples:
       sould agents explain default
+      sould agents explain default --client-capability questions
     """
     catalog = _catalog()
     try:
         spec = catalog.load(catalog.find(name))
     except SouldError as error:
         raise CommandError(error.message) from error
+    click.echo("\n".join(_explained(catalog, spec, _here(frozenset(model), frozenset(client)))))
+
+
+def _here(model: frozenset[str], client: frozenset[str]) -> Situation:
+    """What conditions are judged by: this directory and environment, the default model, and what the options add."""
     variables = dict(os.environ)
-    environment = Environment(variables, provider_keys=PROVIDER_KEYS)
-    now = Situation(Path.cwd(), environment, variables, frozenset(model), frozenset(client))
-    click.echo("\n".join(_explained(spec, now)))
+    settings = load(Paths(variables), variables).config
+    default = settings.models.get(settings.default_model or "")
+    return Situation(
+        Path.cwd(),
+        Environment(variables, provider_keys=PROVIDER_KEYS),
+        variables,
+        frozenset[str](default.capabilities if default is not None else ()) | model,
+        client,
+        frozenset({"web_search"} if can_search(settings.services) else ()),
+    )
 
 
 def _made_in(session: str) -> list[tuple[str, str, str]]:
@@ -93,11 +114,10 @@ def _made_in(session: str) -> list[tuple[str, str, str]]:
 
 def _catalog() -> AgentCatalog:
     paths = Paths(os.environ)
-    accepted = Path(paths.state) / "agents.json"
-    return AgentCatalog(Path(paths.config) / "agents", Path.cwd(), trust_store(paths), accepted)
+    return AgentCatalog(Path(paths.config) / "agents", Path.cwd(), trust_store(paths))
 
 
-def _explained(spec: AgentSpec, now: Situation) -> Iterator[str]:
+def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterator[str]:
     fields = spec.fields
     yield f"{spec.name}: {fields.when_to_use}" if fields.when_to_use else spec.name
     yield f"files: {', '.join(map(str, spec.document.files))}"
@@ -106,8 +126,25 @@ def _explained(spec: AgentSpec, now: Situation) -> Iterator[str]:
         yield f"model: {fields.model}"
     yield "tools:"
     for tool in spec.tools(now):
-        yield f"  - {tool.path}" + (f" -- not offered: {tool.reason} ({tool.place})" if tool.reason else "")
+        yield f"  - {tool.path}{_standing(tool)}"
     if fields.subagents:
         yield "subagents:"
         for name, entry in fields.subagents.items():
-            yield f"  - {name}: {entry.description or entry.path}"
+            yield f"  - {name}: {entry.description or _purpose(catalog, entry.path)} ({entry.path})"
+
+
+def _purpose(catalog: AgentCatalog, path: Path) -> str:
+    try:
+        return catalog.load(catalog.at(path)).fields.when_to_use or "nothing is said of it"
+    except SouldError as error:
+        return f"cannot be used: {error.message}"
+
+
+def _standing(tool: ToolChoice) -> str:
+    if tool.reason:
+        return f" -- not offered: {tool.reason} ({tool.place})"
+    try:
+        find_factory(resolve_alias(tool.path) or tool.path)
+    except InvalidToolError as error:
+        return f" -- cannot be used: {error.message} ({tool.place})"
+    return f" -- while {tool.condition}" if tool.condition else ""

@@ -15,7 +15,8 @@ from sould.daemon.cli.control import reached
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
 from sould.daemon.client import ControlClient, NotRunningError
-from sould.daemon.configuration import Loaded, config_path, load
+from sould.daemon.configfile import config_path
+from sould.daemon.configuration import Loaded, load
 from sould.daemon.paths import Paths
 
 TEMPLATE = Path(__file__).with_name("config.toml")
@@ -82,12 +83,16 @@ def path() -> None:
 
 @config.command()
 def edit() -> None:
-    """Open the configuration in $VISUAL or $EDITOR, then check it. A missing file begins as a commented example.
+    """Open the configuration in its `default_editor`, $VISUAL or $EDITOR, then check it. A missing file begins as a commented example.
+
+    It needs a terminal. Without one, change the file that `sould config path` names and run `sould config check`.
 
     Example:
       EDITOR=nano sould config edit
     """
     file = _file()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CommandError(f"There is no terminal here for an editor; change {file} yourself, then: sould config check")
     if not file.exists():
         _create(file)
     while True:
@@ -97,8 +102,6 @@ def edit() -> None:
         try:
             _report(_load())
         except ConfigError as error:
-            if not sys.stdin.isatty():
-                raise
             complain(error.message)
             if not click.confirm("Edit it again?", default=True, err=True):
                 raise CommandError("The configuration cannot be used as it is.") from None
@@ -122,12 +125,17 @@ def _create(file: Path) -> None:
 
 
 def _editor() -> list[str]:
-    wanted = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
-    if wanted:
-        if shutil.which(wanted[0]) is None:
-            name = "VISUAL" if os.environ.get("VISUAL") else "EDITOR"
-            raise CommandError(f"${name} names {wanted[0]!r}, which is not there; set it to your editor.")
-        return wanted
+    try:
+        configured = _load().config.default_editor
+    except ConfigError:  # that is what the editor is for
+        configured = ""
+    places = {"default_editor": configured} | {f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}
+    for name, value in places.items():
+        wanted = shlex.split(value)
+        if wanted and shutil.which(wanted[0]) is None:
+            raise CommandError(f"{name} names {wanted[0]!r}, which is not there; set it to your editor.")
+        if wanted:
+            return wanted
     found = next((name for name in EDITORS if shutil.which(name)), None)
     if found is None:
         raise CommandError(f"No editor was found: set EDITOR, or edit {_file()} yourself.")
@@ -138,7 +146,7 @@ def _report(loaded: Loaded) -> None:
     for notice in loaded.notices:
         click.echo(f"note: {visible(notice)}")
     files = ", ".join(map(str, loaded.sources)) or f"{_file()} (not there: the defaults hold)"
-    click.echo(f"The configuration is well: {files}")
+    click.echo(f"The configuration is in order: {files}")
     models = loaded.config.models
     if models:
         default = loaded.config.default_model

@@ -3,9 +3,9 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.output import TEMPORARY, CommandError
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.dial import BridgeError
 
 NOT_FOUND = "session_not_found"
 

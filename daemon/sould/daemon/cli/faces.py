@@ -14,6 +14,7 @@ def acp(arguments: tuple[str, ...]) -> None:
 
     Editors start this. It connects to the daemon, which is started when it is not running, and hands the editor's
     pipes over; `sould status` shows it then. `sould acp login` is `sould login`, for editors that start a log-in.
+    `--skills-dir DIR`, as often as wanted, gives its sessions the skills in DIR instead of the project's and the user's.
 
     Zed, settings.json:
       "agent_servers": {"sould": {"type": "custom", "command": "sould", "args": ["acp"], "env": {}}}

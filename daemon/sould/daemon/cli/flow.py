@@ -10,7 +10,7 @@ from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.mermaid import to_mermaid
 from sould.agents.flows.source import read_flow
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED
+from sould.daemon.cli.output import FAILED, plural
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
@@ -37,7 +37,8 @@ def check(file: Path) -> None:
     """
     steps = _read(file).steps()
     decisions = sum(step.kind == "decision" for step in steps)
-    click.echo(f"{file}: {len(steps)} steps, {decisions} of them decisions; nothing is wrong.")
+    counted = f"{plural(len(steps), 'step')}, {plural(decisions, 'decision')} among them"
+    click.echo(f"{file}: {counted}; nothing is wrong.")
 
 
 @flow.command()

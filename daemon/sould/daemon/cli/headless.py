@@ -17,11 +17,11 @@ from pydantic import JsonValue
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
-from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line
 from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
+from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths, UnsafePathError
 
@@ -62,7 +62,7 @@ class Headless:
         self._link_error = ""
         self._stopped_by = ""
         """Why we cancelled the turn: signal, timeout, approval, reader."""
-        self._approval = ""
+        self._unanswered: Permission | None = None
         self._asking = asyncio.Lock()
         self._message_id: JsonValue = None
         self._misused = False
@@ -101,14 +101,13 @@ class Headless:
         if method != "session/request_permission":
             raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
         asked = Permission.model_validate(params)
-        title = str(asked.tool_call.get("title") or "a tool call")
         self._renderer.permission(asked.tool_call)
         chosen = ""
         if self._request.can_ask:
             async with self._asking:
-                chosen = await ask(title, asked.options)
+                chosen = await ask(asked)
         if not chosen:
-            self._approval = self._approval or title
+            self._unanswered = self._unanswered or asked
             self._stop("approval")
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
@@ -160,7 +159,12 @@ class Headless:
             {
                 "protocolVersion": 1,
                 "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
-                "clientCapabilities": {"session": {"notices": {}}, "_meta": {"sould": {"questions": False}}},
+                "clientCapabilities": {
+                    "session": {"notices": {}},
+                    "_meta": {
+                        "sould": {"questions": self._request.can_ask, "rememberChoices": False, "ownTurns": True}
+                    },
+                },
             },
         )
         place: Params = {"cwd": str(request.cwd), "mcpServers": []}
@@ -240,9 +244,16 @@ class Headless:
             self._end(CANCELLED, "Cancelled.", "cancelled")
 
     def _needs_approval(self) -> str:
-        title = one_line(self._approval, 120)
-        # who runs in review already is not helped by being told of it
-        softer = "" if self._request.mode in ("review", "full") else "--mode review (edits without asking) or "
+        assert self._unanswered is not None
+        title = one_line(self._unanswered.title, 120)
+        if self._unanswered.is_question:
+            return (
+                f"This needs your answer, and nobody can give it here: {title} "
+                f"Go on at a terminal or in an editor, with session {self._result.session_id}."
+            )
+        # review allows edits, no commands; who runs in it already is not helped by being told of it
+        edits = self._unanswered.tool_call.get("kind") == "edit" and self._request.mode not in ("review", "full")
+        softer = "" if not edits else "--mode review (edits without asking) or "
         return (
             f"This needs your approval, and nobody can give it here: {title}. "
             f"Run it with {softer}--yes (everything), at a terminal, "

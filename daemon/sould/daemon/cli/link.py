@@ -11,10 +11,11 @@ import socket
 
 import click
 
-from sould.daemon.bridge import BridgeError, connect, send
 from sould.daemon.cli.output import visible
+from sould.daemon.dial import BridgeError, send
 from sould.daemon.fdstream import FdStream
 from sould.daemon.hello import PROTOCOL, VERSION, encode
+from sould.daemon.launch import connect
 from sould.daemon.paths import Paths
 
 ATTEMPTS = 20

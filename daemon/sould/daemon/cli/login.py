@@ -1,16 +1,20 @@
-"""`sould login` and `sould logout`: keys of model providers. A key is never shown, logged or put on a command line."""
+"""`sould login` and `sould logout`: keys of model providers and sign-ins. None is shown, logged or put on a command line."""
 
 import os
 import sys
+from collections.abc import Mapping
 
 import click
 from pydantic import SecretStr
 
 from sould.agents.config import ProviderConfig
 from sould.agents.llm.discovery import Found, known_services
+from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
-from sould.daemon.configuration import Loaded, config_path, load
+from sould.daemon.cli.signin import Teller, sign_in
+from sould.daemon.configfile import config_path
+from sould.daemon.configuration import Loaded, load
 from sould.daemon.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
@@ -18,11 +22,16 @@ from sould.daemon.paths import Paths
 @click.command(cls=Command)
 @click.argument("provider", required=False)
 @click.option("--file", "allow_file", is_flag=True, help="Where there is no keyring, use a file without asking.")
-def login(provider: str | None, allow_file: bool) -> None:
-    """Keep the key of a model PROVIDER: kimi, openai, openrouter, or one of your configuration.
+@click.option("--json", "as_json", is_flag=True, help="Tell the steps of a sign-in as one JSON object a line.")
+@click.option("--no-browser", is_flag=True, help="Do not open the page of a sign-in here, only show its address.")
+def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: bool) -> None:
+    """Keep the key of a model PROVIDER (kimi, openai, openrouter, or one of your configuration), or sign in to it.
 
     The key goes to the keyring of your system. Where there is none you are asked once whether a file that only you can
     read (mode 0600) will do. It is read from the terminal without being shown, or from standard input.
+
+    A provider that declares `oauth` in the configuration is signed in to instead: you open a page and enter a code. The
+    sign-in is kept in the same place and renewed in time.
 
     A provider that is not in the configuration yet is added to it, with its usual model.
 
@@ -30,10 +39,14 @@ def login(provider: str | None, allow_file: bool) -> None:
       sould login
       sould login openrouter
       pass show moonshot | sould login kimi --file
+      sould login acme --json     # for programs: a line with the page's address, then the outcome
     """
     loaded = load(Paths(os.environ), os.environ)
     known = {service.name: service for service in known_services()}
     configured = loaded.config.providers
+    if as_json:
+        _sign_in_for_program(provider, configured, allow_file=allow_file)
+        return
     # scripts and echoes begin with an underscore and need no key
     names = [name for name in dict.fromkeys((*configured, *known)) if not _keyless(configured.get(name))]
     name = provider or _choose(names)
@@ -43,6 +56,10 @@ def login(provider: str | None, allow_file: bool) -> None:
         raise CommandError(
             f"There is no provider {name!r}; known are: {', '.join(names)}. Others: sould config edit", USAGE
         )
+    oauth = configured[name].oauth if name in configured else None
+    if oauth is not None:
+        sign_in(name, oauth, as_json=False, allow_file=allow_file, browser=sys.stdin.isatty() and not no_browser)
+        return
     where = _store(name, _read_key(name), allow_file=allow_file)
     click.echo(f"The key of {name} is kept in {where}.", err=True)
     if name not in loaded.config.providers:
@@ -52,9 +69,9 @@ def login(provider: str | None, allow_file: bool) -> None:
 @click.command(cls=Command)
 @click.argument("provider", required=False)
 def logout(provider: str | None) -> None:
-    """Forget the key of a model PROVIDER, or list the providers whose keys are kept.
+    """Forget the key of a model PROVIDER, or its sign-in; or list the providers whose keys are kept.
 
-    Keys in the environment and in the configuration file are yours: they stay.
+    Keys in the environment and in the configuration file are yours: they stay, as does the sign-in of another program.
 
     Examples:
       sould logout
@@ -62,12 +79,26 @@ def logout(provider: str | None) -> None:
     """
     credentials = _credentials()
     if provider is None:
-        stored = credentials.stored()
-        click.echo("\n".join(f"{name}  {where}" for name, where in stored.items()) or "No keys are kept.")
-    elif credentials.forget(provider):
-        click.echo(f"The key of {provider} is forgotten.", err=True)
-    else:
+        stored, signed_in = credentials.stored(), credentials.signed_in()
+        lines = [f"{name}  {where}{'  sign-in' if name in signed_in else ''}" for name, where in stored.items()]
+        click.echo("\n".join(lines) or "No keys are kept.")
+        return
+    signed_in = provider in credentials.signed_in()
+    if not credentials.forget(provider):
         raise CommandError(f"No key of {provider!r} is kept; `sould logout` lists those that are.")
+    click.echo(f"You are signed out of {provider}." if signed_in else f"The key of {provider} is forgotten.", err=True)
+
+
+def _sign_in_for_program(provider: str | None, configured: Mapping[str, ProviderConfig], *, allow_file: bool) -> None:
+    """Only the one provider that can be signed in to need not be named."""
+    offered = {name: each.oauth for name, each in configured.items() if each.oauth is not None}
+    name = provider or (next(iter(offered)) if len(offered) == 1 else "")
+    oauth = offered.get(name)
+    if oauth is None:
+        which = f"those that do: {', '.join(offered)}" if offered else "no provider of the configuration does"
+        missing = f"{name!r} does not declare `oauth`" if name else "no provider was named that declares `oauth`"
+        raise Teller(as_json=True).failed(f"There is nothing to sign in to: {missing}; {which}.")
+    sign_in(name, oauth, as_json=True, allow_file=allow_file, browser=False)
 
 
 def _keyless(provider: ProviderConfig | None) -> bool:
@@ -124,10 +155,7 @@ def _configure(service: Found, loaded: Loaded) -> None:
     text = "\n\n".join(part for part in (first, before.strip(), rest.strip()) if part) + "\n"
     load(Paths(os.environ), os.environ, text=text)  # what would not load is not written
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(text)
-    temporary.replace(path.resolve())
+    write_private(path.resolve(), text.encode())
     model = next(iter(service.models))
     chosen = "" if tables.startswith("default_model") else f"-m {model} "
     click.echo(f'Its model {model} was added to {path}. Try: sould run {chosen}"hello"', err=True)

@@ -55,27 +55,33 @@ def list_loops() -> None:
 @click.option(
     "--new-session", is_flag=True, help="Go on in a new session, with the plan and the progress of the old one."
 )
-def resume(session: str, *, new_session: bool) -> None:
+@click.option("--tokens", default="", metavar="N", help="Allow so many tokens from here on, such as 200k.")
+@click.option("--cost", default="", metavar="N", help="Allow so much money from here on.")
+@click.option("--time", "seconds", default="", metavar="T", help="Allow so much time from here on, such as 30m.")
+def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: str) -> None:
     """Go on with the loop of SESSION (the beginning of its id will do), else with the latest of this directory.
 
     The loop runs with this terminal's environment, and is shown here. It goes on when this command is ended by closing
-    the terminal; Ctrl-C stops it.
+    the terminal; Ctrl-C stops it. One that has used up its budget asks for more, unless you grant it here.
 
     Examples:
       sould loop resume
+      sould loop resume --tokens 500k --time 1h
       sould loop resume --new-session 01M7YJ
     """
     store = _store()
     found = _find(store, session)
     if found.session_id in _running():
-        raise CommandError(f"The loop of {found.session_id} is running already.")
+        raise CommandError(f"The loop of {found.session_id} is running already; `sould loop stop` ends it.")
     if found.status == "finished":
         raise CommandError(f"The loop of {found.session_id} is finished: {found.reason}.")
     found.status, found.reason = "paused", found.reason or "the daemon stopped"
     store.save(found)
-    text = f"/loop resume {found.session_id}" if new_session else "/loop resume"
+    words = ["/loop resume", *([found.session_id] if new_session else [])]
+    for option, amount in (("--tokens", tokens), ("--cost", cost), ("--time", seconds)):
+        words += [option, amount] if amount else []
     request = Request(
-        text=text,
+        text=" ".join(words),
         cwd=found.cwd,
         session_id="" if new_session else found.session_id,
         can_ask=sys.stdin.isatty() and sys.stderr.isatty(),
@@ -109,18 +115,16 @@ def _store() -> LoopStore:
 
 
 def _running() -> frozenset[str]:
-    """The sessions in which a turn runs."""
+    """The sessions in which a loop runs."""
     try:
         with ControlClient.connect() as daemon:
-            return frozenset(session.id for session in daemon.status().sessions if session.running)
+            return frozenset(session.id for session in daemon.status().sessions if session.looping)
     except NotRunningError:
         return frozenset()
 
 
 def _status(found: LoopState, running: frozenset[str]) -> str:
-    if found.status == "running" and found.session_id not in running:
-        return f"waiting for {found.cwd.name}'s environment"
-    return found.status + (f" ({one_line(found.reason, 40)})" if found.reason else "")
+    return found.standing(running) + (f" ({one_line(found.reason, 60)})" if found.reason else "")
 
 
 def _find(store: LoopStore, beginning: str) -> LoopState:

@@ -16,9 +16,9 @@ from typing import NoReturn, cast
 import click
 
 from sould.agents.errors import SouldError
-from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CANCELLED, FAILED, CommandError, complain
+from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError
 
@@ -35,6 +35,9 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "run": Entry("run", "run", "Do one prompt and print the answer."),
     "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
+    "approve": Entry("answering", "approve", "Allow what a session asks, from here."),
+    "reject": Entry("answering", "reject", "Refuse what a session asks, from here."),
+    "answer": Entry("answering", "answer", "Answer a question of a session, from here."),
     "flow": Entry("flow", "flow", "Check and show flows."),
     "loop": Entry("loop", "loop", "List, resume and stop loops."),
     "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),

@@ -17,7 +17,7 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import Loaded, ServerSpec, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
 from sould.daemon.paths import Paths
@@ -220,7 +220,7 @@ def _loaded() -> Loaded:
     share = environment.variables.get("KIMI_SHARE_DIR")
     kimi = (Path(share) if share else environment.home / ".kimi") / "mcp.json"
     places = [load_file(path, "user", environment.variables) for path in (kimi, _file())]
-    project = TrustedServers(state / "mcp-trust.json", TrustStore(state / "trust.json"), Path.cwd())
+    project = TrustedServers(TrustStore(state / "trust.json"), Path.cwd())
     refusal = project.refusal()
     if refusal:
         places.append(Loaded(notices=(refusal,)))

@@ -1,14 +1,16 @@
-"""Asking at the terminal whether a tool call may run."""
+"""Asking at the terminal: whether a tool call may run, or what the agent wants to know."""
 
 import asyncio
 import os
-from collections.abc import Sequence
 
 import click
 from pydantic import BaseModel, Field, JsonValue
 
 from sould.daemon.cli.output import one_line
+from sould.daemon.cli.render import content_text
 
+DETAILS = 30
+"""Lines shown of what a call would do."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
 
 
@@ -26,12 +28,46 @@ class Permission(BaseModel):
     tool_call: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], alias="toolCall")
     options: list[Option] = Field(default_factory=list[Option])
 
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return str(self.tool_call.get("title") or "a tool call")
 
-async def ask(title: str, options: Sequence[Option]) -> str:
+    @property
+    def is_question(self) -> bool:
+        """It asks what the user wants, not whether something may be done: several answers are equally good."""
+        return sum(option.kind == "allow_once" for option in self.options) > 1
+
+    @property
+    def explanation(self) -> list[str]:
+        """What is said beside the title, which is shown with every call; at least one line."""
+        blocks = self.tool_call.get("content")
+        known = blocks if isinstance(blocks, list) else []
+        texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
+        lines = [one_line(line, 200) for text in texts for line in text.splitlines() if line.strip("` ")]
+        if self.is_question:
+            return lines or [one_line(self.title, 200)]
+        more = [f"… {len(lines) - DETAILS} more lines"] if len(lines) > DETAILS else []
+        told = [line for line in lines[:DETAILS] if line != self.title]
+        return [f"May I? {one_line(self.title, 200)}", *told, *more]
+
+    @property
+    def choices(self) -> dict[str, Option]:
+        """The options by the key that chooses them."""
+        if not self.is_question:
+            return {KEYS.get(option.kind, option.option_id): option for option in self.options}
+        good = [option for option in self.options if option.kind == "allow_once"]
+        others = [option for option in self.options if option.kind != "allow_once"]
+        numbered = {str(number): option for number, option in enumerate(good, 1)}
+        return numbered | {KEYS.get(option.kind, option.option_id): option for option in others}
+
+
+async def ask(asked: Permission) -> str:
     """The id of the chosen option, "" at the end of input. Cancelling the wait takes the question back."""
-    choices = {KEYS.get(option.kind, option.option_id): option for option in options}
+    choices = asked.choices
     words = "  ".join(f"[{key}] {one_line(option.name, 80)}" for key, option in choices.items())
-    click.echo(f"{click.style('?', fg='yellow')} May I? {one_line(title, 200)}\n  {words}", err=True)
+    lines = asked.explanation
+    click.echo("\n  ".join([f"{click.style('?', fg='yellow')} {lines[0]}", *lines[1:], words]), err=True)
     try:
         while line := await _read_line():
             option = choices.get(line.strip().lower())

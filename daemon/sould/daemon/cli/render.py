@@ -4,6 +4,7 @@ Standard output gets the answer and nothing else; what the agent did goes to sta
 as they came from the daemon.
 """
 
+import os
 import sys
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
@@ -12,12 +13,14 @@ import click
 import orjson
 from pydantic import JsonValue
 
-from sould.daemon.cli.export import unified
+from sould.agents.sessions.conversation import unified
 from sould.daemon.cli.output import one_line, visible
 
 Update: TypeAlias = dict[str, JsonValue]
 Format: TypeAlias = Literal["text", "json", "stream-json"]
 DIFF_LINES = 200
+OUTPUT_LINES, OUTPUT_WIDTH = 10, 300
+"""How much of a command's output is shown."""
 
 
 @dataclass(slots=True)
@@ -105,7 +108,7 @@ class TextRenderer:
         self._at_line_start = True
         self._between = False
         self._said = False
-        self._both = sys.stdout.isatty() and sys.stderr.isatty()
+        self._both = _one_place()
 
     def session(self, session_id: str) -> None:
         """See `Renderer`."""
@@ -129,11 +132,13 @@ class TextRenderer:
         merged = self._merged(call)
         self._show_call(merged)
         self._show_diffs(merged)
+        self._fresh_line()
 
     def finish(self, result: Result) -> None:
         """See `Renderer`."""
         if not self._at_line_start:
             _write("\n")
+            self._at_line_start = True
         if result.error:
             self._line(click.style("sould: ", fg="red", bold=True) + visible(result.error))
         if result.session_id:
@@ -155,6 +160,8 @@ class TextRenderer:
             self._show_call(call)
         if update.get("status") == "failed":
             self._line(f"  {click.style('✗', fg='red')} {one_line(_words(call), 200)}")
+        if update.get("status") in ("completed", "failed"):
+            self._show_output(call)
         if update.get("status") == "completed":
             self._show_diffs(call)
 
@@ -168,6 +175,15 @@ class TextRenderer:
         if name not in self._shown:
             self._shown.add(name)
             self._line(f"{click.style('•', fg='cyan')} {one_line(str(call.get('title') or 'tool'), 200)}")
+
+    def _show_output(self, call: Update) -> None:
+        """The end of what a command printed: that is where it says how it went."""
+        lines = _printed(call).rstrip().split("\n")
+        if len(lines) > OUTPUT_LINES:
+            self._line(click.style(f"    … {len(lines) - OUTPUT_LINES} lines before", dim=True))
+        for line in lines[-OUTPUT_LINES:]:
+            if line:
+                self._line(click.style(f"    {visible(line)[:OUTPUT_WIDTH]}", dim=True))
 
     def _show_diffs(self, call: Update) -> None:
         """Once for each call: when it is asked about, or when it is done."""
@@ -197,12 +213,23 @@ class TextRenderer:
     def _note(self, title: str, description: str) -> None:
         self._line(click.style(f"! {one_line(': '.join(filter(None, (title, description))), 300)}", fg="yellow"))
 
-    def _line(self, text: str) -> None:
+    def _fresh_line(self) -> None:
         if self._both and not self._at_line_start:
             _write("\n")
             self._at_line_start = True
+
+    def _line(self, text: str) -> None:
+        self._fresh_line()
         self._between = True
         click.echo(text, err=True)
+
+
+def _one_place() -> bool:
+    """Whether answer and tool lines go to the same place: a terminal, a file, a pipe."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except OSError:  # closed, or none of the system's
+        return False
 
 
 def content_text(content: JsonValue) -> str:
@@ -217,10 +244,20 @@ def _blocks(call: Update) -> list[Update]:
 
 
 def _words(call: Update) -> str:
-    """What a failed call says."""
-    texts = [content_text(block.get("content")) for block in _blocks(call)]
+    """What a failed call says; of a command how it ended, because what it printed is shown below."""
     output = call.get("rawOutput")
-    return " ".join(filter(None, texts)) or (output if isinstance(output, str) else "failed")
+    message = output.get("message") if isinstance(output, dict) else output
+    if call.get("kind") == "execute" and isinstance(message, str) and message:
+        return message
+    texts = [content_text(block.get("content")) for block in _blocks(call)]
+    return " ".join(filter(None, texts)) or (message if isinstance(message, str) else "failed")
+
+
+def _printed(call: Update) -> str:
+    """What a command printed; "" for other tools."""
+    output = call.get("rawOutput")
+    text = output.get("output") if isinstance(output, dict) and call.get("kind") == "execute" else None
+    return text if isinstance(text, str) else ""
 
 
 def _coloured(line: str) -> str:

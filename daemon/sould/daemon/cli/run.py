@@ -9,12 +9,12 @@ from typing import get_args
 import click
 
 from sould.agents.errors import SouldError
-from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.headless import Headless, Request
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError
 from sould.daemon.cli.render import Format, Result, renderer
+from sould.daemon.dial import BridgeError
 from sould.daemon.paths import UnsafePathError
 
 MODES = ("plan", "ask", "review", "full")
@@ -27,6 +27,8 @@ MODES = ("plan", "ask", "review", "full")
 @click.option("--agent", default="", metavar="NAME|PATH", help="Which agent works, by name or by its file.")
 @click.option("--mode", type=click.Choice(MODES), help="What happens without asking; `ask` when it is not given.")
 @click.option("--yes", "--yolo", "-y", "yes", is_flag=True, help="Ask nothing: the same as --mode full.")
+@click.option("--afk", is_flag=True, help="Full access, and what would still ask is refused: nobody is there.")
+@click.option("--plan", is_flag=True, help="Change nothing, make a plan: the same as --mode plan.")
 @click.option(
     "--session", "-S", default="", metavar="ID", help="Go on in this session (the beginning of its id will do)."
 )
@@ -42,6 +44,13 @@ MODES = ("plan", "ask", "review", "full")
     help="One more directory the agent may work in; may be repeated.",
 )
 @click.option(
+    "--skills-dir",
+    "skills",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Take skills from here instead of the project's and yours; may be repeated.",
+)
+@click.option(
     "--max-ralph-iterations",
     "iterations",
     type=click.IntRange(min=-1),
@@ -55,10 +64,13 @@ def run(
     agent: str,
     mode: str | None,
     yes: bool,
+    afk: bool,
+    plan: bool,
     session: str,
     latest: bool,
     cwd: Path | None,
     additional: tuple[Path, ...],
+    skills: tuple[Path, ...],
     iterations: int | None,
     timeout: float | None,
 ) -> None:
@@ -89,8 +101,7 @@ def run(
     """
     if session and latest:
         raise click.UsageError("--session and --continue exclude each other.")
-    if yes and mode not in (None, "full"):
-        raise click.UsageError(f"--yes means --mode full, not {mode}.")
+    mode = _mode(mode, yes=yes, afk=afk, plan=plan)
     try:
         session_id, directory = _which(session, cwd, latest=latest)
     except (CommandError, SouldError, UnsafePathError, BridgeError) as error:
@@ -100,6 +111,8 @@ def run(
         code = error.code if isinstance(error, CommandError) else FAILED
         renderer(form).finish(Result(exit_code=code, error=str(error), kind="error"))
         sys.exit(code)
+    if skills:  # said as the bridge says it
+        os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(str(path.resolve()) for path in skills)
     request = Request(
         text=_text(prompt) if iterations is None else f"/loop {iterations} {_text(prompt)}",
         cwd=directory,
@@ -107,11 +120,30 @@ def run(
         session_id=session_id,
         model=model,
         agent=_agent(agent),
-        mode="full" if yes else mode or "",
+        mode=mode,
         timeout_s=timeout,
         can_ask=form == "text" and prompt != "-" and sys.stdin.isatty() and sys.stderr.isatty(),
     )
     sys.exit(asyncio.run(Headless(request, renderer(form)).run()))
+
+
+def _mode(mode: str | None, *, yes: bool, afk: bool, plan: bool) -> str:
+    """The one mode that all of them mean, "" for none; `afk` is full access without anybody to ask."""
+    meant = {
+        "--mode": mode,
+        "--yes": "full" if yes else None,
+        "--afk": "afk" if afk else None,
+        "--plan": "plan" if plan else None,
+    }
+    named = {flag: value for flag, value in meant.items() if value}
+    if set(named.values()) == {"full", "afk"}:
+        return "afk"
+    if len(set(named.values())) > 1:
+        said = ", ".join(
+            f"{flag} means --mode {value}" if flag != "--mode" else f"--mode {value}" for flag, value in named.items()
+        )
+        raise click.UsageError(f"These exclude each other: {said}.")
+    return next(iter(named.values()), "")
 
 
 def _agent(agent: str) -> str:

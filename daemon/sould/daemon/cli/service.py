@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 import click
 
+from sould.daemon.cli.answering import show_waiting
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.configfile import other_configuration
 from sould.daemon.control import Leaving, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
@@ -43,6 +45,7 @@ def status(as_json: bool) -> None:
     _overview(found)
     _connections(found)
     _sessions(found)
+    _loops(found)
     _servers(found)
 
 
@@ -145,6 +148,10 @@ def _overview(found: Status) -> None:
     if found.package_changed:
         click.echo("sould was installed anew since this daemon started; run: sould restart")
     click.echo(f"log {found.log_file}")
+    click.echo(f"configuration {found.config_file}")
+    differing = other_configuration(os.environ, found.config_file) if found.config_file else ""
+    if differing:
+        click.echo(click.style("! ", fg="yellow") + visible(differing))
 
 
 def _connections(found: Status) -> None:
@@ -175,6 +182,26 @@ def _sessions(found: Status) -> None:
         for s in found.sessions
     ]
     click.echo(table(rows))
+    for session in found.sessions:
+        for number, prompt in enumerate(session.prompts, 1):
+            click.echo(f"  {session.id}  queued {number}: {one_line(prompt, 100)}")
+        for each in session.waiting:
+            show_waiting(each)
+
+
+def _loops(found: Status) -> None:
+    if found.loops:
+        click.echo("\nLoops")
+        rows = (
+            (
+                f"  {each.session}",
+                one_line(each.standing, 60),
+                f"{each.completed}/{each.runs if each.runs is not None else '∞'}",
+                f"{one_line(each.prompt, 40)}  {_short(each.cwd)}",
+            )
+            for each in found.loops
+        )
+        click.echo(table(rows))
 
 
 def _servers(found: Status) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import orjson
 
+from sould.agents.sessions.conversation import as_json, as_markdown
 from sould.agents.timetravel.timeline import Moment, timeline
 from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
-from sould.daemon.cli.export import as_json, as_markdown
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
 from sould.daemon.client import ControlClient
@@ -23,7 +23,8 @@ from sould.daemon.control import SessionDetail, SessionRow
 def sessions() -> None:
     """List, read, export and delete sessions of all projects.
 
-    A session may be named by the beginning of its id.
+    A session may be named by the beginning of its id; `show`, `timeline` and `export` take the latest of this directory
+    when none is named.
 
     Examples:
       sould sessions list
@@ -62,17 +63,18 @@ def list_sessions(everywhere: bool, cwd: Path | None, limit: int, json_lines: bo
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", default="")
 @click.option("--json", "json_object", is_flag=True, help="Print what is known of it as one JSON object.")
 def show(session: str, json_object: bool) -> None:
-    """Show a session: its data and the whole conversation.
+    """Show a session, else the latest of this directory: its data and the whole conversation.
 
     Examples:
+      sould sessions show
       sould sessions show 01JD
       sould sessions show 01JD | less
     """
     with running() as daemon:
-        detail = daemon.sessions_show(session)
+        detail = daemon.sessions_show(_named(daemon, session))
     if json_object:
         click.echo(detail.model_dump_json(indent=2))
         return
@@ -81,18 +83,18 @@ def show(session: str, json_object: bool) -> None:
 
 
 @sessions.command("timeline")
-@click.argument("session")
+@click.argument("session", default="")
 @click.option("--steps", is_flag=True, help="Also every step, not only turns.")
 @click.option("--json", "json_lines", is_flag=True, help="One JSON object a line, steps included.")
 def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     """Show the places `/rewind NUMBER` can go back to, and what was done after each.
 
     Examples:
-      sould sessions timeline 01JD
+      sould sessions timeline
       sould sessions timeline 01JD --steps
     """
     with running() as daemon:
-        journal = _journal(daemon.sessions_show(session))
+        journal = _journal(daemon.sessions_show(_named(daemon, session)))
     records = ((record.message, record.timestamp) for record in read_records(journal))
     moments = timeline((message, when) for message, when in records if message is not None)
     if json_lines:
@@ -107,7 +109,7 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", default="")
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to the terminal."
 )
@@ -127,7 +129,7 @@ def export(session: str, output: Path | None, form: str) -> None:
       sould sessions export 01JD --format json -o talk.json
     """
     with running() as daemon:
-        journal = _journal(daemon.sessions_export(session))
+        journal = _journal(daemon.sessions_export(_named(daemon, session)))
     if form == "wire":
         text = journal.read_bytes()
     elif form == "json":
@@ -181,6 +183,21 @@ def rename(session: str, title: str) -> None:
     click.echo(f"{row.id} is now called {one_line(row.title, 60)}.", err=True)
 
 
+def _named(daemon: ControlClient, session: str) -> str:
+    """The session that was named, else the latest of this directory.
+
+    Raises:
+        CommandError: there is none here.
+    """
+    if session:
+        return session
+    here = os.path.abspath(Path.cwd())
+    rows = daemon.sessions_list(cwd=here, limit=1).sessions
+    if not rows:
+        raise CommandError(f"There is no session in {here}; name one. See: sould sessions list --all")
+    return rows[0].id
+
+
 def _pages(daemon: ControlClient, cwd: str | None, limit: int) -> list[SessionRow]:
     rows: list[SessionRow] = []
     cursor: str | None = None
@@ -203,9 +220,11 @@ def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
 def _moment(moment: Moment) -> tuple[str, ...]:
     number = "" if moment.kind == "event" else str(moment.checkpoint)
     when = f"{datetime.fromtimestamp(moment.timestamp).astimezone():%Y-%m-%d %H:%M:%S}"
-    text = moment.text if moment.kind == "turn" else f"  {moment.text or ', '.join(moment.did) or 'answered'}"
+    text = one_line(moment.text if moment.kind == "turn" else moment.text or ", ".join(moment.did) or "answered", 70)
+    if moment.kind != "turn":
+        text = f"  {text}"
     files = plural(len(moment.files), "file") if moment.files else ""
-    return (number, when, one_line(text, 70), files)
+    return (number, when, text, files)
 
 
 def _heading(detail: SessionDetail) -> str:

@@ -1,12 +1,18 @@
 """`sould trust`: let a project's own configuration take part, or stop that."""
 
 import os
+import sys
 from pathlib import Path
 
 import click
 
 from sould.agents.permissions.trust import TrustStore
+from sould.agents.review.authors import BY_AGENT
+from sould.agents.sessions.trusting import Standing, standing
+from sould.daemon.ancestry import is_below
 from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.output import CommandError, visible
+from sould.daemon.identity import read_owner
 from sould.daemon.paths import Paths
 
 
@@ -15,11 +21,13 @@ from sould.daemon.paths import Paths
 @click.option("--show", "action", flag_value="show", help="Only say what holds now.")
 @click.option("--forget", "action", flag_value="unknown", help="Forget the decision.")
 @click.option("--restrict", "action", flag_value="restricted", help="Never trust it, and do not mention it again.")
-def trust(directory: Path | None, action: str | None) -> None:
+@click.option("--yes", "-y", is_flag=True, help="Do not ask, also about what the agent wrote itself.")
+def trust(directory: Path | None, action: str | None, yes: bool) -> None:
     """Trust the project in DIRECTORY, else in the current one: its own configuration may take part.
 
     A project can bring MCP servers, hooks, agent specs and skills with programs, all of which run as you. None
-    of that takes part before you trust the project, and what has changed since waits until you do so again. Trust
+    of that takes part before you trust the project, and what has changed since waits until you do so again. What
+    it brings, or what changed, is shown; what the agent wrote itself is marked, and you are asked about it. Trust
     holds for this very directory, not for those above or below it.
 
     Examples:
@@ -28,17 +36,49 @@ def trust(directory: Path | None, action: str | None) -> None:
       sould trust --forget ~/src/other
     """
     project = (directory or Path.cwd()).resolve()
-    store = trust_store(Paths(os.environ))
+    paths = Paths(os.environ)
+    store = trust_store(paths)
+    if action != "show":
+        _refuse_agent(paths)
     match action:
         case None:
-            store.set(project, "trusted")
+            _trust(store, project, Path(paths.state) / "sessions", yes=yes)
         case "unknown":
             store.set(project, "unknown")
         case "restricted":
             store.set(project, "restricted")
         case _:
-            pass
+            _show(standing(store, project, Path(paths.state) / "sessions"))
     click.echo(f"{project} is {store.state(project).replace('unknown', 'not trusted')}.")
+
+
+def _refuse_agent(paths: Paths) -> None:
+    """Trust is the user's to give, and no command of the agent gives it, not even from inside a script."""
+    owner = read_owner(paths.lock)
+    if owner is not None and owner[0].alive() and is_below(os.getpid(), owner[0].pid):
+        raise CommandError(
+            "Nothing was changed: the agent cannot decide for you what is trusted. Run this in a terminal of your own, "
+            "or say /trust in the editor."
+        )
+
+
+def _trust(store: TrustStore, project: Path, sessions: Path, *, yes: bool) -> None:
+    now = standing(store, project, sessions)
+    _show(now)
+    if any(BY_AGENT in line for line in now.lines) and not yes:
+        if not sys.stdin.isatty():
+            raise CommandError(
+                "Nothing was trusted: the agent wrote some of these files itself. Look at them; if they are what you "
+                "want, run: sould trust --yes"
+            )
+        click.confirm("The agent wrote some of these files itself. Trust them?", abort=True)
+    store.set(project, "trusted", now.seen)
+
+
+def _show(now: Standing) -> None:
+    if now.lines:
+        title = "Changed since you trusted this project:" if now.state == "trusted" else "This project brings:"
+        click.echo(f"{title}\n{visible(now.text())}")
 
 
 def trust_store(paths: Paths) -> TrustStore:

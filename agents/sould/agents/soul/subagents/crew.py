@@ -16,7 +16,7 @@ from sould.agents.llm.provider import ChatMessage
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
-from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError
+from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError, can_go_on
 from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.tools.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
@@ -79,7 +79,8 @@ class Crew:
     @property
     def kinds(self) -> Mapping[str, str]:
         """The fixed kinds it may start, and what each is for."""
-        return {name: entry.description for name, entry in self.spec.fields.subagents.items()}
+        entries = self.spec.fields.subagents.items()
+        return {name: entry.description or self.market.purpose(entry.path) for name, entry in entries}
 
     async def work(self, job: Job, call: ToolCallContext) -> Outcome:
         """Give one subagent its job and wait for the answer.
@@ -96,6 +97,7 @@ class Crew:
             raise SubagentError(error.message) from error
         try:
             worker = await self._open(birth, resumed=resumed)
+            call.parting(can_go_on(birth.id))
             try:
                 forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
                 try:

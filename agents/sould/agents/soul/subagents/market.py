@@ -8,24 +8,28 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from sould.agents.config import Config
 from sould.agents.errors import SouldError
 from sould.agents.hooks.engine import Hooks
-from sould.agents.sessions.projects import write_private
+from sould.agents.privatefile import write_private
+from sould.agents.soul.catalog import TEMPLATE
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.usage import Meter
 from sould.agents.tools.background import BackgroundTasks
-from sould.agents.tools.base import AgentSource
+from sould.agents.tools.base import AgentSource, Tool
 from sould.agents.tools.loading import same_tool
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")
 """Tools a subagent has only when its own file lists them (D32)."""
+EXTERNAL = "mcp:"
+"""Before the name of an MCP tool, or a pattern of names, among the tools of a dynamic kind."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _RECORD = "agent.json"
 
@@ -67,11 +71,15 @@ class LaborMarket:
     directory: Path
     config: Callable[[], Config]
     load: Callable[[Path], AgentSpec]
+    check: Callable[[AgentSpec], None]
+    """Raises ConfigError when the spec uses something that the user has not trusted."""
     build: Build
     open_log: Callable[[Path, bool], Awaitable[SessionLog]]
     """The journal in a directory; True: a new one."""
     tasks: BackgroundTasks
     hooks: Hooks
+    external: Callable[[tuple[str, ...] | None], Mapping[str, Tool[Any]]] = lambda _: {}
+    """The session's MCP tools that fit one of these patterns; set once its servers are known."""
     meter: Meter | None = None
     """The session's; set once its main agent is made."""
     _working: set[str] = field(default_factory=set[str])
@@ -91,6 +99,9 @@ class LaborMarket:
             raise SubagentError(f"{made.name!r} is no name: letters, digits, - and _, beginning with a letter.")
         if made.name in taken:
             raise SubagentError(f"There is a subagent type {made.name} already; choose another name.")
+        known = self.dynamic.get(made.name)
+        if known is not None and known.creator != made.creator:
+            raise SubagentError(f"The subagent type {made.name} was made by another agent; choose another name.")
         self.log.publish(made)
 
     def spec_of(self, kind: str, fixed: AgentSpec, creator: str) -> AgentSpec:
@@ -102,11 +113,20 @@ class LaborMarket:
         entry = fixed.fields.subagents.get(kind)
         if entry is not None:
             return _as_subagent(self.load(entry.path))
-        made = self.dynamic.get(kind)
-        if made is not None and made.creator in ("", creator):
-            return _of_made(made)
-        known = ", ".join((*fixed.fields.subagents, *self.dynamic)) or "none"
+        made = {name: made for name, made in self.dynamic.items() if made.creator == creator}
+        if kind in made:
+            spec = _of_made(made[kind])
+            self.check(spec)
+            return spec
+        known = ", ".join((*fixed.fields.subagents, *made)) or "none"
         raise SubagentError(f"There is no subagent type {kind!r}; there are: {known}.")
+
+    def purpose(self, path: Path) -> str:
+        """What the file of a kind says it is for; "" when it cannot be used, which is said when one is started."""
+        try:
+            return self.load(path).fields.when_to_use
+        except SouldError:
+            return ""
 
     def enter(self, agent_id: str) -> None:
         """The agent works now. Raises SubagentError when it does already."""
@@ -139,19 +159,24 @@ class LaborMarket:
         return path
 
 
+def can_go_on(agent_id: str) -> str:
+    """What a model is told about a subagent whose call was cut off."""
+    return f"The subagent {agent_id} remembers what it did: `resume` with that id goes on with it."
+
+
 def _as_subagent(spec: AgentSpec) -> AgentSpec:
-    written = spec.fields.tools if "tools" in spec.own else ()
-    return spec.without([name for name in BELOW if not any(same_tool(name, entry.tool) for entry in written)])
+    return spec.without([name for name in BELOW if not any(same_tool(name, path) for path in spec.own_tools)])
 
 
 def _of_made(made: SubagentCreated) -> AgentSpec:
-    template = builtin_spec("dynamic")
+    template = builtin_spec(TEMPLATE)
     fields = template.fields.model_copy(
         update={
             "name": made.name,
             "when_to_use": made.description,
             "system_prompt_args": {"ROLE_ADDITIONAL": made.system_prompt},
-            "tools": tuple(ToolEntry(tool=path) for path in made.tools),
+            "tools": tuple(ToolEntry(tool=path) for path in made.tools if not path.startswith(EXTERNAL)),
+            "mcp_tools": tuple(path.removeprefix(EXTERNAL) for path in made.tools if path.startswith(EXTERNAL)),
         }
     )
-    return replace(template, fields=fields, own=frozenset({"name", "tools"}))
+    return replace(template, fields=fields, own_name=made.name, own_tools=made.tools)

@@ -15,7 +15,7 @@ from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, plural, visible
 
 TOPICS: dict[str, tuple[str, ...]] = {
-    "install": ("python", "command_in_path", "home", "file_limit", "keyring", "programs"),
+    "install": ("python", "command_in_path", "home", "file_limit", "keyring", "programs", "pages"),
     "places": ("runtime_directory", "state_directory", "private_files", "clock"),
     "service": ("daemon",),
     "configuration": ("files", "trust"),

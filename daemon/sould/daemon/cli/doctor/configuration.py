@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 
 from sould.agents.errors import ConfigError
+from sould.agents.permissions.projectfiles import contents
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
+from sould.daemon.cli.output import plural
 from sould.daemon.cli.trust import trust_store
-from sould.daemon.configuration import ConfigFileError, config_path, load
+from sould.daemon.configfile import config_path
+from sould.daemon.configuration import ConfigFileError, load
 from sould.daemon.credentials import Credentials
 
 PROJECT_FILES = (".sould", ".mcp.json")
@@ -51,6 +54,12 @@ def trust(setup: SetUp) -> Iterator[Finding]:
             "trust",
             f"This project is not trusted, so its own {', '.join(own)} is ignored.",
             "Read it, and if it is harmless run: sould trust",
+        )
+    elif changes := trust_store(setup.paths).changes(setup.cwd, contents(setup.cwd)):
+        yield warn(
+            "trust",
+            f"{plural(len(changes), 'file')} of this project's configuration changed since you trusted it, and waits.",
+            "Look at the change (sould trust --show), and if it is harmless run: sould trust",
         )
     else:
         yield ok("trust", f"This directory is {'not trusted, and needs no trust' if state == 'unknown' else state}.")

@@ -97,6 +97,18 @@ def keyring(setup: SetUp) -> Iterator[Finding]:
         )
 
 
+def pages(setup: SetUp) -> Iterator[Finding]:
+    """Whether `FetchURL` can read pages. Asked in a process of its own, as the tool does: the library is large."""
+    if _output([sys.executable, "-P", "-c", "import trafilatura; print('yes')"], setup):
+        yield ok("web", "Web pages can be read.")
+    else:
+        yield fail(
+            "web",
+            "Web pages cannot be read: trafilatura cannot be loaded.",
+            f"Install sould again: pipx reinstall sould. What is wrong is said by: {sys.executable} -c 'import trafilatura'",
+        )
+
+
 def file_limit(_: SetUp) -> Iterator[Finding]:
     """Each client and command needs descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -5,7 +5,6 @@ Nothing a server says is printed unredacted.
 """
 
 import asyncio
-import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
@@ -19,8 +18,11 @@ from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.llm.failures import Redactor
 from sould.agents.llm.openai import OpenAIProvider, ProviderSettings
-from sould.agents.llm.pool import NO_MODEL, ProviderPool
+from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo, ProviderError
+from sould.agents.llm.signin import SignedInProvider
+from sould.agents.llm.tls import verification
+from sould.agents.llm.tokens import Tokens
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration import load
@@ -55,12 +57,14 @@ async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
         config = load(setup.paths, setup.environment).config
     except ConfigError:
         return  # the check of the configuration says it
-    pool = ProviderPool(lambda: config, keys=Credentials(setup.paths).key)
+    credentials = Credentials(setup.paths)
+    pool = ProviderPool(lambda: config, keys=credentials.key, tokens=credentials)
     try:
         models = await pool.models(setup.environment)
-        for notice in pool.notices():
-            mend = "Change that provider's `type`, or remove the model: sould config edit"
-            yield (warn if "chat completions" in notice else fail)("models", notice, mend)
+        for notice in troubles(config):
+            yield fail("models", notice, "Change that provider's `type`, or remove the model: sould config edit")
+        for remark in remarks(config):
+            yield ok("models", remark)
         if not models:
             yield fail("models", "No model is configured and none was found.", NO_MODEL.partition(". ")[2])
         elif config.default_model and models[0].key != config.default_model:
@@ -92,12 +96,19 @@ async def _model(
     except ProviderError as error:
         yield fail("models", error.message, "Correct the variable in the environment editors are started from.")
         return
-    if not isinstance(provider, OpenAIProvider):
+    if not isinstance(provider, OpenAIProvider | SignedInProvider):
         yield ok("models", f"Model {info.key!r} is a script or an echo; it needs no server.")
         return
-    settings = provider.client.settings
+    client = provider.client
+    if isinstance(provider, SignedInProvider):
+        tokens = await provider.sign_in.kept()  # as they are: looking renews nothing
+        if tokens is None or tokens.expired(time.time()):
+            yield _expired(info, tokens)
+            return
+        client = client.signed(tokens.access)
+    settings = client.settings
     known = next((answer for other, answer in asked if other == settings), None)
-    answer = known or await _ask(settings, info, provider.client.redact, setup.timeout)
+    answer = known or await _ask(settings, info, client.redact, setup.timeout)
     asked.append((settings, answer))
     if known is None and abs(answer.skew_s) > SKEW_S:
         yield warn(
@@ -118,6 +129,13 @@ async def _model(
         yield ok("models", f"Model {info.key!r}: {settings.base_url} answers.")
 
 
+def _expired(info: ModelInfo, tokens: Tokens | None) -> Finding:
+    if tokens is not None and tokens.refresh.get_secret_value():
+        return ok("models", f"Model {info.key!r}: the sign-in has expired; it is renewed at its next use.")
+    sentence = f"The sign-in of provider {info.provider!r} for model {info.key!r} has ended."
+    return fail("models", sentence, f"Run: sould login {info.provider}")
+
+
 async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, timeout: float) -> _Answer:
     headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
     if settings.api_key.get_secret_value():
@@ -125,7 +143,10 @@ async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, ti
     url = settings.base_url
     try:
         client = httpx2.AsyncClient(
-            proxy=settings.network.proxy or None, verify=_verify(settings), trust_env=False, timeout=timeout
+            proxy=settings.network.proxy or None,
+            verify=verification(url, settings.network),
+            trust_env=False,
+            timeout=timeout,
         )
         async with client:
             response = await client.get(f"{url}/models", headers={"User-Agent": "sould", **headers})
@@ -134,17 +155,14 @@ async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, ti
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         detail = redact.line(str(error)) or type(error).__name__
         return _Answer(f"{url} cannot be reached: {detail}", _remedy(detail, info))
-    answer = _judge(response, url, info, redact)
+    answer = _judge(response, settings, redact)
     return replace(answer, skew_s=_skew(response.headers.get("date")))
 
 
-def _judge(response: httpx2.Response, url: str, info: ModelInfo, redact: Redactor) -> _Answer:
-    status = response.status_code
+def _judge(response: httpx2.Response, settings: ProviderSettings, redact: Redactor) -> _Answer:
+    status, url = response.status_code, settings.base_url
     if status in (401, 403):
-        return _Answer(
-            f"{url} refuses its key ({status}).",
-            f"Get a new key and run: sould login {info.provider} (or correct it in the environment or configuration)",
-        )
+        return _Answer(f"{url} refuses its key ({status}).", settings.remedy)
     if status == 404:
         return _Answer()  # not every server lists its models
     if status != 200:
@@ -170,13 +188,6 @@ def _remedy(detail: str, info: ModelInfo) -> str:
         f"Start that server, check network and proxy, or correct the base_url of provider {info.provider!r}: "
         "sould config edit"
     )
-
-
-def _verify(settings: ProviderSettings) -> ssl.SSLContext | bool:
-    network = settings.network
-    if network.ca_file or network.ca_directory:
-        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
-    return True
 
 
 def _skew(date: str | None) -> float:

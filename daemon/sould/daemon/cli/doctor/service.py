@@ -6,11 +6,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from sould.daemon.bridge import BridgeError
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural, span
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.configfile import config_path, other_configuration
 from sould.daemon.control import Status
+from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.launch import DEATHS, WINDOW, read_starts
 from sould.daemon.paths import UnsafePathError, quote
@@ -35,6 +36,7 @@ def daemon(setup: SetUp) -> Iterator[Finding]:
         )
         return
     yield from _running(status)
+    yield from _configuration(setup, status.config_file)
     yield from _locked(setup, {session.id for session in status.sessions})
 
 
@@ -61,6 +63,16 @@ def _running(status: Status) -> Iterator[Finding]:
             f"The daemon has {status.descriptors} of {status.descriptor_limit} files open.",
             "Close editors you do not use, or raise `ulimit -n` and run: sould restart",
         )
+
+
+def _configuration(setup: SetUp, read: str) -> Iterator[Finding]:
+    """Is it the file that everything else here looks at?"""
+    differing = other_configuration(setup.environment, read) if read else ""
+    mine = config_path(setup.paths, setup.environment)
+    if not differing and read and os.path.realpath(mine) != os.path.realpath(read):
+        differing = f"The running daemon reads {read}, because SOULD_CONFIG said so when it started; here it is {mine}."
+    if differing:
+        yield warn("daemon", differing, "Run: sould stop (the next editor or command starts it with its own variable)")
 
 
 def _not_running(setup: SetUp) -> Iterator[Finding]:

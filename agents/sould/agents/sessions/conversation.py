@@ -1,4 +1,4 @@
-"""A journal as a conversation: turns of text, thinking and tool calls, then as JSON or Markdown to read.
+"""A journal as a conversation: turns of text, thinking and tool calls, then as JSON, JSON lines or Markdown to read.
 
 Reads the file only; a damaged or half-written journal gives what is in it.
 """
@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
 from pydantic import JsonValue
 
+from sould.agents.sessions.info import read_info
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
@@ -81,13 +83,21 @@ def as_json(journal: Path) -> dict[str, JsonValue | list[Turn]]:
     return {"format": "sould-conversation", "version": 1, "turns": read_turns(journal)}
 
 
+def as_jsonl(journal: Path) -> str:
+    """The conversation as messages, one a line, each with `role` and `content`, as many programs take them."""
+    messages = (message for turn in read_turns(journal) for message in _messages(turn))
+    return "".join(orjson.dumps(message).decode() + "\n" for message in messages)
+
+
 def as_markdown(journal: Path, *, heading: bool) -> str:
     """The conversation for people."""
     blocks: list[str] = []
     turns = read_turns(journal)
     if heading and turns:
+        info = read_info(journal.parent)
         when = datetime.fromtimestamp(turns[0].began, UTC)
-        blocks.append(f"# Session of {when:%Y-%m-%d %H:%M} UTC")
+        title = " ".join(info.title.split()) if info else ""
+        blocks += [f"# {title or 'Session'}", f"*{when:%Y-%m-%d %H:%M} UTC*"]
     for turn in turns:
         blocks += ["## You", turn.prompt.strip() or "(nothing but attachments)", "## sould"]
         for item in turn.items:
@@ -104,6 +114,20 @@ def as_markdown(journal: Path, *, heading: bool) -> str:
 def unified(path: str, old: str, new: str) -> str:
     """A unified diff of one file, without line ends."""
     return "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm=""))
+
+
+def _messages(turn: Turn) -> Iterator[dict[str, str]]:
+    yield {"role": "user", "content": turn.prompt}
+    for item in turn.items:
+        match item.kind:
+            case "text":
+                yield {"role": "assistant", "content": item.text}
+            case "steer":
+                yield {"role": "user", "content": item.text}
+            case "tool":
+                yield {"role": "tool", "name": item.tool, "arguments": item.arguments, "content": item.output}
+            case _:
+                continue  # thoughts and notes are for people
 
 
 class _Reader:

@@ -1,0 +1,36 @@
+"""The prompts that wait for a running turn: list, remove, edit, move. Ours, under `_sould/queue` (docs/commands.md).
+
+Every answer is the list as it is then, with what became of the request; a prompt that does not wait any more is no error,
+because it may have begun a moment ago.
+"""
+
+from sould.acp.outbound import Json
+from sould.acp.peer import Peer
+from sould.acp.schema import SessionParams, WaitingEditParams, WaitingMoveParams, WaitingParams
+
+
+async def show(peer: Peer, params: SessionParams) -> Json:
+    """The list."""
+    return {"prompts": peer.attached(params.session_id).updates.waiting()}
+
+
+async def remove(peer: Peer, params: WaitingParams) -> Json:
+    """Take a prompt out; whoever sent it is answered `cancelled`."""
+    return _answer(peer, params, "removed", done=peer.attached(params.session_id).session.waiting.remove(params.id))
+
+
+async def edit(peer: Peer, params: WaitingEditParams) -> Json:
+    """Give a prompt another content."""
+    done = peer.attached(params.session_id).edit_waiting(params.id, params.prompt)
+    return _answer(peer, params, "edited", done=done)
+
+
+async def move(peer: Peer, params: WaitingMoveParams) -> Json:
+    """Let a prompt come at another place."""
+    done = peer.attached(params.session_id).session.waiting.move(params.id, params.position)
+    return _answer(peer, params, "moved", done=done)
+
+
+def _answer(peer: Peer, params: SessionParams, outcome: str, *, done: bool) -> Json:
+    shown = peer.attached(params.session_id).updates.waiting()
+    return {"outcome": outcome if done else "notWaiting", "prompts": shown}

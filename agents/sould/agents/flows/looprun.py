@@ -1,0 +1,138 @@
+"""Running a loop in its session: within its budget, with a question when that is used up, and an honest state left behind.
+
+Whatever ends a loop, its file says how it stands before the turn ends. Nothing here decides what an iteration does.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+
+from sould.agents.errors import JournalFullError
+from sould.agents.flows.loopstate import LoopState
+from sould.agents.flows.overdraft import ask_for_more
+from sould.agents.flows.ralph import LoopRunner, loop_flow
+from sould.agents.flows.runner import Agent
+from sould.agents.flows.spending import Spending
+from sould.agents.sessions.session import Session
+from sould.agents.soul.calls import StepCalls
+from sould.agents.soul.loop import Ending
+from sould.agents.wire.messages import Notification
+
+_STOPPED = Ending("cancelled")
+"""Ends the turn within the loop when its budget stays as it is; the loop's own turn is finished by it."""
+
+
+class LoopRun:
+    """One run of one loop, from wherever it stands. `told`: the first iteration's prompt is in the context already."""
+
+    def __init__(self, session: Session, loop: LoopState, *, told: bool) -> None:
+        self._session = session
+        self._loop = loop
+        meter = session.soul.model.meter
+        self._spending = Spending(session.log, loop, lambda: meter.cost)
+        self._runner = LoopRunner(
+            loop_flow(loop.prompt),
+            Agent(session.log, session.soul, session.current_turn),
+            session.config.flows.model_copy(update={"max_moves": 10**15}),
+            loop=loop,
+            store=session.loops,
+            told=told,
+            go_back=self._go_back,
+            within_budget=self._within_budget,
+        )
+
+    async def run(self) -> Ending:
+        """Until the loop finishes, pauses or is cut off; a daemon that stops leaves it `running`, for the next one."""
+        session, loop, soul = self._session, self._loop, self._session.soul
+        session.loops.save(loop)
+        before = soul.after_step
+        soul.after_step = (*before, self._after_step)
+        soul.compactor.unattended = True  # nobody is asked about a compaction in a loop (D26)
+        session.looping = True
+        try:
+            ending = await self._run()
+        except BaseException as error:
+            if loop.status == "running" and not session.closing:
+                loop.status = "stopped"
+                loop.reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed"
+            with contextlib.suppress(JournalFullError):  # what ended the loop is what is told
+                session.loops.save(loop)
+            raise
+        finally:
+            session.looping = False
+            self._runner.show(None)
+            soul.compactor.unattended = False
+            soul.after_step = before
+        if loop.status == "running":
+            self._pause(ending.error.message if ending.error else ending.stop_reason.replace("_", " "))
+        session.loops.save(loop)
+        session.log.publish(_notice(loop))
+        return ending
+
+    async def _run(self) -> Ending:
+        while True:
+            try:
+                async with self._spending:
+                    ending = await self._runner.run("again" if self._loop.completed else "")
+            except TimeoutError:
+                if not self._spending.interrupted:
+                    raise
+                if not await self._may_go_on():
+                    return Ending("finished")
+            else:
+                if self._session.ceilings.stopped:
+                    self._pause(f"the budget is used up ({self._session.ceilings.stopped})")
+                    return Ending("finished")
+                return Ending("finished") if ending is _STOPPED else ending
+
+    async def _after_step(self, _: StepCalls, ending: Ending | None) -> Ending | None:
+        if ending is not None or await self._within_budget():
+            return ending
+        return _STOPPED
+
+    async def _within_budget(self) -> bool:
+        if not self._loop.used_up:
+            return True
+        with self._spending.paused():
+            return await self._may_go_on()
+
+    async def _may_go_on(self) -> bool:
+        """The budget is used up: ask (D38). Until there is an answer the loop is paused, also for the next daemon."""
+        loop = self._loop
+        self._pause(f"its budget is used up ({loop.overspent})")
+        more = await ask_for_more(self._session.log.channel, loop)
+        if more is None:
+            return False
+        loop.grant(more)
+        loop.status, loop.reason = "running", ""
+        self._session.loops.save(loop)
+        return True
+
+    async def _go_back(self, checkpoint: int) -> str:
+        """Files and context as they were; a context that was condensed since stays as it is."""
+        session = self._session
+        reached = session.log.context.reaches(checkpoint)
+        rewind = session.rewinder.go_back if reached else session.rewinder.restore
+        done = await rewind(checkpoint, session.current_turn)
+        conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
+        kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
+        return f"The files you changed in it are as they were before{kept}."
+
+    def _pause(self, reason: str) -> None:
+        self._loop.status, self._loop.reason = "paused", reason
+        self._session.loops.save(self._loop)
+
+
+def count(completed: int) -> str:
+    """So many iterations, in words."""
+    return f"{completed} iteration{'' if completed == 1 else 's'}"
+
+
+def _notice(loop: LoopState) -> Notification:
+    body = f"After {count(loop.completed)}: {loop.reason.rstrip('.')}{'' if loop.reason.endswith(('?', '!')) else '.'}"
+    if loop.status == "paused":
+        body += " `/loop resume` takes it up again."
+    return Notification(
+        id=secrets.token_hex(6), type="loop", title=f"The loop is {loop.status}", body=body, created_at=time.time()
+    )

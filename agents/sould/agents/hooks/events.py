@@ -1,0 +1,19 @@
+"""The events hooks are for, and what a client that wants to decide on one says. Imports nothing heavy."""
+
+from dataclasses import dataclass
+from typing import Final
+
+EVENTS: Final = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure", "SessionStart",
+    "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A client that wants to decide on an event; `id` is the client's name for it."""
+
+    id: str
+    event: str
+    matcher: str = ""
+    timeout: float = 30

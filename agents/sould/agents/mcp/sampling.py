@@ -1,0 +1,95 @@
+"""A server's wish for an answer of the model: the user is asked, then the session's model answers, outside the conversation.
+
+Nothing of the conversation is given to the server or to the model, and no tool. What the model answers goes to the
+server only; its cost is the session's.
+"""
+
+import logging
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
+from sould.agents.llm.retry import RetryPolicy, stream_with_retry
+from sould.agents.mcp.naming import cleaned
+from sould.agents.mcp.results import Sampled, Sampling
+from sould.agents.soul.answer import ModelCaller
+from sould.agents.wire.channel import RequestClosedError
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+
+logger = logging.getLogger(__name__)
+
+ONCE, SESSION, NO = "Allow once", "Allow for this session", "Decline"
+SHOWN = 4000
+"""Characters of what the server says to the model that the user is shown."""
+LONGEST_TOKEN = 8
+"""Characters of one token, at most: where an answer is cut when the server wants only so many tokens."""
+_STOPS = {"length": "maxTokens"}
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Of one session. What the user allowed for the session is forgotten with it."""
+
+    caller: ModelCaller
+    _allowed: set[str] = field(default_factory=set[str])
+    """Servers."""
+
+    async def answer(self, server: str, wanted: Sampling) -> Sampled | str:
+        """The model's answer, or why there is none: the user declined, or the model could not be had."""
+        if server not in self._allowed:
+            said = await self._ask(server, wanted)
+            if said not in (ONCE, SESSION):
+                return "The user declined."
+            if said == SESSION:
+                self._allowed.add(server)
+        try:
+            return await self._answered(wanted)
+        except ProviderError as error:
+            logger.info("the model for %s: %s", server, error.message)
+            return f"The model could not answer: {error.message}"
+
+    async def _ask(self, server: str, wanted: Sampling) -> str:
+        question = f"May the MCP server {cleaned(server)} ask the model this?"
+        shown = "\n\n".join(_said(wanted))
+        more = f"\n[... {len(shown) - SHOWN} more characters ...]" if len(shown) > SHOWN else ""
+        about = "It gets the model's answer, which this session pays for. It sees nothing of this conversation."
+        options = tuple(QuestionOption(label=label) for label in (ONCE, SESSION, NO))
+        item = QuestionItem(question=question, header="MCP", body=f"{about}\n\n{shown[:SHOWN]}{more}", options=options)
+        request = QuestionRequest(
+            id=secrets.token_hex(8), tool_call_id=f"mcp_{secrets.token_hex(4)}", questions=(item,)
+        )
+        try:
+            response = await self.caller.log.channel.request(request)
+        except RequestClosedError:
+            return NO
+        return response.answers.get(question, NO) if isinstance(response, QuestionResponse) else NO
+
+    async def _answered(self, wanted: Sampling) -> Sampled:
+        caller, model = self.caller, self.caller.model()
+        request = ChatRequest(wanted.system_prompt, wanted.messages, (), model.thought_level, caller.session_id)
+        policy = RetryPolicy.of(caller.limits())
+        room = max(wanted.max_tokens, 1) * LONGEST_TOKEN
+        text: list[str] = []
+        stop = "endTurn"
+        async with stream_with_retry(model.provider, request, policy, lambda _: None) as stream:
+            async for delta in stream:
+                if isinstance(delta, TextPart):
+                    text.append(delta.text[:room])
+                    room -= len(delta.text)
+                elif isinstance(delta, Finish):
+                    caller.meter.charge(model.provider.info, delta)
+                    stop = _STOPS.get(delta.reason or "", "endTurn")
+                if room <= 0:
+                    stop = "maxTokens"
+                    break
+        return Sampled("".join(text), model.provider.info.model, stop)
+
+
+def _said(wanted: Sampling) -> Iterator[str]:
+    if wanted.system_prompt:
+        yield f"system: {cleaned(wanted.system_prompt)}"
+    for message in wanted.messages:
+        parts = (part.text if isinstance(part, TextPart) else "[a picture or sound]" for part in message.content)
+        yield f"{message.role}: {cleaned(' '.join(parts))}"

@@ -1,0 +1,58 @@
+"""The programs of a project that its own MCP files name: they are configuration as much as the files are (F74).
+
+Reads those files as JSON and understands no more of them than which of their words are files of the project. Starts
+nothing.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import orjson
+
+MCP_FILES = (".mcp.json", ".sould/mcp.json")
+"""Below the workspace; the later one wins where both name a server."""
+LARGEST = 1024 * 1024
+DEEPEST = 10
+MOST_WORDS = 2000
+
+
+def served_files(workspace: Path) -> tuple[Path, ...]:
+    """Every file of the workspace that a string in its MCP files names, seen from the directory the entry runs in."""
+    root = Path(os.path.realpath(workspace))
+    found: dict[Path, None] = {}
+    for name in MCP_FILES:
+        for number, (base, word) in enumerate(_words(_document(root / name), "", 0)):
+            if number >= MOST_WORDS:
+                break
+            path = Path(os.path.realpath(root / base / word))
+            if path.is_relative_to(root) and path.is_file():
+                found[path] = None
+    return tuple(found)
+
+
+def _document(path: Path) -> object:
+    try:
+        with path.open("rb") as file:
+            return orjson.loads(file.read(LARGEST))
+    except (OSError, orjson.JSONDecodeError):
+        return None
+
+
+def _words(node: object, base: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Each string with the `cwd` that holds where it stands."""
+    if depth > DEEPEST:
+        return
+    if isinstance(node, str):
+        if "\0" not in node and len(node) < os.pathconf("/", "PC_PATH_MAX"):
+            yield base, node
+    elif isinstance(node, list):
+        for each in cast("list[object]", node):
+            yield from _words(each, base, depth + 1)
+    elif isinstance(node, dict):
+        members = cast("dict[str, object]", node)
+        cwd = members.get("cwd")
+        inner = cwd if isinstance(cwd, str) and "\0" not in cwd else base
+        for each in members.values():
+            yield from _words(each, inner, depth + 1)

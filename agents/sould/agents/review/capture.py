@@ -1,0 +1,339 @@
+"""What commands, MCP servers, hooks and background tasks do to files: looked at before and after, kept as the call's own.
+
+A call's interval begins when it may have its effects and ends with it. What changed in an interval is the call's, unless
+somebody else may have done it: another session at work there, another agent of this one, or, of a background task,
+whoever else wrote meanwhile. Then it is `shared`: known, and never taken back with others (D19). Looking never
+blocks the event loop and never holds a call longer than its limits.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sould.agents.patience import uninterrupted
+from sould.agents.review.blobs import BlobStore
+from sould.agents.review.gitfiles import GitFiles
+from sould.agents.review.preimages import Difference, Directory, Held, Kept, Limits
+from sould.agents.review.state import DIRECTORY, UNKEPT, Edit
+from sould.agents.workspace import CommandExit, RunningCommand
+
+logger = logging.getLogger(__name__)
+
+CHANGED = "changed"
+"""In a result's extras: the paths that were found changed."""
+MOST_NAMED = 200
+"""Paths of one call that its result names."""
+PORTION = 32 * 1024 * 1024
+"""Bytes of contents that are in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a path was and is, by digest (or DIRECTORY, UNKEPT); None: nothing."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    before_mode: int | None = None
+    after_mode: int | None = None
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one call did; `note` is for its card, "" when there is nothing to say."""
+
+    paths: Sequence[Path] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Writers:
+    """When which session was at work where; all sessions of a daemon share it."""
+
+    _spans: deque[tuple[str, tuple[Path, ...], float, float]] = field(
+        default_factory=lambda: deque[tuple[str, tuple[Path, ...], float, float]](maxlen=1000)
+    )
+    _open: dict[str, tuple[tuple[Path, ...], float]] = field(default_factory=dict[str, tuple[tuple[Path, ...], float]])
+
+    def begin(self, session_id: str, roots: tuple[Path, ...]) -> None:
+        """Something of this session runs that may write."""
+        self._open.setdefault(session_id, (roots, time.monotonic()))
+
+    def end(self, session_id: str) -> None:
+        """Nothing of it does any more."""
+        roots, began = self._open.pop(session_id, ((), 0.0))
+        if roots:
+            self._spans.append((session_id, roots, began, time.monotonic()))
+
+    def others(self, session_id: str, since: float) -> tuple[Path, ...]:
+        """Where other sessions were at work since then."""
+        found = [roots for other, (roots, _) in self._open.items() if other != session_id]
+        found += [roots for other, roots, _, ended in self._spans if other != session_id and ended >= since]
+        return tuple(root for roots in found for root in roots)
+
+
+@dataclass(slots=True)
+class _Interval:
+    turn_id: str
+    agent: str
+    since: int
+    """The number of the first edit that may explain something."""
+    holds: int = 0
+    done: bool = False
+    """The call has ended, and only what it left running goes on."""
+
+
+@dataclass(slots=True)
+class Capture:
+    """Of one session. `roots` are the directories it works in, as they are at the time.
+
+    `keep` is given changes, the number of the first edit that may explain some of them, the turn and the call; it
+    keeps what is left and names the paths. `next_n` is the number of the next edit.
+    """
+
+    keep: Callable[[Sequence[Change], int, str, str], Awaitable[Sequence[Path]]]
+    next_n: Callable[[], int]
+    store: BlobStore
+    session_id: str
+    roots: Callable[[], tuple[Path, ...]]
+    directory: Path
+    variables: Mapping[str, str]
+    hidden: tuple[Path, ...]
+    writers: Writers
+    limits: Limits = field(default_factory=Limits)
+    _intervals: dict[str, _Interval] = field(default_factory=dict[str, _Interval])
+    _directories: dict[Path, Directory] = field(default_factory=dict[Path, Directory])
+    _kept: Kept | None = None
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _found: dict[str, Findings] = field(default_factory=dict[str, Findings])
+    _looked: tuple[float, float] = (0.0, 0.0)
+    """When the last two looks began."""
+
+    async def begin(self, call_id: str, turn_id: str, agent: str) -> None:
+        """The call may have its effects from here on. Called again, it is from there on."""
+        async with self._one:
+            differences = await self._look()
+            await self._attribute(self._current(leave=call_id), differences)
+            known = self._intervals.get(call_id)
+            if known is None:
+                known = self._intervals[call_id] = _Interval(turn_id, agent, self.next_n())
+            self.writers.begin(self.session_id, self.roots())
+
+    async def finish(self, call_id: str) -> Findings:
+        """The call has ended; what it did. What it left running in the background goes on as `shared`."""
+        interval = self._intervals.get(call_id)
+        if interval is None:
+            return Findings()
+        async with self._one:
+            differences = await self._look()
+            await self._attribute(call_id, differences)
+            interval.done = True
+            if not interval.holds:
+                self._close(call_id)
+            return self._found.pop(call_id, Findings())
+
+    async def running(
+        self, call_id: str, turn_id: str, start: Callable[[], Awaitable[RunningCommand]]
+    ) -> RunningCommand:
+        """Start a command for the call, whose interval stays open until the command has ended.
+
+        A call that has ended by then left it in the background.
+        """
+        if call_id not in self._intervals:
+            await self.begin(call_id, turn_id, "")
+            self._intervals[call_id].done = True
+        interval = self._intervals[call_id]
+        interval.holds += 1
+        try:
+            return _Held(await start(), lambda: self._release(call_id))
+        except BaseException:
+            await self._release(call_id)
+            raise
+
+    async def aclose(self) -> None:
+        """Let go of all copies."""
+        self._intervals.clear()
+        self.writers.end(self.session_id)
+        async with self._one:
+            if self._kept is not None:
+                await uninterrupted(self._kept.close)
+            self._directories.clear()
+
+    # --- whose a change is -------------------------------------------------------------------------------------------
+
+    async def _release(self, call_id: str) -> None:
+        interval = self._intervals.get(call_id)
+        if interval is None:
+            return
+        interval.holds -= 1
+        if interval.done and not interval.holds:
+            async with self._one:
+                await self._attribute(self._current(), await self._look())
+                self._close(call_id)
+                self._found.pop(call_id, None)
+
+    def _close(self, call_id: str) -> None:
+        self._intervals.pop(call_id, None)
+        if not self._intervals:
+            self.writers.end(self.session_id)
+
+    def _current(self, leave: str = "") -> str:
+        """The call whose a change is that is found now: the newest that runs, else the newest that left something running."""
+        others = [(call_id, each) for call_id, each in self._intervals.items() if call_id != leave]
+        running = [call_id for call_id, each in others if not each.done]
+        return (running or [call_id for call_id, _ in others] or [""])[-1]
+
+    async def _attribute(self, call_id: str, differences: Mapping[Path, Sequence[Difference]]) -> None:
+        interval = self._intervals.get(call_id)
+        if interval is None:
+            return  # nobody's of ours: the user's, or an editor's
+        changes = await uninterrupted(self._saved, differences)
+        others = self.writers.others(self.session_id, self._looked[0])
+        unsure = interval.done or len({each.agent for each in self._intervals.values() if not each.done}) > 1
+        judged = [
+            replace(each, shared=unsure or any(each.path.is_relative_to(root) for root in others))
+            for each in changes
+            if _is_text(each.path)
+        ]
+        try:
+            noted = await self.keep(judged, interval.since, interval.turn_id, call_id)
+        except OSError as error:
+            self._add(call_id, (), f"What it changed could not be kept: {error.strerror or 'the disk refused'}.")
+            return
+        lost = [each.path for each in judged if UNKEPT in (each.before, each.after) and each.path in set(noted)]
+        lost += [each.path for each in changes if not _is_text(each.path)]
+        self._add(call_id, noted, self._worded(lost))
+
+    def _add(self, call_id: str, paths: Sequence[Path], note: str) -> None:
+        before = self._found.get(call_id, Findings())
+        merged = tuple(dict.fromkeys((*before.paths, *paths)))
+        self._found[call_id] = Findings(merged, note or before.note)
+
+    def _worded(self, lost: Sequence[Path]) -> str:
+        said: list[str] = []
+        if any(each.partial for each in self._directories.values()):
+            said.append("The project has more files than are looked at, so not all that changed is known.")
+        unread = sum(each.unread for each in self._directories.values())
+        if unread:
+            said.append(
+                f"There was no time to save {unread} files as they were; they are only compared by size and time."
+            )
+        if lost:
+            names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in lost[:5])
+            names += ", ..." if len(lost) > 5 else ""
+            said.append(f"Changed, and going back cannot restore it because it was not saved: {names}.")
+        return " ".join(said)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    async def _look(self) -> dict[Path, list[Difference]]:
+        self._looked = (self._looked[1], time.monotonic())
+        return await uninterrupted(self._differences, self.roots())
+
+    def _differences(self, roots: tuple[Path, ...]) -> dict[Path, list[Difference]]:
+        top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
+        return {root: self._at(root).update() for root in dict.fromkeys(top) if root.is_dir()}
+
+    def _at(self, root: Path) -> Directory:
+        if self._kept is None:
+            self._kept = Kept(self.directory, self.limits.kept)
+        if root not in self._directories:
+            git = GitFiles(root, self.variables)
+            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden)
+        return self._directories[root]
+
+    def _saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
+        """The differences with their contents in the store."""
+        changes: list[Change] = []
+        for root, found in ((root, some) for root, all_found in differences.items() for some in _portions(all_found)):
+            held = (each for difference in found for each in (difference.before, difference.after) if each)
+            contents = self._directories[root].contents(held)
+            for difference in found:
+                before, after = (self._digest(each, contents) for each in (difference.before, difference.after))
+                modes = [each.seen[0] if each is not None else None for each in (difference.before, difference.after)]
+                if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
+                    changes.append(Change(root / difference.path, before, after, modes[0], modes[1]))
+        return changes
+
+    def _digest(self, held: Held | None, contents: Mapping[str, bytes]) -> str | None:
+        if held is None or held.ref in (DIRECTORY, UNKEPT):
+            return held.ref if held is not None else None
+        data = contents.get(held.ref)
+        if data is None or len(data) != held.seen[1]:  # git has it in another form than the disk
+            return UNKEPT
+        with contextlib.suppress(OSError):
+            return self.store.put(data, sync=False)
+        return UNKEPT
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a journal can hold the path; a name may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _portions(found: Sequence[Difference]) -> Iterator[Sequence[Difference]]:
+    """So many at a time that a project that was deleted or checked out anew is not in memory at once."""
+    portion: list[Difference] = []
+    size = 0
+    for difference in found:
+        portion.append(difference)
+        size += sum(each.seen[1] for each in (difference.before, difference.after) if each and each.ref != UNKEPT)
+        if size >= PORTION:
+            yield portion
+            portion, size = [], 0
+    yield portion
+
+
+def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
+    """What is left of a change when the edits that are known of the path are taken out, in the order they were made."""
+    mode = found.before_mode
+    at = max((n for n, edit in enumerate(own, 1) if edit.after == found.before), default=0)
+    before = found.before
+    for edit in own[at:]:
+        if edit.before != before and before != UNKEPT:
+            yield replace(found, before=before, after=edit.before, before_mode=mode, after_mode=edit.before_mode)
+        before, mode = edit.after, edit.after_mode
+    moved = mode is not None and found.after_mode is not None and mode != found.after_mode
+    unknown = UNKEPT in (before, found.after) and not own[at:]
+    if before != found.after or unknown or moved:
+        yield replace(found, before=before, before_mode=mode)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A running command that says once that it has ended."""
+
+    running: RunningCommand
+    released: Callable[[], Awaitable[None]]
+    _said: bool = False
+
+    def output(self) -> AsyncIterator[bytes]:
+        """As the command."""
+        return self.running.output()
+
+    async def wait(self) -> CommandExit:
+        """As the command."""
+        ended = await self.running.wait()
+        await self._release()
+        return ended
+
+    async def kill(self) -> None:
+        """As the command."""
+        await self.running.kill()
+        await self._release()
+
+    async def _release(self) -> None:
+        if not self._said:
+            self._said = True
+            await self.released()

@@ -1,0 +1,108 @@
+"""What git knows of a directory: which files it ignores, and which are as they were committed or staged.
+
+Read only: no lock is taken, the index is not refreshed, nothing of the project's git configuration is run. Blocks: use it
+in a thread. Where git is missing or refuses, it knows nothing.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+Stat: TypeAlias = tuple[int, int, int]
+"""Size, modification time in nanoseconds, inode."""
+
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_ENTRY = re.compile(
+    rb"(\d+) ([0-9a-f]{40,64}) 0\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
+    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n"
+)
+
+
+@dataclass(slots=True)
+class GitFiles:
+    """Git's view of `root`, which may be below the top of the work tree."""
+
+    root: Path
+    variables: Mapping[str, str]
+    _index: Path | None = None
+    _stamp: tuple[int, int] = (0, 0)
+
+    def ignored(self, deadline: float) -> frozenset[str]:
+        """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
+        listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
+        return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
+
+    def tracked(self, deadline: float) -> Mapping[str, tuple[Stat, str]]:
+        """By relative path: how a file looked when git last saw it, and its blob; nothing while the index is as it was.
+
+        Files that git itself is not sure of are left out.
+        """
+        if self._index is None:
+            said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
+            if not said:
+                return {}
+            self._index = self.root / said
+        try:
+            status = self._index.stat()
+        except OSError:
+            return {}
+        stamp = (status.st_mtime_ns, status.st_ino)
+        if stamp == self._stamp:
+            return {}
+        listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline)
+        self._stamp = stamp if listed else (0, 0)
+        return dict(_entries(listed, status.st_mtime_ns))
+
+    def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
+        """What the blobs hold; those that are gone, or are not of the size given with them, are left out unread."""
+        if not blobs:
+            return {}
+        names = "".join(f"{blob}\n" for blob in sorted({blob for blob, _ in blobs})).encode()
+        headers = [line.split(b" ") for line in self._git(("cat-file", "--batch-check"), deadline, names).split(b"\n")]
+        known = [(header[0].decode(), int(header[2])) for header in headers if header[1:2] == [b"blob"]]
+        wanted = [blob for blob, size in known if (blob, size) in blobs]
+        if not wanted:
+            return {}
+        output = self._git(("cat-file", "--batch"), deadline, "".join(f"{blob}\n" for blob in wanted).encode())
+        found: dict[str, bytes] = {}
+        at = 0
+        for blob in wanted:
+            end = output.find(b"\n", at)
+            header = output[at:end].split(b" ")
+            at = end + 1
+            if len(header) == 3 and header[1] == b"blob":
+                size = int(header[2])
+                found[blob] = output[at : at + size]
+                at += size + 1
+        return found
+
+    def _git(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
+        """What git prints; nothing when it fails or takes too long."""
+        environment = {name: value for name, value in self.variables.items() if not name.startswith("GIT_")}
+        environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+        environment |= {"GIT_ALLOW_PROTOCOL": ""}  # an older git fetches what is missing, by the project's own commands
+        try:
+            done = subprocess.run(
+                ["git", *_SAFE, *arguments],
+                cwd=self.root,
+                env=environment,
+                input=given,
+                capture_output=True,
+                timeout=max(0.05, deadline - time.monotonic()),
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return b""
+        return done.stdout
+
+
+def _entries(listed: bytes, index_time: int) -> Iterable[tuple[str, tuple[Stat, str]]]:
+    for mode, blob, path, seconds, rest, inode, size in _ENTRY.findall(listed):
+        mtime = int(seconds) * 1_000_000_000 + int(rest)
+        if mode.startswith(b"100") and mtime < index_time:  # later ones may have changed since git looked
+            yield os.fsdecode(path), ((int(size), mtime, int(inode)), blob.decode())

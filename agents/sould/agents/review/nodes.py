@@ -1,0 +1,127 @@
+"""A path as it is on disk, whatever it is: a file with its mode, a link, a directory, or nothing.
+
+Used where a text and an editor's buffer are not what matters. Nothing is replaced that is not as it was read. Blocks: use
+it in a thread.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
+from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
+
+MOST = 16 * 1024 * 1024
+"""Bytes of a file that is read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`mode` as `lstat` says, None when nobody knows (then of a file); `data` is the content or where the link leads."""
+
+    mode: int | None
+    data: bytes = b""
+
+    @property
+    def kind(self) -> int:
+        """The file type."""
+        return stat.S_IFMT(self.mode) if self.mode is not None else stat.S_IFREG
+
+    @property
+    def permissions(self) -> int | None:
+        """The mode without the type; None when nobody knows, and of a link, which has none of its own."""
+        return None if self.mode is None or self.kind == stat.S_IFLNK else stat.S_IMODE(self.mode)
+
+
+def is_file(node: Node | None) -> bool:
+    """Nothing, or a regular file."""
+    return node is None or node.kind == stat.S_IFREG
+
+
+def read_node(path: Path) -> Node | None:
+    """What is there. Raises WorkspaceError for what can be neither kept nor restored."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return Node(mode, os.fsencode(os.readlink(path)))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise WorkspaceError(f"cannot look at {path}: {error.strerror or 'the system refused'}") from error
+    if stat.S_ISDIR(mode):
+        return Node(mode)
+    if not stat.S_ISREG(mode):
+        raise WorkspaceError(f"{path} is neither a file nor a directory")
+    data, size = read_file(path, MOST + 1)
+    if size > MOST:
+        raise WorkspaceError(f"{path} has {size} bytes and is not compared")
+    return Node(mode, data)
+
+
+def replace_node(path: Path, found: Node | None, wanted: Node | None) -> None:
+    """Put `wanted` where `found` is; a directory goes only when it is empty.
+
+    Raises:
+        FileChangedError: something else is there by now; nothing was changed.
+        WorkspaceError
+    """
+    if os.path.realpath(path.parent) != str(path.parent):
+        raise OutsideError(f"{path.parent} goes through a link by now")
+    try:
+        if found is not None and wanted is not None and found.kind == wanted.kind:
+            _exchange(path, found, wanted)
+        else:
+            if found is not None:
+                _remove(path, found)
+            if wanted is not None:
+                _make(path, wanted)
+    except OSError as error:
+        raise WorkspaceError(f"{path} was not restored: {error.strerror or 'the system refused'}") from error
+
+
+def _exchange(path: Path, found: Node, wanted: Node) -> None:
+    if found.kind == stat.S_IFLNK:
+        _remove(path, found)
+        _make(path, wanted)
+        return
+    if found.kind == stat.S_IFREG and found.data != wanted.data:
+        replace_file(path, wanted.data, expected=digest_of(found.data))
+    set_permissions(path, wanted.permissions)
+
+
+def _remove(path: Path, found: Node) -> None:
+    if found.kind == stat.S_IFDIR:
+        path.rmdir()
+    elif found.kind == stat.S_IFLNK:
+        if not path.is_symlink() or os.fsencode(os.readlink(path)) != found.data:
+            raise FileChangedError(f"{path} leads elsewhere by now; it is still there")
+        path.unlink()
+    else:
+        remove_file(path, expected=digest_of(found.data))
+
+
+def _make(path: Path, wanted: Node) -> None:
+    try:
+        if wanted.kind == stat.S_IFDIR:
+            path.mkdir(parents=True)
+        elif wanted.kind == stat.S_IFLNK:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.fsdecode(wanted.data), path)
+        else:
+            replace_file(path, wanted.data, expected=None)
+    except FileExistsError:
+        raise FileChangedError(f"{path} was made by another program meanwhile") from None
+    set_permissions(path, wanted.permissions)
+
+
+def set_permissions(path: Path, permissions: int | None) -> None:
+    """Give a file or directory its mode, never through a link."""
+    if permissions is None:
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != permissions:
+            os.fchmod(fd, permissions)
+    finally:
+        os.close(fd)

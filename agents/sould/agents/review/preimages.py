@@ -1,0 +1,222 @@
+"""What a directory held before commands ran: the contents of its files, kept only as far as nothing else keeps them.
+
+A file that git has as it is costs nothing; others are read once and again only when `lstat` says that they changed. The
+copies are in a file without a name, which is gone with the session. Blocks: use it in a thread.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sould.agents.review.gitfiles import GitFiles
+from sould.agents.review.state import DIRECTORY, UNKEPT
+from sould.agents.review.tree import Look, Seen, look
+
+MOST_FILES = 200_000
+MOST_SECONDS = 2.0
+MOST_SIZE = 2 * 1024 * 1024
+"""Of one file (D19)."""
+MOST_GIT = 16 * 1024 * 1024
+"""Of one file that git has."""
+MOST_KEPT = 1024 * 1024 * 1024
+"""Of all copies of a session."""
+FRESH = 50_000_000
+"""Nanoseconds: a file written so shortly before it was read may be written again without its times telling."""
+_GIT = "git:"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is looked at and copied for one command."""
+
+    files: int = MOST_FILES
+    seconds: float = MOST_SECONDS
+    size: int = MOST_SIZE
+    kept: int = MOST_KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a path held: `ref` names the content, `seen` is how it looked."""
+
+    seen: Seen
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A path that is not what it was when last looked at; None: nothing."""
+
+    path: str
+    before: Held | None
+    after: Held | None
+
+
+@dataclass(slots=True)
+class Kept:
+    """Contents in a file that has no name. A content is kept once."""
+
+    directory: Path
+    most: int
+    _fd: int = -1
+    _size: int = 0
+    _places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`; its digest, or UNKEPT when there is no more room."""
+        digest = hashlib.sha256(data).hexdigest()
+        if digest not in self._places:
+            if self._size + len(data) > self.most:
+                return UNKEPT
+            if self._fd < 0:
+                self._fd, name = tempfile.mkstemp(prefix="preimages-", dir=self.directory)
+                os.unlink(name)
+            try:
+                if os.pwrite(self._fd, data, self._size) < len(data):
+                    return UNKEPT
+            except OSError:
+                return UNKEPT
+            self._places[digest] = (self._size, len(data))
+            self._size += len(data)
+        return digest
+
+    def get(self, digest: str) -> bytes | None:
+        """The content, if it was kept."""
+        place = self._places.get(digest)
+        return os.pread(self._fd, place[1], place[0]) if place is not None else None
+
+    def close(self) -> None:
+        """Forget all of it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        self._places.clear()
+
+
+@dataclass(slots=True)
+class Directory:
+    """One directory as it was when last looked at."""
+
+    root: Path
+    git: GitFiles
+    kept: Kept
+    limits: Limits
+    hidden: tuple[Path, ...] = ()
+    """Directories that are not looked at: our own."""
+    unread: int = 0
+    """Files that could not be copied in time, by the last look."""
+    partial: bool = False
+    """The last look did not reach all files."""
+    _held: dict[str, Held] = field(default_factory=dict[str, Held])
+    _fresh: set[str] = field(default_factory=set[str])
+
+    def update(self) -> list[Difference]:
+        """Look again; what is not as it was."""
+        deadline = time.monotonic() + self.limits.seconds
+        now = look(self.root, lambda at: self._ignored(at, deadline), self.limits.files, deadline)
+        tracked = self.git.tracked(deadline)
+        self.unread = 0
+        was_partial = self.partial
+        found = list(self._compare(now, tracked, deadline))
+        self.partial = now.partial
+        for difference in found:
+            if difference.after is None:
+                self._held.pop(difference.path, None)
+            else:
+                self._held[difference.path] = difference.after
+        if was_partial:  # nobody knows what of this is new
+            found = [each for each in found if each.before is not None]
+        return [each for each in found if each.before is None or each.after is None or _differs(each)]
+
+    def contents(self, held: Iterable[Held]) -> dict[str, bytes]:
+        """The contents by their `ref`, as far as they can still be had."""
+        sizes = {(each.ref, each.seen[1]) for each in held if each.ref not in (DIRECTORY, UNKEPT)}
+        wanted = {ref for ref, _ in sizes}
+        of_git = {(ref.removeprefix(_GIT), size) for ref, size in sizes if ref.startswith(_GIT)}
+        found = self.git.contents(of_git, time.monotonic() + 10 * self.limits.seconds)
+        result = {f"{_GIT}{blob}": data for blob, data in found.items()}
+        for ref in wanted:
+            data = self.kept.get(ref) if not ref.startswith(_GIT) else None
+            if data is not None:
+                result[ref] = data
+        return result
+
+    def _ignored(self, at: Path, deadline: float) -> frozenset[str]:
+        git = self.git if at == self.root else GitFiles(at, self.git.variables)
+        own = (f"{path.relative_to(at)}/" for path in self.hidden if path != at and path.is_relative_to(at))
+        return git.ignored(deadline) | frozenset(own)
+
+    def _compare(
+        self, now: Look, tracked: Mapping[str, tuple[tuple[int, int, int], str]], deadline: float
+    ) -> Iterator[Difference]:
+        fresh, self._fresh = self._fresh, set()
+        for path, seen in now.found.items():
+            old = self._held.get(path)
+            if old is not None and old.seen == seen and path not in fresh and old.ref != UNKEPT:
+                continue
+            new = self._hold(path, seen, tracked.get(path), deadline)
+            if new != old:
+                yield Difference(path, old, new)
+        if not (now.partial or self.partial):
+            for path in self._held.keys() - now.found.keys():
+                yield Difference(path, self._held[path], None)
+
+    def _hold(
+        self, path: str, seen: Seen, known: tuple[tuple[int, int, int], str] | None, deadline: float
+    ) -> Held | None:
+        mode, size, mtime, _, inode = seen
+        if stat.S_ISDIR(mode):
+            return Held(seen, DIRECTORY)
+        if known is not None and known[0] == (size, mtime, inode) and size <= MOST_GIT:
+            return Held(seen, _GIT + known[1])
+        if stat.S_ISLNK(mode):
+            try:
+                return Held(seen, self.kept.put(os.fsencode(os.readlink(self.root / path))))
+            except OSError:
+                return Held(seen, UNKEPT)
+        if size > self.limits.size:
+            return Held(seen, UNKEPT)
+        if time.monotonic() > deadline:
+            self.unread += 1
+            return Held(seen, UNKEPT)
+        return self._read(path, seen)
+
+    def _read(self, path: str, seen: Seen) -> Held | None:
+        """As it is now, which may be later than `seen`; None when it is gone by now."""
+        try:
+            fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return None if error.errno == errno.ENOENT else Held(seen, UNKEPT)
+        try:
+            for _ in range(3):
+                now = _seen(os.fstat(fd))
+                data = os.pread(fd, now[1], 0) if now[1] <= self.limits.size else b""
+                if len(data) == now[1] and _seen(os.fstat(fd)) == now:
+                    if time.time_ns() - max(now[2], now[3]) < FRESH:
+                        self._fresh.add(path)
+                    return Held(now, self.kept.put(data))
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
+        return Held(seen, UNKEPT)
+
+
+def _seen(status: os.stat_result) -> Seen:
+    return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _differs(difference: Difference) -> bool:
+    """Whether it is another content or mode, not only another time."""
+    before, after = difference.before, difference.after
+    assert before is not None
+    assert after is not None
+    if before.ref == after.ref and before.ref != UNKEPT:
+        return before.seen[0] != after.seen[0]
+    return not (before.ref == UNKEPT and before.seen == after.seen)

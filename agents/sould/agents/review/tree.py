@@ -1,0 +1,76 @@
+"""How a directory looks: every file, link and directory that git does not ignore, by what `lstat` says.
+
+Nothing is opened. Blocks: use it in a thread.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+Seen: TypeAlias = tuple[int, int, int, int, int]
+"""Mode, size, modification and change time in nanoseconds, inode; of a directory only the mode."""
+
+NEVER = frozenset({".git", ".hg", ".svn"})
+
+
+@dataclass(slots=True)
+class Look:
+    """By path relative to the root. `partial`: there was more than could be looked at."""
+
+    found: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    partial: bool = False
+
+
+def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadline: float) -> Look:
+    """Look at everything below `root`, up to `most` files. `ignored` is asked for the root and for every git project in it.
+
+    What it answers is relative to the directory it was asked for; directories end in a slash.
+    """
+    seen = Look()
+    pending: list[tuple[str, frozenset[str], str]] = [("", ignored(root), "")]
+    while pending:
+        if len(seen.found) >= most or time.monotonic() > deadline:
+            seen.partial = True
+            return seen
+        folder, hidden, base = pending.pop()
+        try:
+            with os.scandir(os.path.join(root, folder)) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        if folder and any(entry.name == ".git" for entry in entries):
+            hidden, base = ignored(root / folder), folder
+        _take(seen, entries, folder, hidden, base, pending)
+    return seen
+
+
+def _take(
+    seen: Look,
+    entries: list["os.DirEntry[str]"],
+    folder: str,
+    hidden: frozenset[str],
+    base: str,
+    pending: list[tuple[str, frozenset[str], str]],
+) -> None:
+    prefix = f"{folder}/" if folder else ""
+    skip = len(base) + 1 if base else 0
+    for entry in entries:
+        path = prefix + entry.name
+        if entry.name in NEVER or (hidden and path[skip:] in hidden):
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        mode = status.st_mode
+        if stat.S_ISDIR(mode):
+            if hidden and f"{path[skip:]}/" in hidden:
+                continue
+            seen.found[path] = (mode, 0, 0, 0, 0)
+            pending.append((path, hidden, base))
+        elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            seen.found[path] = (mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)

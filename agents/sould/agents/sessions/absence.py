@@ -1,0 +1,57 @@
+"""`/afk`: the user said that they are away. Until they are back, whatever would wait for them is dismissed at once.
+
+Dismissed is never allowed: a question ends without an answer, an approval is refused with the reason. Nothing is
+remembered: a session that is opened anew has its user back.
+"""
+
+from typing import Final
+
+from sould.agents.wire.channel import Channel, Record
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    ApprovalResponse,
+    HookRequest,
+    QuestionRequest,
+    QuestionResponse,
+    ToolCallRequest,
+    WireMessage,
+)
+
+REFUSED: Final = "The user is away, so nobody can allow this. Go on without it, and say at the end what is left to do."
+BY: Final = "afk"
+
+
+class Absence:
+    """Of one session's user. Sees every request before any client does."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._away = False
+        channel.subscribe(self._take, on_cut=lambda _: None)
+
+    @property
+    def away(self) -> bool:
+        """Nobody answers, by the user's own word."""
+        return self._away
+
+    @away.setter
+    def away(self, away: bool) -> None:
+        self._away = away
+        if away:
+            for request in self._channel.pending:
+                self._dismiss(request)
+
+    def _take(self, record: Record) -> bool:
+        if self._away:
+            self._dismiss(record.message)
+        return True
+
+    def _dismiss(self, message: WireMessage) -> None:
+        match message:
+            case QuestionRequest():
+                self._channel.resolve(QuestionResponse(request_id=message.id), BY)
+            case ApprovalRequest():
+                refusal = ApprovalResponse(request_id=message.id, response="reject", feedback=REFUSED)
+                self._channel.resolve(refusal, BY)
+            case HookRequest() | ToolCallRequest() | _:
+                return  # programs answer these

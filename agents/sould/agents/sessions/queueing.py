@@ -1,0 +1,88 @@
+"""The prompts that wait for the running turn: seen and changed by every client, and by `/queue` where one has no menu.
+
+`/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import Notification, TurnEnd
+
+PREFIX = "/queue"
+SHOWN = 100
+"""Characters of a prompt in the list."""
+USAGE = "Use `/queue`, `/queue remove NUMBER`, `/queue edit NUMBER new text` or `/queue move NUMBER PLACE`."
+
+
+@dataclass(frozen=True, slots=True)
+class PromptQueue:
+    """Of one session. `is_command` tells whether a text is a slash command."""
+
+    log: SessionLog
+    turns: Turns
+    is_command: Callable[[UserInput], bool]
+
+    @property
+    def waiting(self) -> tuple[Prompt, ...]:
+        """Next first."""
+        return self.turns.queue
+
+    def remove(self, turn_id: str) -> bool:
+        """Take a prompt out; whoever sent it is answered that it was cancelled. False when it does not wait."""
+        return self.turns.remove(turn_id)
+
+    def edit(self, turn_id: str, user_input: UserInput) -> bool:
+        """Give a prompt another text. False when it does not wait."""
+        return self.turns.edit(turn_id, user_input, command=self.is_command(user_input))
+
+    def move(self, turn_id: str, position: int) -> bool:
+        """Let a prompt come at another place, 1 being next. False when it does not wait."""
+        return self.turns.move(turn_id, position)
+
+    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
+        """Do what `/queue` says, if this is it: a prompt that is answered already."""
+        command, _, rest = input_text(user_input).strip().partition(" ")
+        if command != PREFIX:
+            return None
+        prompt = Prompt(user_input, client_id, command=True)
+        self.log.publish(
+            Notification(
+                id=secrets.token_hex(6), type="queue", title=self._act(rest), body=self.text(), created_at=time.time()
+            )
+        )
+        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
+        return prompt
+
+    def text(self) -> str:
+        """The prompts, a line each."""
+        return "\n".join(f"{number}. {first_line(prompt)}" for number, prompt in enumerate(self.waiting, 1))
+
+    def _act(self, argument: str) -> str:
+        verb, _, rest = argument.strip().partition(" ")
+        number, _, more = rest.strip().partition(" ")
+        if not verb:
+            return "Waiting prompts" if self.waiting else "No prompt waits"
+        waiting = self.waiting
+        if verb not in ("remove", "edit", "move") or not number.isdecimal() or not 0 < int(number) <= len(waiting):
+            return f"There is no such prompt. {USAGE}" if verb in ("remove", "edit", "move") else USAGE
+        turn_id, more = waiting[int(number) - 1].turn_id, more.strip()
+        match verb:
+            case "remove" if self.remove(turn_id):
+                return f"Prompt {number} is taken out"
+            case "edit" if more and self.edit(turn_id, more):
+                return f"Prompt {number} is changed"
+            case "move" if more.isdecimal() and self.move(turn_id, int(more)):
+                return f"Prompt {number} is moved"
+            case _:
+                return USAGE
+
+
+def first_line(prompt: Prompt) -> str:
+    """How a prompt is named in a list."""
+    first = input_text(prompt.user_input).strip().partition("\n")[0]
+    return first[:SHOWN] or "(attachments)"

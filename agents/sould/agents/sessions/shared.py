@@ -1,0 +1,92 @@
+"""What sessions stand on: `HostServices` for all sessions of a daemon, `Shared` for all agents of one session."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sould.agents.config import Config, LoopControl, can_search
+from sould.agents.environment import Environment
+from sould.agents.hooks.engine import Hooks
+from sould.agents.llm.pool import ProviderPool
+from sould.agents.mcp.pool import McpPool
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.process.guard import ProcessGuard
+from sould.agents.review.capture import Writers
+from sould.agents.sessions.absence import Absence
+from sould.agents.sessions.ceilings import Ceilings
+from sould.agents.sessions.directories import Directories
+from sould.agents.sessions.models import SessionModels
+from sould.agents.sessions.news import News
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.store import SessionStore
+from sould.agents.skills.catalog import SkillCatalog
+from sould.agents.soul.conditions import Situation
+from sould.agents.timetravel.dmail import Exchange, Post
+from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.tools.planmode import PlanMode
+from sould.agents.tools.questions import Questions
+from sould.agents.wire.journal import JournalWriter
+from sould.agents.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class HostServices:
+    """What all sessions of a daemon share."""
+
+    store: SessionStore
+    writer: JournalWriter
+    guard: ProcessGuard
+    config: Callable[[], Config]
+    providers: ProviderPool
+    trust: TrustStore
+    rules: Callable[[], Rules]
+    state_dir: Path
+    own: tuple[Path, ...]
+    """The daemon's own directories, which no session may touch."""
+    mcp: McpPool
+    config_dir: Path | None = None
+    """Where the user's own agents are, in `agents/`."""
+    exchange: Exchange = field(default_factory=Exchange)
+    """Through which sessions reach each other."""
+    writers: Writers = field(default_factory=Writers)
+    """When which session's programs may have written where."""
+    news: News = field(default_factory=News)
+    """What the sessions tell their users of the daemon."""
+    stored_keys: Callable[[], frozenset[str]] = frozenset
+    """The providers whose key needs no client's environment, because the user has stored it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all agents of one session share, the root agent and its subagents."""
+
+    services: HostServices
+    opening: Opening
+    directories: Directories
+    session_id: str
+    directory: Path
+    environment: Environment
+    workspace: Workspace
+    approval: Approval
+    models: SessionModels
+    skills: SkillCatalog
+    questions: Questions
+    plan_mode: PlanMode
+    hooks: Hooks
+    post: Post
+    rewinder: Rewinder
+    absence: Absence
+    ceilings: Ceilings
+
+    def limits(self) -> LoopControl:
+        """Read anew each time, so that a reloaded configuration holds."""
+        return self.services.config().loop_control
+
+    def situation(self) -> Situation:
+        """What conditional tools are judged by, as things are now."""
+        opening = self.opening
+        model = frozenset[str](self.models.info.capabilities)
+        services = frozenset({"web_search"} if can_search(self.services.config().services) else ())
+        return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities, services)

@@ -1,0 +1,120 @@
+"""Building a soul: one agent with its own log and tools, over what its session shares.
+
+Serves the root agent and its subagents alike.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sould.agents.compaction.compactor import Compactor
+from sould.agents.config import Config
+from sould.agents.environment import Environment
+from sould.agents.permissions.approval import Approval
+from sould.agents.sessions.agents import offered_paths
+from sould.agents.sessions.shared import Shared
+from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.awayreminder import AwayReminder
+from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.instructions import prompt_arguments, render_prompt
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.planreminder import PlanReminder
+from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.subagents.crew import Crew
+from sould.agents.soul.subagents.market import LaborMarket
+from sould.agents.soul.usage import Meter
+from sould.agents.timetravel.dmail import DenwaRenji
+from sould.agents.timetravel.machine import TOOL, TimeMachine
+from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.tools.background import BackgroundTasks
+from sould.agents.tools.planmode import PlanMode
+from sould.agents.tools.questions import Questions
+from sould.agents.tools.session import PromptArguments, Senses
+from sould.agents.tools.session import Session as ToolSession
+from sould.agents.tools.shell import OutputDirectory
+from sould.agents.tools.todo import TodoList
+from sould.agents.tools.toolset import Toolset
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import SystemPrompt
+from sould.agents.workspace import Workspace
+
+OUTPUTS = "outputs"
+"""Below the session's directory: what tools put aside because it was too long for the model."""
+
+
+def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList, crew: Crew) -> Soul:
+    """One agent with its own log, over what its session shares. A new log gets its system prompt.
+
+    Raises:
+        ConfigError, InvalidToolError
+    """
+    phone = crew.phone = shared.post.connect(crew.agent_id, log)
+    injectable: dict[Any, object] = {
+        DenwaRenji: phone,
+        Rewinder: shared.rewinder,
+        Workspace: shared.workspace,
+        Config: shared.services.config(),
+        Approval: shared.approval,
+        Environment: shared.environment,
+        TodoList: todos,
+        Crew: crew,
+        LaborMarket: crew.market,
+        BackgroundTasks: crew.market.tasks,
+        OutputDirectory: OutputDirectory(shared.directory / OUTPUTS),
+        Questions: shared.questions,
+        PlanMode: shared.plan_mode,
+        ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.directories),
+        Senses: Senses(lambda: frozenset(shared.models.provider.info.capabilities)),
+        PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
+    }
+    paths, places = offered_paths(spec, shared.situation())
+    toolset = Toolset.load(paths, injectable, places)
+    if not log.context.system_prompt:
+        log.publish(SystemPrompt(text=system_prompt(shared, spec)))
+    models = shared.models
+    meter = Meter(log)
+    compactor = Compactor(
+        log,
+        lambda: models.provider,
+        shared.limits,
+        shared.session_id,
+        settings=lambda: shared.services.config().compaction,
+        tools=lambda: toolset.specs,
+        charge=meter.charge,
+        hook=shared.hooks.compaction,
+    )
+    meter.estimate = lambda: compactor.used
+    soul = Soul(
+        log=log,
+        model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id),
+        tools=tool_runner(shared, log, toolset),
+        compactor=compactor,
+        limits=shared.limits,
+        allowed=shared.ceilings.allow,
+        before_step=(
+            PlanReminder(log, lambda: shared.approval.mode),
+            AwayReminder(log, lambda: shared.absence.away, lambda: shared.services.config().skip_afk_prompt_injection),
+        ),
+    )
+    machine = TimeMachine(phone, shared.rewinder, lambda: toolset.find(TOOL) is not None, lambda: soul.tools.turn_id)
+    soul.before_step = (*soul.before_step, machine.before_step)
+    soul.after_step = (machine.after_step,)
+    return soul
+
+
+def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:
+    """Runs an agent's calls, and sees what they do to files."""
+    cwd, capture = str(shared.opening.cwd), shared.rewinder.ledger.capture
+    return ToolRunner(log, toolset, shared.approval, shared.limits, cwd, hooks=shared.hooks, capture=capture)
+
+
+def system_prompt(shared: Shared, spec: AgentSpec) -> str:
+    """The spec's prompt with its arguments; frozen in the session's first record."""
+    path = spec.fields.system_prompt_path
+    return render_prompt(path.read_text(encoding="utf-8"), arguments_of(shared, spec), path)
+
+
+def arguments_of(shared: Shared, spec: AgentSpec) -> dict[str, str]:
+    """What the prompt can use: the builtin arguments and the spec's own."""
+    opening, now = shared.opening, datetime.now().astimezone()
+    builtin = prompt_arguments(opening.cwd, shared.directories, shared.environment.shell, now, shared.skills.describe())
+    return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args

@@ -1,0 +1,132 @@
+"""A project whose own configuration is not as the user trusted it: who changed what is said, and the user is asked (D23).
+
+Nothing here takes a changed file into use: that happens where the file is read, once the user has trusted it anew.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents
+from sould.agents.permissions.trust import Trust, TrustError, TrustStore
+from sould.agents.review.authors import described
+from sould.agents.skills.scripts import has_scripts
+from sould.agents.tools.questions import Questions
+from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import Notification, QuestionItem, QuestionOption
+
+MOST_LINES = 20
+YES, NO = "Trust it", "Not now"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the user's trust and the project's configuration stand. `lines`: what they should look at, a line a file."""
+
+    state: Trust
+    seen: Contents
+    lines: tuple[str, ...]
+
+    @property
+    def settled(self) -> bool:
+        """There is nothing to decide."""
+        return not self.lines and self.state == "trusted"
+
+    def text(self) -> str:
+        """The lines, so many as can be read."""
+        return "\n".join(self._shown())
+
+    def _shown(self) -> Iterator[str]:
+        yield from (f"- {line}" for line in self.lines[:MOST_LINES])
+        if len(self.lines) > MOST_LINES:
+            yield f"- and {len(self.lines) - MOST_LINES} more"
+
+
+def standing(trust: TrustStore, workspace: Path, sessions: Path) -> Standing:
+    """Read every configuration file, and the ledgers of the sessions for who wrote it. Blocks."""
+    state, seen = trust.state(workspace), contents(workspace)
+    changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
+    return Standing(state, seen, tuple(described(changes, workspace, sessions)))
+
+
+def _is_text_of_a_skill(path: Path) -> bool:
+    root = next((parent for parent in path.parents if parent.name == "skills"), None)
+    if root is None:
+        return False
+    skill = root / path.relative_to(root).parts[0]
+    return not has_scripts(skill) if skill.is_dir() else skill.suffix == ".md"
+
+
+def _all(seen: Contents) -> list[Change]:
+    return [Change(Path(path), "there", digest) for path, digest in sorted(seen.items())]
+
+
+@dataclass(slots=True)
+class TrustQuestion:
+    """Of one session. `tell` says at a turn's beginning what changed; `ask` puts the question."""
+
+    trust: TrustStore
+    workspace: Path
+    sessions: Path
+    log: SessionLog
+    questions: Questions
+    _seen: Seen = field(default_factory=Seen)
+    _told: frozenset[tuple[Path, str]] = frozenset()
+
+    async def tell(self) -> None:
+        """Name the files that are not as the user trusted them, each state of them once."""
+        found = await asyncio.to_thread(self._waiting)
+        news = frozenset((change.path, change.digest) for change in found)
+        if news and news != self._told:
+            lines = await asyncio.to_thread(described, found, self.workspace, self.sessions)
+            self._publish(Standing("trusted", {}, tuple(lines)).text())
+        self._told = news
+
+    def _waiting(self) -> list[Change]:
+        """What stays out of use. A skill that is only text is used as it is."""
+        if self.trust.state(self.workspace) != "trusted":
+            return []
+        changes = self.trust.changes(self.workspace, contents(self.workspace, self._seen))
+        return [change for change in changes if not _is_text_of_a_skill(change.path)]
+
+    def _publish(self, text: str) -> None:
+        advice = "Agents, hooks, MCP servers and skills with programs wait as long as they differ. Look at the change, "
+        notice = Notification(
+            id=secrets.token_hex(6),
+            type="trust",
+            title="This project's configuration is not as you trusted it",
+            body=f"{text}\n{advice}then use /trust here or `sould trust` in a terminal.",
+            severity="warning",
+            created_at=time.time(),
+        )
+        self.log.publish(notice)
+
+    async def ask(self, call_id: str, *, can_ask: bool) -> str:
+        """Ask the user and do what they say; what to answer them. What they saw is what is trusted, not what came since."""
+        now = await asyncio.to_thread(standing, self.trust, self.workspace, self.sessions)
+        if now.settled:
+            return "This project is trusted, and its own configuration is as it was then."
+        if not can_ask:
+            return f"{_heading(now)}\n{now.text()}\nThis client cannot ask you; run `sould trust` in a terminal."
+        question = _heading(now)
+        options = (
+            QuestionOption(label=YES, description="Its agents, hooks, MCP servers and programs may run as you."),
+            QuestionOption(label=NO, description="What is new or changed stays out of use."),
+        )
+        item = QuestionItem(question=question, header="Trust", options=options, body=now.text())
+        if (await self.questions.ask(call_id, (item,))).get(question) != YES:
+            return "Nothing was trusted."
+        try:
+            await asyncio.to_thread(self.trust.set, self.workspace, "trusted", now.seen)
+        except TrustError as error:
+            return error.message
+        return "This project is trusted, with its configuration as you saw it. It is taken up with the next prompt."
+
+
+def _heading(now: Standing) -> str:
+    if now.state == "trusted":
+        return "This project's configuration changed since you trusted it. Trust it as it is now?"
+    return "Trust this project, with the configuration it brings?" if now.lines else "Trust this project?"

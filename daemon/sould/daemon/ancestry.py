@@ -1,0 +1,63 @@
+"""Whether a process was started by what this daemon runs for an agent: commands, hooks, MCP servers, tools.
+
+Such a process is the agent's hand and not the user's: it may not answer for the user. Nothing here is a sandbox; a
+process that can kill the daemon or use another program of the user's gets away from it. Reads `/proc` and changes nothing
+but `keep_orphans`' one setting.
+"""
+
+import contextlib
+import os
+import sys
+
+PR_SET_CHILD_SUBREAPER = 36
+_TRIES = 3
+
+
+def is_below(pid: int, ancestor: int) -> bool | None:
+    """Whether a process was started, at any remove, by another one; None: it is gone, or hidden, and nobody can tell.
+
+    Where there is no `/proc` (macOS) nobody can ever tell, and the answer is no.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    for _ in range(_TRIES):  # a process on the way up may end while we look; its child then has another parent
+        found = _climb(pid, ancestor)
+        if found is not None:
+            return found
+    return None
+
+
+def _climb(pid: int, ancestor: int) -> bool | None:
+    if pid < 1:  # of another world, as from outside of a container
+        return None
+    while pid > 1 and pid != ancestor:
+        try:
+            parent = _parent(pid)
+        except PermissionError:
+            return False
+        if parent is None:
+            return None
+        pid = parent
+    return pid == ancestor
+
+
+def _parent(pid: int) -> int | None:
+    """None: the process has ended. Raises PermissionError for another user's, which some systems hide: none of ours."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+        return None
+    if state in (b"Z", b"X"):  # what it started has another parent already
+        return None
+    return int(parent)
+
+
+def keep_orphans() -> None:
+    """Whatever loses its parent below this process becomes our child, also when the guard that started it was killed."""
+    if sys.platform.startswith("linux"):
+        import ctypes  # noqa: PLC0415 -- slow, and needed only here
+
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,0 +1,154 @@
+"""What sessions wait for a person with, and the answer from a terminal. The first answer wins, whoever gives it (D12).
+
+An answer names its request, never only its session: what is approved is what was shown. The agent's own commands give
+no answers.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sould.agents.errors import OptionError, SouldError
+from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    ApprovalResponse,
+    QuestionItem,
+    QuestionRequest,
+    QuestionResponse,
+    Response,
+    WireRequest,
+)
+from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.session import Session
+
+SHOWN = 20
+"""Lines of a request in a list."""
+LEAST = 4
+"""Characters of an id that are enough: a slip of the finger approves nothing."""
+TERMINAL = "the command line"
+
+
+class NotWaitingError(SouldError):
+    """Nothing waits under this id."""
+
+    kind = "not_waiting"
+
+
+def waiting(session: "Session", most: int | None = SHOWN) -> tuple[Waiting, ...]:
+    """The requests of a session that nobody has answered, oldest first. `most`: lines of each, None for all."""
+    return tuple(_waiting(session.id, request, most) for request in session.log.channel.pending)
+
+
+def find(sessions: Iterable["Session"], beginning: str) -> tuple["Session", WireRequest]:
+    """The one request whose id begins so. Raises NotWaitingError."""
+    if len(beginning) < LEAST:
+        raise NotWaitingError(f"Give at least {LEAST} characters of the request's id, as `sould status` shows it.")
+    found = [
+        (session, request)
+        for session in sessions
+        for request in session.log.channel.pending
+        if request.id.startswith(beginning)
+    ]
+    if len(found) > 1:
+        raise NotWaitingError(f"{len(found)} requests begin with {beginning!r}; give more of the id.")
+    if not found:
+        raise NotWaitingError(
+            f"No request {beginning!r} waits: it was answered already, or never was. `sould status` shows those that do."
+        )
+    return found[0]
+
+
+def answer(session: "Session", request: WireRequest, params: AnswerParams) -> Answered:
+    """Answer it, unless somebody was faster. Raises OptionError for an answer it does not take."""
+    response = _response(request, params)
+    resolution = session.answer(response, TERMINAL)
+    return Answered(
+        session=session.id,
+        title=_waiting(session.id, request, 0).title,
+        outcome="accepted" if resolution.outcome == "accepted" else "already",
+        by=resolution.by,
+        answers=tuple(response.answers.values()) if isinstance(response, QuestionResponse) else (),
+    )
+
+
+def _response(request: WireRequest, params: AnswerParams) -> Response:
+    if isinstance(request, ApprovalRequest) and params.decision != "answer":
+        if params.decision == "approve_for_session" and not request.scope:
+            raise OptionError("This can be approved once only; leave --for-session out.")
+        return ApprovalResponse(request_id=request.id, response=params.decision, feedback=params.feedback)
+    if isinstance(request, QuestionRequest) and params.decision in ("answer", "reject"):
+        return QuestionResponse(request_id=request.id, answers=_answers(request, params.answers))
+    if isinstance(request, ApprovalRequest | QuestionRequest):
+        verb = "sould approve` or `sould reject" if isinstance(request, ApprovalRequest) else "sould answer"
+        raise OptionError(f"Request {request.id} takes another kind of answer: `{verb}`.")
+    raise OptionError(f"Request {request.id} is for a program, not for a person.")
+
+
+def _answers(request: QuestionRequest, given: tuple[str, ...]) -> dict[str, str]:
+    """Question to answer; none at all dismisses the questions."""
+    if given and len(given) != len(request.questions):
+        raise OptionError(f"There are {len(request.questions)} questions and {len(given)} answers; give one for each.")
+    return {item.question: _choice(item, words) for item, words in zip(request.questions, given, strict=False)}
+
+
+def _choice(item: QuestionItem, words: str) -> str:
+    """An option by its number or its label, several separated by commas where that is allowed; or the user's own words."""
+    labels = [option.label for option in item.options]
+    chosen: list[str] = []
+    for part in [part.strip() for part in words.split(",")] if item.multi_select else [words.strip()]:
+        if part.isdecimal() and 1 <= int(part) <= len(labels):
+            chosen.append(labels[int(part) - 1])
+        elif part in labels:
+            chosen.append(part)
+        elif labels and (part.isdecimal() or not item.other_label):  # a number beyond the options is a slip, no words
+            raise OptionError(f"{part!r} is no answer to {item.question!r}; there are: {_numbered(labels)}.")
+        else:
+            return words
+    return ", ".join(chosen)
+
+
+def _numbered(labels: list[str]) -> str:
+    return ", ".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
+
+
+def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting:
+    match request:
+        case ApprovalRequest():
+            title, *more = request.description.split("\n")
+            lines = [*more, *(line for block in request.display for line in _lines(block))]
+            who = f"the {request.subagent_type} subagent" if request.subagent_type else ""
+            return Waiting(
+                id=request.id,
+                session=session_id,
+                kind="approval",
+                title=title or request.action,
+                who=who,
+                lines=tuple(lines[:most]),
+                more=len(lines[most:]) if most is not None else 0,
+                scope=request.scope,
+            )
+        case QuestionRequest():
+            asked = tuple(
+                Asked(question=item.question, options=tuple(option.label for option in item.options))
+                for item in request.questions
+            )
+            title = asked[0].question if asked else "a question"
+            return Waiting(id=request.id, session=session_id, kind="question", title=title, questions=asked)
+        case _:
+            return Waiting(id=request.id, session=session_id, kind="program", title=type(request).__name__)
+
+
+def _lines(block: DisplayBlock) -> Iterator[str]:
+    match block:
+        case ShellBlock():
+            yield from (f"$ {line}" for line in block.command.split("\n"))
+        case DiffBlock():
+            old, new = block.old_text.splitlines(), block.new_text.splitlines()
+            yield from difflib.unified_diff(old, new, block.path, block.path, lineterm="")
+        case BriefBlock():
+            yield block.text
+        case _:
+            return

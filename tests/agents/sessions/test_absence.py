@@ -1,0 +1,98 @@
+"""`/yolo`, `/afk` and the configuration's default modes."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sould.agents.permissions.policy import Mode
+from sould.agents.sessions.opening import Opening
+from sould.agents.sessions.session import Session
+from sould.agents.soul.awayreminder import AWAY, BACK
+from sould.agents.wire.messages import ApprovalRequest, ContextNote, QuestionRequest, ToolResult
+from soultest.bench import Bench, Watcher, call, finish, make_bench
+
+ASK = call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}])
+PROTECTED = call("WriteFile", path=".git/hooks/pre-commit", content="x")
+
+
+async def asking(bench: Bench) -> Session:
+    opening = Opening(bench.project, environment=dict(os.environ), capabilities=frozenset({"questions"}))
+    return await bench.host.new(opening)
+
+
+async def test_away_questions_are_dismissed_and_protected_changes_refused(tmp_path: Path) -> None:
+    scripts = [ASK, PROTECTED, call("EnterPlanMode"), "text: decided", "text: hello again"]
+    bench = make_bench(tmp_path, scripts=scripts)
+    async with bench.running():
+        session = await asking(bench)
+        watcher = Watcher(session, answer=None)
+        await finish(session, "/afk")
+        assert session.mode == "full"
+        await finish(session, "go")
+        asked, changed, planned = (result.return_value for result in watcher.of(ToolResult))
+        assert "dismissed" in str(asked.output)
+        assert "away" in changed.message
+        assert "away" in planned.message
+        assert not (bench.project / ".git").exists()
+        await finish(session, "/afk off")
+        assert session.mode == "ask"
+        await finish(session, "I am back")
+        assert [note.text for note in watcher.of(ContextNote)] == [AWAY, BACK]
+
+
+async def test_going_away_dismisses_what_is_being_asked(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, {"skip_afk_prompt_injection": True}, [ASK, "text: alone"])
+    async with bench.running():
+        session = await asking(bench)
+        watcher = Watcher(session)
+        prompt = session.prompt("go", "watcher")
+        await watcher.wait_for(QuestionRequest)
+        await session.set_option("mode", "afk", "watcher")
+        assert (await prompt.outcome()).stop_reason == "finished"
+        assert not watcher.of(ContextNote), "the configuration says that the model is not told"
+
+
+async def test_full_access_ends_in_the_mode_before(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, scripts=[call("Shell", command="touch b"), "text: done"])
+    async with bench.running():
+        session = await bench.new("review")
+        watcher = Watcher(session, answer=None)
+        await finish(session, "/yolo")
+        await finish(session, "go")
+        assert not watcher.of(ApprovalRequest)
+        await finish(session, "/yolo off")
+        assert session.mode == "review"
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode", "after_a_plan"),
+    [
+        ({"default_yolo": True}, "full", "full"),
+        ({"default_plan_mode": True}, "plan", "ask"),
+        ({"default_plan_mode": True, "default_yolo": True}, "plan", "full"),
+        ({"default_mode": "review", "default_yolo": True}, "review", "review"),
+    ],
+)
+async def test_the_configuration_chooses_the_first_mode(
+    tmp_path: Path, settings: dict[str, Any], mode: Mode, after_a_plan: Mode
+) -> None:
+    bench = make_bench(tmp_path, settings, ["text: hello"])
+    async with bench.running():
+        session = await bench.new()
+        assert session.mode == mode
+        assert session.plan_mode.before == after_a_plan
+        chosen = await bench.host.new(dataclasses.replace(session.opening, mode="ask"))
+        assert chosen.mode == "ask"
+
+
+async def test_a_session_is_not_put_back_into_plan_mode(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, {"default_plan_mode": True}, ["text: hello"])
+    async with bench.running():
+        session = await bench.new()
+        await finish(session, "/plan off")
+        identity = session.id
+    async with bench.running():
+        assert (await bench.open(identity)).mode == "ask"

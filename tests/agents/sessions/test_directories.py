@@ -1,0 +1,73 @@
+"""`/add-dir`: one more directory for tools, rules, prompts and the next daemon."""
+
+import os
+from pathlib import Path
+
+from sould.agents.permissions.policy import EditFile
+from sould.agents.sessions.opening import Opening
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import ApprovalRequest
+from soultest.bench import Bench, Watcher, call, finish, make_bench
+
+
+def with_library(tmp_path: Path, *scripts: str) -> tuple[Bench, Path]:
+    bench = make_bench(tmp_path, scripts=scripts)
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "b.txt").write_text("there\n")
+    return bench, library
+
+
+async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path: Path) -> None:
+    write = call("WriteFile", path="../library/new.txt", content="x")
+    bench, library = with_library(tmp_path, write, "text: done")
+    async with bench.running():
+        session = await bench.new("review")
+        watcher = Watcher(session, answer=None)
+        await finish(session, "/add-dir ../library")
+        assert f"`{library}`" in watcher.of(TextPart)[0].text
+        assert f"{library}:\nb.txt" in session.log.context.system_prompt
+        await finish(session, "go")
+        assert not watcher.of(ApprovalRequest), "review mode edits inside the workspace without asking"
+        assert (library / "new.txt").read_text() == "x"
+        identity = session.id
+    async with bench.running():
+        again = await bench.open(identity)
+        assert tuple(again.directories) == (library,)
+        assert again.info.additional == (library,)
+        Watcher(again)
+        await again.set_option("mode", "review", "watcher")
+        path = again.files.resolve(str(library / "b.txt"))
+        assert path.inside
+        assert again.soul.tools.approval.judge(EditFile(path, "modify")).decision == "allow"
+
+
+async def test_links_are_followed_before_a_directory_is_judged(tmp_path: Path) -> None:
+    bench, library = with_library(tmp_path)
+    (tmp_path / "link").symlink_to("library")
+    async with bench.running():
+        session = await bench.new()
+        watcher = Watcher(session)
+        await finish(session, f"/add-dir {tmp_path}/link")
+        assert tuple(session.directories) == (library,)
+        for wrong, told in (
+            ("../library", "already"),
+            ("a.txt", "no directory"),
+            ("nowhere", "no directory"),
+            (".", "already"),
+            ("a\0b", "no directory"),
+        ):
+            await finish(session, f"/add-dir {wrong}")
+            assert told in watcher.of(TextPart)[-1].text, wrong
+        await finish(session, "/add-dir")
+        assert watcher.of(TextPart)[-1].text == f"- `{bench.project}`\n- `{library}`"
+
+
+async def test_a_second_client_brings_its_directories(tmp_path: Path) -> None:
+    bench, library = with_library(tmp_path)
+    async with bench.running():
+        session = await bench.new()
+        Watcher(session)
+        opening = Opening(bench.project, additional=(library,), environment=dict(os.environ))
+        assert await bench.host.open(session.id, opening) is session
+        assert session.files.resolve(str(library / "b.txt")).inside

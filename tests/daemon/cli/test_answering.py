@@ -1,0 +1,142 @@
+"""`sould approve|reject|answer` and what `sould status` says of what waits: against the real daemon and an editor."""
+
+import json
+import re
+import subprocess
+import sys
+from subprocess import PIPE
+from typing import Any
+
+from sould.agents.mcp.naming import tool_name
+from soultest.cliuser import User
+from soultest.daemon import until
+from soultest.faulty import Editor
+from soultest.mcpbench import SERVER, configure
+from soultest.terminal import terminal
+from soultest.world import SOULD, call
+
+
+def waits(user: User, *scripts: str, method: str = "session/request_permission") -> tuple[Editor, dict[str, Any]]:
+    """An editor that leaves the question open, and the question."""
+    user.scripted(*scripts)
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("go", "turn")
+    return editor, editor.wait(lambda message: message.get("method") == method)
+
+
+def request_id(user: User) -> str:
+    found = re.search(r"→ sould (?:approve|answer) (\w+)", user.sould("status").stdout)
+    assert found
+    return found[1]
+
+
+def ended(editor: Editor) -> dict[str, Any]:
+    return editor.wait(lambda message: message.get("id") == "turn" and "method" not in message)
+
+
+def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_dialog(user: User) -> None:
+    editor, asked = waits(user, call("Shell", "c1", command="echo one > a.txt\necho two > b.txt"), "text: Done.")
+    editor.begin("and then this", "second")
+    status = user.sould("status").stdout
+    assert "waits for you" in status
+    assert "$ echo one > a.txt" in status
+    assert "$ echo two > b.txt" in status
+    assert "queued 1: and then this" in status
+    assert user.sould("approve", request_id(user)[:2]).returncode == 1
+    done = user.sould("approve", request_id(user)[:4])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Allowed: ")
+    withdrawn = editor.wait(lambda message: message.get("method") == "$/cancel_request")
+    assert withdrawn["params"]["requestId"] == asked["id"]
+    assert ended(editor)["result"]["stopReason"] == "end_turn"
+    assert (user.project / "b.txt").read_text() == "two\n"
+
+
+def test_a_refusal_with_a_reason_reaches_the_agent(user: User) -> None:
+    target = user.project / "a.txt"
+    editor, _ = waits(user, call("WriteFile", "c1", path=str(target), content="x\n" * 40), "text: As you like.")
+    status = user.sould("status").stdout
+    assert "+x" in status
+    assert "more lines: sould approve" in status
+    assert user.sould("approve", request_id(user), "--show").stdout.count("+x") == 40
+    assert user.sould("reject", request_id(user), "--because", "not there").returncode == 0
+    assert ended(editor)["result"]["stopReason"] == "end_turn"
+    assert editor.said() == "As you like."
+    assert not target.exists()
+
+
+def test_whoever_comes_second_is_told(user: User) -> None:
+    editor, asked = waits(user, call("Shell", "c1", command="touch a"), "text: Done.")
+    name = request_id(user)
+    chosen = next(option["optionId"] for option in asked["params"]["options"] if option["kind"] == "allow_once")
+    outcome = {"outcome": {"outcome": "selected", "optionId": chosen}}
+    editor.bridge.send({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})
+    ended(editor)
+    done = user.sould("reject", name)
+    assert done.returncode == 1
+    assert "answered already" in done.stderr
+
+
+def test_a_question_is_answered_by_number(user: User) -> None:
+    options = [{"label": "SQLite", "description": "a file"}, {"label": "PostgreSQL", "description": "a server"}]
+    asks = call(
+        "AskUserQuestion", "q1", questions=[{"question": "Which database?", "header": "db", "options": options}]
+    )
+    editor, _ = waits(user, asks, "text: Good.")
+    status = user.sould("status").stdout
+    assert "Which database?" in status
+    assert "2. PostgreSQL" in status
+    assert user.sould("approve", request_id(user)).returncode == 1  # that is no permission
+    beyond = user.sould("answer", request_id(user), "7")
+    assert beyond.returncode == 1
+    assert "1. SQLite, 2. PostgreSQL" in beyond.stderr
+    done = user.sould("answer", request_id(user), "2")
+    assert done.returncode == 0
+    assert "Which database? → PostgreSQL" in done.stderr
+    assert ended(editor)["result"]["stopReason"] == "end_turn"
+    [result] = [update for update in editor.updates if update.get("status") == "completed"]
+    assert "PostgreSQL" in json.dumps(result)
+
+
+def test_the_agent_s_own_commands_answer_nothing(user: User) -> None:
+    find = "import json,sys; print(next(w['id'] for s in json.load(sys.stdin)['sessions'] for w in s['waiting']))"
+    tries = f'{SOULD} approve "$({SOULD} status --json | {sys.executable} -c {json.dumps(find)!s})" 2>&1'
+    editor, _ = waits(user, call("Shell", "c1", command=tries), "text: Done.")
+    other = Editor(user.daemon, user.daemon.acp())
+    other.open()
+    other.request("session/set_config_option", sessionId=other.session, configId="mode", value="full")
+    assert other.prompt("go")["result"]["stopReason"] == "end_turn"
+    assert "cannot answer for you" in json.dumps(other.updates)
+    assert "waits for you" in user.sould("status").stdout
+    assert user.sould("reject", request_id(user)).returncode == 0
+    ended(editor)
+
+
+def test_a_run_that_waited_prints_its_own_answer_only_and_leaves_the_other_turn_its_question(user: User) -> None:
+    editor, _ = waits(user, "text: Mine.\n" + call("Shell", "c1", command="touch a"), "text: First.", "text: Second.")
+    command = [str(SOULD), "run", "-S", editor.session, "then this"]
+    with subprocess.Popen(
+        command, env=user.environment, cwd=user.project, stdin=subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, text=True
+    ) as second:
+        until(lambda: "queued 1: then this" in user.sould("status").stdout, what="the second prompt")
+        looked = user.sould("run", "-S", editor.session, "/queue")
+        assert looked.stdout == ""
+        assert looked.stderr.count("1. then this") == 1
+        assert "Your prompt waits" not in looked.stderr
+        assert user.sould("approve", request_id(user)).returncode == 0
+        output, errors = second.communicate(timeout=20)
+    assert second.returncode == 0, errors
+    assert output == "Second.\n"
+    assert "touch a" not in errors
+    assert ended(editor)["result"]["stopReason"] == "end_turn"
+
+
+def test_the_arguments_of_an_mcp_call_are_shown_where_it_is_asked_about(user: User) -> None:
+    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "ok"]}})
+    user.scripted(call(tool_name("box", "echo"), "c1", text="Ada"), "text: Done.")
+    with terminal(user, "run", "say it") as screen:
+        screen.read_until("[y]")
+        assert '"text": "Ada"' in screen.seen
+        screen.type("y")
+        screen.read_until("go on:")

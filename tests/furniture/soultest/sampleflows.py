@@ -1,0 +1,83 @@
+"""Flows for property tests: any sound flow as a hypothesis strategy, and a flow written down as D2 in many ways."""
+
+from collections.abc import Callable, Sequence
+
+from hypothesis import strategies as st
+
+from sould.agents.flows.graph import Edge, Flow, FlowError, Node, Place, Problem
+
+LABELS = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n"), min_size=1, max_size=40).map(
+    lambda text: "\n".join(line.strip() for line in text.split("\n")).strip()
+)
+NAMED = LABELS.filter(lambda label: bool(label) and label.casefold() not in ("begin", "end"))
+IDS = st.from_regex(r"[a-zé中][a-z0-9_中]{0,6}(-[a-z]{1,3})?", fullmatch=True)
+Shape = tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> Flow:
+    """Sound flows: a chain of tasks and decisions, the decisions' further edges leading anywhere."""
+    names = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
+    kinds = [draw(st.sampled_from(["task", "decision"])) for _ in names]
+    place = Place(1, 1)
+    nodes = {"BEGIN": Node("BEGIN", "begin", draw(NAMED), place)}
+    for name, kind in zip(names, kinds, strict=True):
+        nodes[name] = Node(name, "decision" if kind == "decision" else "task", draw(NAMED), place)
+    nodes["END"] = Node("END", "end", draw(NAMED), place)
+    edges = [Edge("BEGIN", names[0], draw(st.one_of(st.just(""), NAMED)), place)]
+    for name, kind, following in zip(names, kinds, [*names[1:], "END"], strict=True):
+        count = draw(st.integers(2, 4)) if kind == "decision" else 1
+        labels = draw(st.lists(NAMED, min_size=count, max_size=count, unique=True)) if kind == "decision" else [""]
+        targets = [following, *(draw(st.sampled_from([*names, "END"])) for _ in labels[1:])]
+        edges += [Edge(name, target, label, place) for target, label in zip(targets, labels, strict=True)]
+    return Flow(nodes, tuple(edges))
+
+
+@st.composite
+def written_as_d2(draw: st.DrawFn) -> tuple[Flow, str]:
+    """A sound flow and a D2 text that means it."""
+    flow = draw(flows())
+    lines: list[str] = []
+    for node in flow.nodes.values():
+        label, key = draw(_d2_value(node.label)), draw(st.sampled_from([node.id, f'"{node.id}"', f"'{node.id}'"]))
+        shape = "diamond" if node.kind == "decision" else draw(st.sampled_from(["", "oval", "step"]))
+        described = [f"{key}: {label}"]
+        if shape and draw(st.booleans()):
+            described = [f"{key}: {{shape: {shape}; label: {label}}}"]
+        elif shape:
+            described = [f"{key}: {label} {{ shape: {shape} }}"]
+        lines += [*described, draw(st.sampled_from(["", "# a -> comment"]))]
+    for edge in flow.edges:
+        label = f": {draw(_d2_value(edge.label))}" if edge.label else ""
+        lines.append(f"{edge.source} -> {edge.target}{label}")
+    return flow, draw(st.sampled_from(["\n", "\r\n"])).join(lines)
+
+
+@st.composite
+def _d2_value(draw: st.DrawFn, text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    ways = [f'"{escaped}"']
+    if "\n" not in text:
+        ways.append("'" + text.replace("'", "''") + "'")
+    return draw(st.sampled_from(ways))
+
+
+def shape(flow: Flow) -> Shape:
+    """What a flow means, without where it was written."""
+    nodes = [(node.id, node.kind, node.label) for node in flow.nodes.values()]
+    return nodes, [(edge.source, edge.target, edge.label) for edge in flow.edges]
+
+
+def misplaced(parse: Callable[[str], Flow], text: str) -> list[Problem]:
+    """What is wrong with a text, as far as it is said without a place that the text has."""
+    try:
+        parse(text)
+    except FlowError as error:
+        lines = text.replace("\r\n", "\n").split("\n")
+        return [problem for problem in error.problems if not _stands_in(problem, lines)]
+    return []
+
+
+def _stands_in(problem: Problem, lines: Sequence[str]) -> bool:
+    line, column = problem.place.line, problem.place.column
+    return 1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1]) + 1 and bool(problem.message)
