@@ -103,6 +103,7 @@ def test_f55_without_descriptors_clients_wait_or_are_told_and_the_daemon_recover
     started = time.monotonic()
     until(lambda: time.monotonic() - started > 1.0)
     assert _cpu(pid) - before < 0.5, "it spins"
+    assert _pings(sould, pid), "what is left is kept for the daemon's own work"
     for bridge in clients:
         bridge.kill()
     _limit(pid, 256)

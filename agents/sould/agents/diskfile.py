@@ -102,6 +102,11 @@ def remove_file(path: Path, *, expected: str) -> None:
         _sync_directory(folder)
 
 
+def is_passing(name: str) -> bool:
+    """Whether a file of this name is one of our writes under way, or what a killed process left of one."""
+    return name.startswith(".sould-") and _TEMP.fullmatch(name) is not None
+
+
 def sweep(folder: Path, known: Iterable[bytes]) -> None:
     """Remove what a killed process left of its writes in `folder`.
 
@@ -109,7 +114,7 @@ def sweep(folder: Path, known: Iterable[bytes]) -> None:
     """
     contents = tuple(known)
     try:
-        left = [entry for entry in os.scandir(folder) if _TEMP.fullmatch(entry.name)]
+        left = [entry for entry in os.scandir(folder) if is_passing(entry.name)]
     except OSError:
         return
     for entry in left:

@@ -79,11 +79,19 @@ class Daemon:
     async def _settle_in(self) -> None:
         """What may wait until the first client has its answer."""
         await asyncio.sleep(SETTLE)
-        sweep_records(self.paths.runtime)
-        await asyncio.to_thread(hide_memory)
-        await asyncio.to_thread(keep_orphans)
-        await asyncio.to_thread(import_module, "sould.daemon.controlface")  # so that it works when our files are gone
+        for step in (self._sweep, hide_memory, keep_orphans, self._import_control):
+            try:
+                await asyncio.to_thread(step)
+            except (OSError, ImportError) as error:  # no descriptors, no memory, a disk that fails: clients come first
+                _log.warning("not done at the start: %s", error)
         await self.sessions.resume_loops()
+
+    def _sweep(self) -> None:
+        sweep_records(self.paths.runtime)
+
+    def _import_control(self) -> None:
+        """So that it works when our files are gone."""
+        import_module("sould.daemon.controlface")
 
     async def _control(self, connection: Connection) -> int:
         from sould.daemon.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it

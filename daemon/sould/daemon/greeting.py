@@ -19,6 +19,8 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 _LENGTH = re.compile(rb"[0-9a-f]{8}\n")
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
+NO_DESCRIPTORS = "the daemon has no file descriptors left; close an editor, or raise ulimit -n"
+
 
 class NotHelloError(Exception):
     """The peer does not speak our protocol. The text goes to the log only."""
@@ -105,7 +107,7 @@ async def _receive(connection: socket.socket, size: int, descriptors: list[int])
                 received.frombytes(payload[: len(payload) - len(payload) % item])
                 descriptors.extend(received)
         if flags & socket.MSG_CTRUNC:
-            raise RefusedHelloError("the daemon has no file descriptors left; close an editor, or raise ulimit -n")
+            raise RefusedHelloError(NO_DESCRIPTORS)
         if not data:
             raise NotHelloError("the connection ended before its hello")
         return data

@@ -18,6 +18,8 @@ class Limits:
     connections: int = 256
     hello: float = 10.0
     """From `accept` to the whole hello frame."""
+    spare_descriptors: int = 16
+    """Descriptors that no client gets: journals, locks, commands and `sould status` need them."""
     accept_pause: float = 0.25
     """Without descriptors, until the next try."""
     idle_exit: float | None = None

@@ -11,6 +11,7 @@ import errno
 import itertools
 import logging
 import os
+import resource
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +21,7 @@ from sould.agents.logwhere import WHERE
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
-from sould.daemon.greeting import Hello, NotHelloError, RefusedHelloError, close_all, read_hello
+from sould.daemon.greeting import NO_DESCRIPTORS, Hello, NotHelloError, RefusedHelloError, close_all, read_hello
 from sould.daemon.limits import Limits
 
 _log = logging.getLogger(__name__)
@@ -251,7 +252,15 @@ class Server:
         expected = 0 if hello.pump or hello.face == "control" else 3
         if len(connection.descriptors) != expected:
             raise RefusedHelloError(f"{len(connection.descriptors)} descriptors came with the hello, not {expected}")
+        if hello.face != "control" and not self._can_spare(connection):
+            raise RefusedHelloError(NO_DESCRIPTORS)
         self._admit(connection)
+
+    def _can_spare(self, connection: Connection) -> bool:
+        """Whether this client leaves enough descriptors for the work itself: the kernel gives out the lowest free ones."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        highest = max(connection.sock.fileno(), *connection.descriptors, 0)
+        return soft == resource.RLIM_INFINITY or highest < soft - self._limits.spare_descriptors
 
     # --- one connection -----------------------------------------------------------------------------------------
 

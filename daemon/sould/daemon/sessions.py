@@ -106,8 +106,8 @@ class Sessions:
             if await asyncio.to_thread(_loops_may_go_on, self._paths):
                 environment = inherited(self._paths.environment)
                 await (await self.host()).resume_loops(environment)
-        except SouldError as error:
-            _log.warning("loops wait for a client: %s", error.message)
+        except (SouldError, OSError) as error:
+            _log.warning("loops wait for a client: %s", error)
 
     async def _load(self) -> None:
         try:

@@ -110,6 +110,19 @@ async def test_an_edit_and_a_command_in_one_step_are_both_taken_back(bench: Benc
     assert tree(bench.project) == before
 
 
+async def test_a_write_of_ours_under_way_is_not_the_doing_of_the_command_beside_it(bench: Bench) -> None:
+    """Found by CI: the look before a command saw a swap of the edit beside it, and `/undo` brought that file back."""
+    passing = bench.project / ".sould-0123456789abcdef.tmp"
+    passing.write_text("hello\n")
+    before = tree(bench.project)
+    bench.script(shell(f"rm {passing.name}; echo more >> a.txt"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        await finish(watcher.session, "/undo")
+    assert tree(bench.project) == {name: each for name, each in before.items() if name != passing.name}
+
+
 async def test_ignored_files_are_left_alone_and_git_is_not_touched(bench: Bench) -> None:
     (bench.project / ".gitignore").write_text("build/\n")
     git(bench.project)

@@ -1,6 +1,7 @@
 """How a directory looks: every file, link and directory that git does not ignore, by what `lstat` says.
 
-Nothing is opened. Blocks: use it in a thread.
+Nothing is opened. Our own writes under way are no files of the project: one that is seen by a look would be the doing of
+the call that runs then, and would come back with it. Blocks: use it in a thread.
 """
 
 import os
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
+
+from sould.agents.diskfile import is_passing
 
 Seen: TypeAlias = tuple[int, int, int, int, int]
 """Mode, size, modification and change time in nanoseconds, inode; of a directory only the mode."""
@@ -60,7 +63,7 @@ def _take(
     skip = len(base) + 1 if base else 0
     for entry in entries:
         path = prefix + entry.name
-        if entry.name in NEVER or (hidden and path[skip:] in hidden):
+        if entry.name in NEVER or is_passing(entry.name) or (hidden and path[skip:] in hidden):
             continue
         try:
             status = entry.stat(follow_symlinks=False)
