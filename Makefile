@@ -13,18 +13,21 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fmt faults dist clean
+.PHONY: help setup demo test test-clients check bench fmt faults dist clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY)  ## make .venv from requirements.lock
 
 demo: $(READY)  ## watch an editor's client work with the agent, without a key and without network
 	@$(BIN)/python scripts/demo.py
 
-test: $(READY) $(CLIENTS_READY)  ## run all tests
-	@$(PYTEST) -n $(WORKERS) $(ARGS)
+test: $(READY) $(CLIENTS_READY)  ## run the tests
+	@$(PYTEST) -n $(WORKERS) -m "not acpx" $(ARGS)
+
+test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
+	@$(PYTEST) -n $(WORKERS) -m acpx $(ARGS)
 
 check: $(READY)  ## formatting, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }

