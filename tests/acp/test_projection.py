@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.acp.projection import PIECE, Facts, Features, UpdatesV1
+from sould.acp.asking import permission
+from sould.acp.chunks import PIECE
+from sould.acp.features import Facts, Features
+from sould.acp.projection import UpdatesV1
 from sould.acp.toolcalls import MAX_DIFF, MAX_TEXT, fenced
 from sould.agents.sessions.options import MODES, SessionOption
 from sould.agents.sessions.slash import SlashCommand
@@ -154,7 +157,7 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
         "rawInput": {"path": "a.py"},
     }
     assert [update["status"] for update in screen.show(REQUEST)] == ["pending"]
-    params = screen.updates.permission(REQUEST)
+    params = permission("s1", screen.updates.calls["c1"], REQUEST)
     assert not faults("RequestPermissionRequest", params)
     assert params["toolCall"] == {
         **{key: value for key, value in described.items() if key != "sessionUpdate"},
@@ -176,7 +179,7 @@ def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() ->
     screen = Screen()
     (announced,) = screen.show(REQUEST)
     assert (announced["sessionUpdate"], announced["title"]) == ("tool_call", "Edit a.py")
-    call = screen.updates.permission(REQUEST)["toolCall"]
+    call = permission("s1", screen.updates.calls["c1"], REQUEST)["toolCall"]
     assert call["toolCallId"] == "c1"
     assert call["content"] == [DIFF]
 
@@ -184,7 +187,7 @@ def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() ->
 def test_without_a_scope_nothing_is_remembered() -> None:
     screen = Screen()
     screen.show(REQUEST)
-    options = screen.updates.permission(REQUEST.model_copy(update={"scope": ""}))["options"]
+    options = permission("s1", screen.updates.calls["c1"], REQUEST.model_copy(update={"scope": ""}))["options"]
     assert [option["kind"] for option in options] == ["allow_once", "reject_once"]
 
 
@@ -278,6 +281,25 @@ def test_a_subagent_s_calls_name_their_parent_and_its_words_are_not_the_agent_s(
     shown = screen.show(*nested)
     assert shown[0]["_meta"] == {"sould": {"parentToolCallId": "p"}}
     assert [update["toolCallId"] for update in shown] == ["n", "n"]
+
+
+def test_a_subagent_s_list_of_what_is_to_do_is_not_the_plan() -> None:
+    listed = (TodoBlock(items=(TodoItem(title="theirs", status="in_progress"),)),)
+    screen = Screen()
+    screen.show(tool_call("Agent", "p"))
+    theirs = (tool_call("SetTodoList", "n"), result("n", display=listed))
+    shown = screen.show(*(wire.SubagentEvent(parent_tool_call_id="p", event=event) for event in theirs))
+    assert "plan" not in {update["sessionUpdate"] for update in shown}
+
+
+def test_a_plan_that_was_cut_off_is_put_down_and_one_that_was_carried_out_stays() -> None:
+    items = (TodoItem(title="a", status="done"), TodoItem(title="b", status="in_progress"))
+    for stop_reason in ("cancelled", "interrupted", "error", "max_tokens", "finished"):
+        screen = Screen()
+        shown = screen.show(wire.PlanUpdate(items=items), wire.TurnEnd(stop_reason=stop_reason))
+        states = [entry["status"] for entry in shown[-1]["entries"]]
+        assert states == ["completed", "in_progress" if stop_reason == "finished" else "pending"]
+        assert screen.show(wire.TurnEnd(stop_reason=stop_reason)) == []
 
 
 def test_media_become_blocks_of_their_kind_or_links() -> None:

@@ -9,9 +9,10 @@ import logging
 from collections.abc import Sequence
 
 from sould.acp.content import user_input
-from sould.acp.dialogs import Dialogs
+from sould.acp.dialogs import Dialogs, answered
+from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
-from sould.acp.projection import Facts, Features, UpdatesV1
+from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ClientCapabilities, ContentBlock
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
@@ -60,14 +61,14 @@ class Attachment:
             notices=capabilities.session.notices is not None,
             compaction=capabilities.session.compaction is not None,
             terminals=capabilities.display_terminals,
+            forms=capabilities.elicitation.form is not None,
             queue=capabilities.shows_queue,
             own_turns=capabilities.own_turns,
         )
         facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
         self.updates = UpdatesV1(facts, features, client_id)
-        forms = capabilities.elicitation.form is not None
         self._dialogs = Dialogs(
-            connection, session, client_id, self.updates, forms=forms, cancel=self._cancelled_by_dialog
+            connection, session, client_id, self.updates, forms=features.forms, cancel=self._cancelled_by_dialog
         )
         self._prompts: set[Prompt] = set()
         self._subscription: Subscription | None = None
@@ -87,8 +88,8 @@ class Attachment:
         await self._replay(None, show=True)
 
     async def look_back(self) -> None:
-        """Learn what is open in a running session, without sending anything."""
-        if self.session.running:
+        """Learn what is open in the session, without sending anything."""
+        if self.session.running or self.session.log.channel.pending:
             await self._replay(None, show=False)
 
     async def catch_up(self, cursor: Cursor) -> None:
@@ -181,7 +182,7 @@ class Attachment:
         if isinstance(message, _REQUESTS):
             self._dialogs.offer(message)
         elif isinstance(message, _CLOSINGS):
-            self._dialogs.close(message.request_id)
+            self._dialogs.close(message.request_id, answered(message))
         elif isinstance(message, wire.TurnEnd):
             self._dialogs.end_of_turn()
         return self._go_on_or_hold()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from pydantic import ValidationError
 
+from sould.acp.asking import buttons, form, form_answers, permission, pressed
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
@@ -27,6 +28,7 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     ToolCallRequest,
+    WireMessage,
     WireRequest,
 )
 
@@ -34,6 +36,11 @@ logger = logging.getLogger(__name__)
 
 NONE_OF_THESE = "None of these"
 NOT_SHOWN = "The editor could not show the permission request, so nothing was run."
+_DECIDED: dict[ApprovalKind, str] = {
+    "approve": "allowed",
+    "approve_for_session": "allowed for this session",
+    "reject": "rejected",
+}
 _CHOICES: dict[str, ApprovalKind] = {
     "approve": "approve",
     "approve_for_session": "approve_for_session",
@@ -87,11 +94,11 @@ class Dialogs:
         self._open[request.id] = task
         task.add_done_callback(lambda _: self._forget(request.id))
 
-    def close(self, request_id: str) -> None:
-        """Answered elsewhere or ended: withdraw the dialog (`$/cancel_request`)."""
+    def close(self, request_id: str, reason: str = "") -> None:
+        """Answered elsewhere (`reason`: by whom and how) or ended: withdraw the dialog (`$/cancel_request`)."""
         task = self._open.pop(request_id, None)
         if task is not None:
-            task.cancel()
+            task.cancel(reason)
 
     def close_all(self) -> None:
         """Withdraw every dialog."""
@@ -110,7 +117,7 @@ class Dialogs:
     # --- permissions ------------------------------------------------------------------------------------------------
 
     async def _permission(self, request: ApprovalRequest) -> None:
-        params = self._updates.permission(request)
+        params = permission(self._session.id, self._updates.calls[request.tool_call_id], request)
         try:
             raw = await self._connection.request("session/request_permission", params)
             outcome = PermissionAnswer.model_validate(raw).outcome
@@ -144,13 +151,8 @@ class Dialogs:
         self._answer(QuestionResponse(request_id=request.id, answers=answers))
 
     async def _form(self, request: QuestionRequest) -> dict[str, str]:
-        params: Json = {
-            "sessionId": self._session.id,
-            "mode": "form",
-            "message": "\n\n".join(_worded(item) for item in request.questions),
-            "requestedSchema": form_schema(request.questions),
-        }
-        if self._updates.knows(request.tool_call_id):
+        params = form(self._session.id, request)
+        if request.tool_call_id in self._updates.calls:
             params["toolCallId"] = request.tool_call_id
         raw = await self._connection.request("elicitation/create", params)
         answer = ElicitationAnswer.model_validate(raw)
@@ -167,18 +169,18 @@ class Dialogs:
         return answers
 
     async def _one(self, request: QuestionRequest, item: QuestionItem) -> str:
-        option = await self._button(request, self._updates.choice(request, item))
+        option = await self._button(buttons(self._session.id, request, item))
         if option == "other":
             return OWN_WORDS
-        number = _number(option, item)
+        number = pressed(option, item)
         return item.options[number].label if number is not None else ""
 
     async def _several(self, request: QuestionRequest, item: QuestionItem) -> str:
         """One dialog after the other, until the user is done; dismissing one dismisses the question."""
         chosen: list[int] = []
         while len(chosen) < len(item.options):
-            option = await self._button(request, self._updates.choice(request, item, chosen))
-            number = _number(option, item)
+            option = await self._button(buttons(self._session.id, request, item, chosen))
+            number = pressed(option, item)
             if option == "done":
                 break
             if number is None or number in chosen:
@@ -186,23 +188,11 @@ class Dialogs:
             chosen.append(number)
         return ", ".join(item.options[number].label for number in sorted(chosen)) or NONE_OF_THESE
 
-    async def _button(self, request: QuestionRequest, params: Json) -> str:
-        """What was pressed, "" for nothing. A question beside no call gets one: permissions are shown beside calls."""
-        lonely = not self._updates.knows(request.tool_call_id)
-        if lonely:
-            self._show({"sessionUpdate": "tool_call", **params["toolCall"]})
-        try:
-            raw = await self._connection.request("session/request_permission", params)
-        finally:
-            if lonely:
-                self._show(
-                    {"sessionUpdate": "tool_call_update", "toolCallId": request.tool_call_id, "status": "completed"}
-                )
+    async def _button(self, params: Json) -> str:
+        """What was pressed, "" for nothing."""
+        raw = await self._connection.request("session/request_permission", params)
         outcome = PermissionAnswer.model_validate(raw).outcome
         return outcome.option_id if outcome.outcome == "selected" else ""
-
-    def _show(self, update: Json) -> None:
-        self._connection.write(self._updates.line(update))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
@@ -226,52 +216,12 @@ class Dialogs:
             logger.info("%s was answered by %s before", response.request_id, resolution.by or "nobody")
 
 
-def _number(option_id: str, item: QuestionItem) -> int | None:
-    number = option_id.removeprefix("option_")
-    known = option_id.startswith("option_") and number.isdecimal() and int(number) < len(item.options)
-    return int(number) if known else None
-
-
-def form_schema(questions: tuple[QuestionItem, ...]) -> Json:
-    """The form for some questions: one property each, `q1` and so on, and one for words of the user's own."""
-    properties: Json = {}
-    for number, item in enumerate(questions, 1):
-        shown: Json = {"title": item.header or item.question}
-        if item.header or item.body:
-            shown["description"] = _worded(item)
-        choices = [_choice(option.label, option.description) for option in item.options]
-        if not choices:
-            shown["type"] = "string"
-            if item.default:
-                shown["default"] = item.default
-        elif item.multi_select:
-            shown |= {"type": "array", "items": {"anyOf": choices}}
-        else:
-            shown |= {"type": "string", "oneOf": choices}
-        properties[f"q{number}"] = shown
-        if choices and item.other_label:
-            other: Json = {"type": "string", "title": item.other_label}
-            if item.other_description:
-                other["description"] = item.other_description
-            properties[f"q{number}_other"] = other
-    return {"type": "object", "properties": properties}
-
-
-def form_answers(questions: tuple[QuestionItem, ...], content: Json) -> dict[str, str]:
-    """Question to chosen label, or to the user's own words; unanswered ones are left out."""
-    answers: dict[str, str] = {}
-    for number, item in enumerate(questions, 1):
-        value = content.get(f"q{number}_other") or content.get(f"q{number}")
-        if isinstance(value, list):
-            value = ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- JSON
-        if isinstance(value, str) and value:
-            answers[item.question] = value
-    return answers
-
-
-def _choice(label: str, description: str) -> Json:
-    return {"const": label, "title": label, **({"description": description} if description else {})}
-
-
-def _worded(item: QuestionItem) -> str:
-    return f"{item.question}\n\n{item.body}" if item.body else item.question
+def answered(message: WireMessage) -> str:
+    """How a request was answered and by whom, for the dialogs that close with it; "" when nobody answered it."""
+    match message:
+        case ApprovalResponse(answered_by=by) if by:
+            return f"{_DECIDED[message.response]} by {by}"
+        case QuestionResponse(answered_by=by) if by:
+            return f"answered by {by}"
+        case _:
+            return ""

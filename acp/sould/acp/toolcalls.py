@@ -14,6 +14,7 @@ import orjson
 
 from sould.acp.content import block, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
+from sould.acp.titles import title
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     BackgroundTaskBlock,
@@ -49,7 +50,7 @@ _FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 
 @dataclass(slots=True)
 class Call:
-    """What is known of a call. `terminal`: its output goes to a display terminal of the client."""
+    """What is known of a call. `name`: its tool's, if it is one. `terminal`: its output goes to a display terminal."""
 
     id: str
     name: str
@@ -75,7 +76,7 @@ class Call:
             name=call.function.name,
             cwd=cwd,
             terminal=terminals and kind == "execute",
-            title=call.function.name,
+            title=title(call.function.name),
             kind=kind,
             fragments=[call.function.arguments] if call.function.arguments else [],
             parent=parent,
@@ -96,7 +97,9 @@ class Call:
 
     def described(self) -> ToolFields:
         """Everything known; complete enough to stand alone in a permission request."""
-        fields = ToolFields(toolCallId=self.id, title=self.title, name=self.name, kind=self.kind, status=self.status)
+        fields = ToolFields(toolCallId=self.id, title=self.title, kind=self.kind, status=self.status)
+        if self.name:
+            fields["name"] = self.name
         if self.terminal:
             fields["content"] = [self._terminal()]
         elif self.content:
@@ -110,7 +113,7 @@ class Call:
 
     def describe(self, detail: ToolCallDetail) -> ToolFields:
         """Take in what the call will do; the update that says it."""
-        self.title = detail.title or self.name
+        self.title = title(detail.title or self.name)
         self.kind = detail.kind
         self.cwd = detail.cwd or self.cwd
         self.arguments = detail.arguments
@@ -170,7 +173,7 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     fields = call.described()
     fields["status"] = "pending"
     content = contents(request.display, call.cwd) or call.content
-    if request.description and request.description != call.title:
+    if request.description != call.title and not (content and title(request.description) == call.title):
         content = [_text_content(request.description), *content]
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]

@@ -1,25 +1,8 @@
 """Sessions whose daemon was killed in the middle of something (F61, D16)."""
 
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 from sould.agents.wire.messages import ApprovalRequest, Notification, RequestClosed, ToolResult, TurnEnd
-from soultest import crash
 from soultest.bench import Bench, Watcher, call, finish
-
-
-def kill_when(bench: Bench, mode: str, message: str) -> str:
-    """Run a turn in another process, kill -9 it once `message` was published; the session's id."""
-    command = [sys.executable, "-m", "soultest.crash", str(bench.root), mode, message]
-    furniture = str(Path(crash.__file__).parent.parent)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": furniture}) as process:
-        assert process.stdout is not None
-        session_id = process.stdout.readline().strip()
-        assert process.stdout.readline().strip() == "reached"
-        process.send_signal(signal.SIGKILL)
-    return session_id
+from soultest.crash import kill_when
 
 
 async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:

@@ -4,12 +4,26 @@ It prints its session's id, then the word `reached` when a message of type MESSA
 """
 
 import asyncio
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from sould.agents.wire.messages import type_name
 from soultest.bench import Bench, Watcher
+
+
+def kill_when(bench: Bench, mode: str, message: str) -> str:
+    """Run a turn in another process, kill -9 it once `message` was published; the session's id."""
+    command = [sys.executable, "-m", "soultest.crash", str(bench.root), mode, message]
+    furniture = str(Path(__file__).parent.parent)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": furniture}) as process:
+        assert process.stdout is not None
+        session_id = process.stdout.readline().strip()
+        assert process.stdout.readline().strip() == "reached"
+        process.send_signal(signal.SIGKILL)
+    return session_id
 
 
 async def main(root: Path, mode: Any, message: str) -> None:

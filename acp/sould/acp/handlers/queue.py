@@ -11,7 +11,7 @@ from sould.acp.schema import SessionParams, WaitingEditParams, WaitingMoveParams
 
 async def show(peer: Peer, params: SessionParams) -> Json:
     """The list."""
-    return {"prompts": peer.attached(params.session_id).updates.waiting()}
+    return {"prompts": peer.attached(params.session_id).updates.waiting.shown()}
 
 
 async def remove(peer: Peer, params: WaitingParams) -> Json:
@@ -32,5 +32,5 @@ async def move(peer: Peer, params: WaitingMoveParams) -> Json:
 
 
 def _answer(peer: Peer, params: SessionParams, outcome: str, *, done: bool) -> Json:
-    shown = peer.attached(params.session_id).updates.waiting()
+    shown = peer.attached(params.session_id).updates.waiting.shown()
     return {"outcome": outcome if done else "notWaiting", "prompts": shown}

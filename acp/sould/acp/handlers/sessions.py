@@ -100,7 +100,7 @@ def _state(attachment: "Attachment") -> Json:
 
 
 def _info(info: "SessionInfo") -> Json:
-    from sould.acp.projection import iso_time  # noqa: PLC0415 -- as above
+    from sould.acp.standing import iso_time  # noqa: PLC0415 -- as above
 
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:

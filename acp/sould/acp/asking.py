@@ -1,0 +1,118 @@
+"""What a client's user is asked, and what the answers mean: permissions, and questions as buttons or as a form. Pure."""
+
+from collections.abc import Collection
+
+from sould.acp.content import text_block
+from sould.acp.outbound import Json
+from sould.acp.titles import title
+from sould.acp.toolcalls import Call, permission_call
+from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
+
+
+def permission(session_id: str, call: Call, request: ApprovalRequest) -> Json:
+    """Params of `session/request_permission`, self-contained."""
+    options: list[Json] = [{"optionId": "approve", "name": "Allow once", "kind": "allow_once"}]
+    if request.scope:
+        options.append(
+            {"optionId": "approve_for_session", "name": f"Always allow {request.scope}", "kind": "allow_always"}
+        )
+    options.append({"optionId": "reject", "name": "Reject", "kind": "reject_once"})
+    return {"sessionId": session_id, "toolCall": permission_call(call, request), "options": options}
+
+
+# --- buttons ----------------------------------------------------------------------------------------------------------
+
+
+def buttons(
+    session_id: str, request: QuestionRequest, item: QuestionItem, chosen: Collection[int] | None = None
+) -> Json:
+    """Params of `session/request_permission` that ask one question of a client without forms.
+
+    `chosen`: of a question with several answers, those given so far, which are not offered again.
+    """
+    options: list[Json] = [
+        {"optionId": f"option_{number}", "name": option.label, "kind": "allow_once"}
+        for number, option in enumerate(item.options)
+        if not chosen or number not in chosen
+    ]
+    if chosen is not None:
+        options.append({"optionId": "done", "name": "Done" if chosen else "None of these", "kind": "allow_once"})
+    elif item.other_label:
+        options.append({"optionId": "other", "name": item.other_label, "kind": "allow_once"})
+    options.append({"optionId": "dismiss", "name": "Dismiss", "kind": "reject_once"})
+    shown = title(item.question)
+    lines = [
+        item.question if shown != item.question else "",
+        item.body,
+        *(f"{each.label}: {each.description}" for each in item.options if each.description),
+    ]
+    call: Json = {"toolCallId": request.tool_call_id, "title": shown, "kind": "think", "status": "pending"}
+    body = "\n\n".join(line for line in lines if line)
+    if body:
+        call["content"] = [{"type": "content", "content": text_block(body)}]
+    return {"sessionId": session_id, "toolCall": call, "options": options}
+
+
+def pressed(option_id: str, item: QuestionItem) -> int | None:
+    """The number of the answer that a button stands for, if it stands for one."""
+    number = option_id.removeprefix("option_")
+    known = option_id.startswith("option_") and number.isdecimal() and int(number) < len(item.options)
+    return int(number) if known else None
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+def form(session_id: str, request: QuestionRequest) -> Json:
+    """Params of `elicitation/create`, without the scope: one property for each question, `q1` and so on."""
+    return {
+        "sessionId": session_id,
+        "mode": "form",
+        "message": "\n\n".join(_worded(item) for item in request.questions),
+        "requestedSchema": form_schema(request.questions),
+    }
+
+
+def form_schema(questions: tuple[QuestionItem, ...]) -> Json:
+    """The form for some questions: one property each, `q1` and so on, and one for words of the user's own."""
+    properties: Json = {}
+    for number, item in enumerate(questions, 1):
+        shown: Json = {"title": item.header or item.question}
+        if item.header or item.body:
+            shown["description"] = _worded(item)
+        choices = [_choice(option.label, option.description) for option in item.options]
+        if not choices:
+            shown["type"] = "string"
+            if item.default:
+                shown["default"] = item.default
+        elif item.multi_select:
+            shown |= {"type": "array", "items": {"anyOf": choices}}
+        else:
+            shown |= {"type": "string", "oneOf": choices}
+        properties[f"q{number}"] = shown
+        if choices and item.other_label:
+            other: Json = {"type": "string", "title": item.other_label}
+            if item.other_description:
+                other["description"] = item.other_description
+            properties[f"q{number}_other"] = other
+    return {"type": "object", "properties": properties}
+
+
+def form_answers(questions: tuple[QuestionItem, ...], content: Json) -> dict[str, str]:
+    """Question to chosen label, or to the user's own words; unanswered ones are left out."""
+    answers: dict[str, str] = {}
+    for number, item in enumerate(questions, 1):
+        value = content.get(f"q{number}_other") or content.get(f"q{number}")
+        if isinstance(value, list):
+            value = ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- JSON
+        if isinstance(value, str) and value:
+            answers[item.question] = value
+    return answers
+
+
+def _choice(label: str, description: str) -> Json:
+    return {"const": label, "title": label, **({"description": description} if description else {})}
+
+
+def _worded(item: QuestionItem) -> str:
+    return f"{item.question}\n\n{item.body}" if item.body else item.question

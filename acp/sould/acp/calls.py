@@ -1,0 +1,136 @@
+"""The tool cards of one client: what it was told of each call, and the updates that tell it more. Pure.
+
+A call is known from its opening to its result; what is still open when a turn ends is closed with it. Calls of subagents
+are cards of their own that name their parent. A question that no call asks gets a card where it is answered by buttons.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from sould.acp.features import Facts, Features
+from sould.acp.outbound import Json
+from sould.acp.titles import title
+from sould.acp.toolcalls import Call
+from sould.agents.wire import messages as wire
+
+CallMessage: TypeAlias = wire.ToolCall | wire.ToolCallPart | wire.ToolCallDetail | wire.ToolOutput | wire.ToolResult
+
+
+class Calls:
+    """The open cards."""
+
+    def __init__(self, facts: Facts, features: Features) -> None:
+        self._cwd = facts.cwd
+        self._features = features
+        self._open: dict[str, Call] = {}
+        self._last = ""
+        self._asked: dict[str, str] = {}
+        """The call that each open request for an approval is about."""
+        self._questions: dict[str, str] = {}
+        """The card that each open question has of its own."""
+
+    def __getitem__(self, call_id: str) -> Call:
+        """An open call."""
+        return self._open[call_id]
+
+    def __contains__(self, call_id: str) -> bool:
+        """Whether this is an open call that the client was told of."""
+        return call_id in self._open
+
+    def announcements(self) -> Iterator[Json]:
+        """The calls that are still open, for a client that has not seen them."""
+        for call in self._open.values():
+            yield _json(call.announcement())
+
+    def take(self, message: CallMessage, parent: str | None = None) -> Iterator[Json]:
+        """What happens to a call; `parent`: the call for which a subagent makes it."""
+        match message:
+            case wire.ToolCall():
+                call = Call.opened(message, self._cwd, terminals=self._features.terminals, parent=parent)
+                self._open[message.id] = call
+                self._last = message.id
+                yield _json(call.announcement())
+            case wire.ToolCallPart():
+                call = self._open.get(message.tool_call_id or self._last)
+                if call is not None and message.arguments_part:
+                    call.fragments.append(message.arguments_part)
+            case wire.ToolCallDetail():
+                call = self._open.get(message.tool_call_id)
+                if call is not None:
+                    yield _json(call.describe(message))
+            case wire.ToolOutput():
+                call = self._open.get(message.tool_call_id)
+                if call is not None:
+                    yield _json(call.printed(message.text))
+            case wire.ToolResult():
+                yield from self._ended(message)
+
+    def _ended(self, message: wire.ToolResult) -> Iterator[Json]:
+        call = self._open.pop(message.tool_call_id, None)
+        if call is not None:
+            if call.arguments is None and (raw := call.raw_input()) is not None:
+                yield {"sessionUpdate": "tool_call_update", "toolCallId": call.id, "rawInput": raw}
+            yield from map(_json, call.ended(message.return_value))
+
+    def of_subagent(self, message: wire.SubagentEvent) -> Iterator[Json]:
+        """A subagent's calls; its words are in its parent's result, its own list of what is to do is not the plan."""
+        match message.event:
+            case (
+                wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail() | wire.ToolOutput() | wire.ToolResult()
+            ) as event:
+                yield from self.take(event, message.parent_tool_call_id)
+            case wire.SubagentEvent() as event:
+                yield from self.of_subagent(event)
+            case _:
+                return
+
+    def asks(self, request: wire.ApprovalRequest) -> Iterator[Json]:
+        """The call waits; one that nobody announced is announced by what the request says of it."""
+        self._asked[request.id] = request.tool_call_id
+        call = self._open.get(request.tool_call_id)
+        if call is not None:
+            yield _json(call.now("pending"))
+            return
+        shown = title(request.description or request.action)
+        yield self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=shown))
+
+    def decided(self, message: wire.ApprovalResponse) -> Iterator[Json]:
+        """An approved call runs on; a rejected one is closed by its result."""
+        call = self._open.get(self._asked.pop(message.request_id, ""))
+        if call is not None and message.response != "reject":
+            yield _json(call.now("in_progress"))
+
+    def question(self, request: wire.QuestionRequest) -> Iterator[Json]:
+        """A question beside no call gets a card where it becomes buttons: those are shown beside cards."""
+        if self._features.forms or request.tool_call_id in self._open or not request.questions:
+            return
+        self._questions[request.id] = request.tool_call_id
+        more = len(request.questions) - 1
+        shown = title(request.questions[0].question + (f" (and {more} more)" if more else ""))
+        yield self._announce(Call(request.tool_call_id, "", self._cwd, title=shown, kind="think"))
+
+    def answered(self, message: wire.QuestionResponse | wire.RequestClosed) -> Iterator[Json]:
+        """The question's own card ends, with the answers."""
+        call = self._open.pop(self._questions.pop(message.request_id, ""), None)
+        if call is None:
+            return
+        answers = message.answers if isinstance(message, wire.QuestionResponse) else {}
+        said = "\n".join(f"{question}: {answer}" for question, answer in answers.items()) or "No answer."
+        yield from map(_json, call.ended(wire.ToolReturn(is_error=not answers, output=said)))
+
+    def end_turn(self) -> Iterator[Json]:
+        """Nothing of the turn runs any more, so no card stays open."""
+        for call in self._open.values():
+            if call.status in ("pending", "in_progress"):
+                yield from map(_json, call.ended(wire.ToolReturn(is_error=True, message="Interrupted.")))
+        self._open.clear()
+        self._asked.clear()
+        self._questions.clear()
+
+    def _announce(self, call: Call) -> Json:
+        self._open[call.id] = call
+        return _json(call.announcement())
+
+
+def _json(fields: object) -> Json:
+    return fields  # pyright: ignore[reportReturnType] -- a TypedDict is the JSON object it describes

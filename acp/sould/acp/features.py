@@ -1,0 +1,37 @@
+"""What a client's view depends on besides the stream: what the client understands, and what of the session is elsewhere.
+
+Values only: nothing here is projected or asked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sould.agents.sessions.options import SessionOption
+from sould.agents.sessions.slash import SlashCommand
+from sould.agents.sessions.turns import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the client understands beyond the baseline."""
+
+    notices: bool = False
+    compaction: bool = False
+    terminals: bool = False
+    forms: bool = False
+    """Questions are forms of the client's own; without them they are buttons beside a tool card."""
+    queue: bool = False
+    """Ours: the prompts that wait, told with every change."""
+    own_turns: bool = False
+    """Ours: no turn but the client's own is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What of the session is not in its stream."""
+
+    session_id: str
+    cwd: str
+    options: Callable[[], Sequence[SessionOption]]
+    commands: Callable[[], Sequence[SlashCommand]]
+    queue: Callable[[], Sequence[Prompt]]

@@ -1,0 +1,84 @@
+"""What happens beside the conversation: notices and compaction, as text for clients that know neither. Pure."""
+
+from collections.abc import Iterator
+
+from sould.acp.chunks import chunk
+from sould.acp.content import text_block
+from sould.acp.features import Features
+from sould.acp.outbound import Json
+from sould.agents.wire import messages as wire
+from sould.agents.wire.channel import Record
+
+_SEVERITIES = frozenset({"info", "warning", "error"})
+_COMPACTED = {"kept", "also_kept", "tokens_before", "tokens_after", "strategy", "note"}
+"""What the protocol has no place for, in `_meta`."""
+
+
+class Notices:
+    """One client's. It remembers which compaction runs."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._compaction = ""
+
+    def notice(self, severity: str, title: str, description: str, record: Record) -> Json:
+        """A notice, or the words of one; the same in history as it was live."""
+        title = title or "Notice"
+        if self._features.notices:
+            known = severity if severity in _SEVERITIES else "info"
+            update: Json = {"sessionUpdate": "notice", "severity": known, "title": title}
+            if description:
+                update["description"] = description
+            return update
+        kind = "agent_thought_chunk" if severity == "info" else "agent_message_chunk"
+        said = f"{title}: {description}" if description else title
+        return chunk(kind, text_block(f"[{severity}] {said}\n"), f"n{record.seq}")
+
+    def of(self, message: wire.StepRetry | wire.Notification | wire.HookResolved, record: Record) -> Iterator[Json]:
+        """What the user is told of it."""
+        match message:
+            case wire.StepRetry():
+                status = f" (HTTP {message.status_code})" if message.status_code else ""
+                title = f"The model did not answer{status}; trying again"
+                attempt = f"Attempt {message.next_attempt} of {message.max_attempts} in {message.wait_s:.1f} s."
+                yield self.notice("info", title, attempt, record)
+            case wire.Notification():
+                yield self.notice(message.severity, message.title, message.body, record)
+            case wire.HookResolved():
+                if message.action == "block":
+                    yield self.notice("warning", f"A hook blocked {message.target}", message.reason, record)
+
+    def compacting(self, message: wire.CompactionBegin | wire.CompactionEnd, record: Record) -> Json:
+        """A compaction begins or has ended."""
+        if isinstance(message, wire.CompactionBegin):
+            self._compaction = message.compaction_id or f"c{record.seq}"
+        if not self._features.compaction:
+            return chunk("agent_thought_chunk", text_block(_in_words(message)), f"m{record.seq}")
+        update: Json = {
+            "sessionUpdate": "compaction_update",
+            "compactionId": message.compaction_id or self._compaction,
+            "status": _state(message),
+        }
+        if isinstance(message, wire.CompactionEnd):
+            if message.summary:
+                update["summary"] = [text_block(message.summary)]
+            if message.error:
+                update["error"] = message.error
+            if not message.failed:
+                update["_meta"] = {"sould": message.model_dump(mode="json", include=_COMPACTED)}
+        return update
+
+
+def _state(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
+    if isinstance(message, wire.CompactionBegin):
+        return "in_progress"
+    return "failed" if message.failed else "completed"
+
+
+def _in_words(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
+    if isinstance(message, wire.CompactionBegin):
+        return "Condensing the conversation…"
+    if message.failed:
+        return f"The conversation could not be condensed: {message.error}"
+    said = f"The conversation was condensed from {message.tokens_before} to {message.tokens_after} tokens. "
+    return (said + message.note).strip()

@@ -1,0 +1,125 @@
+"""What an editor shows of a session that it opens again: what its user saw, in order, once, and nothing that still runs."""
+
+from typing import Any
+
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest
+from soultest.acpbench import Connect
+from soultest.acpclient import FULL, AcpClient
+from soultest.bench import Bench, call
+from soultest.crash import kill_when
+
+Json = dict[str, Any]
+
+
+def screen(updates: list[Json]) -> list[Any]:
+    """What stands on a screen after some updates: messages whole, cards as they ended, both where they began."""
+    shown: dict[Any, Any] = {}
+    for number, update in enumerate(updates):
+        match update["sessionUpdate"]:
+            case "agent_message_chunk" | "agent_thought_chunk":
+                key = update["messageId"]
+                shown[key] = shown.get(key, "") + update["content"]["text"]
+            case "notice":
+                shown[number] = (update["severity"], update["title"], update.get("description"))
+            case "tool_call" | "tool_call_update":
+                card = shown.setdefault(update["toolCallId"], {})
+                card |= {key: value for key, value in update.items() if key not in ("sessionUpdate", "_meta")}
+            case _:
+                pass
+    return list(shown.values())
+
+
+async def loaded(client: AcpClient, bench: Bench, session: str, capabilities: Json | None = None) -> list[Json]:
+    """The updates before the answer to `session/load`."""
+    await client.initialize(capabilities)
+    await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+    return client.updates()
+
+
+async def again(client: AcpClient, bench: Bench, session: str) -> list[Json]:
+    """The same, in the client that shows the session already."""
+    before = len(client.updates())
+    await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+    return client.updates()[before:]
+
+
+async def test_what_was_seen_live_is_there_again_in_order_and_once(bench: Bench, connect: Connect) -> None:
+    """Also the notices, as text and as such: an attempt that failed, a hook that forbade, a server that cannot be used."""
+    bench.settings["hooks"] = [{"event": "PreToolUse", "matcher": "Shell", "command": "echo No pushing. >&2; exit 2"}]
+    script = ("think: hm\ntext: I shall.\n" + call("Shell", command="git push"), "error: 429 slow down", "text: Well.")
+    for capabilities in ({}, FULL):
+        bench.script(*script)
+        async with bench.running():
+            async with connect() as client:
+                await client.initialize(capabilities)
+                broken: Json = {"name": "box", "command": "", "args": [], "env": []}
+                opened = await client.request("session/new", cwd=str(bench.project), mcpServers=[broken])
+                session = opened["sessionId"]
+                await client.prompt(session, "push it")
+                live = screen(client.updates())
+            async with connect() as client:
+                again = await loaded(client, bench, session, capabilities)
+                assert screen(again) == live
+                said = str(live)
+                for words in ("box", "I shall.", "No pushing.", "429", "Well."):
+                    assert words in said
+
+
+async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: Bench, connect: Connect) -> None:
+    item = QuestionItem(question="Go on?\nIt costs.", options=(QuestionOption(label="yes"), QuestionOption(label="no")))
+    async with bench.running() as host, connect() as client, connect() as one, connect() as other:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.wait_update("available_commands_update")
+        channel = host.sessions[session].log.channel
+        await channel.request(QuestionRequest(id="q1", tool_call_id="ask_1", questions=(item,)))
+        ended = await client.wait_update("tool_call_update")
+        (asked,) = client.asked("session/request_permission")
+        assert asked["params"]["toolCall"]["toolCallId"] == ended["toolCallId"] == "ask_1"
+        live = screen(client.updates())
+        assert screen(await loaded(one, bench, session)) == live
+        assert not screen(await loaded(other, bench, session, FULL)), "this one would have shown a form"
+    (card,) = live
+    assert (card["title"], card["status"]) == ("Go on? ⏎ It costs.", "completed")
+    assert "Go on?\nIt costs.: yes" in str(card["content"][0]["content"]["text"])
+
+
+PLAN = call(
+    "SetTodoList",
+    todos=[
+        {"title": "a", "status": "done"},
+        {"title": "b", "status": "in_progress"},
+        {"title": "c", "status": "pending"},
+    ],
+)
+
+
+def plan_and_cards(updates: list[Json]) -> tuple[list[str], list[str]]:
+    """The states of the plan's entries and of the tool cards, as they stand."""
+    plans = [update["entries"] for update in updates if update["sessionUpdate"] == "plan"]
+    cards = {each["toolCallId"]: each["status"] for each in updates if each.get("toolCallId") and "status" in each}
+    return [entry["status"] for entry in plans[-1]], list(cards.values())
+
+
+async def test_a_cancelled_turn_leaves_nothing_in_progress(bench: Bench, connect: Connect) -> None:
+    bench.script(PLAN, call("Shell", command="echo started; sleep 1000"), "text: never")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "go")
+        await client.wait_update("tool_call_update", lambda update: "terminal_output" in update.get("_meta", {}))
+        assert plan_and_cards(client.updates())[0] == ["completed", "in_progress", "pending"]
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        live = plan_and_cards(client.updates())
+        assert live == (["completed", "pending", "pending"], ["completed", "failed"])
+        assert plan_and_cards(await again(client, bench, session)) == live
+
+
+async def test_a_turn_that_was_killed_leaves_nothing_in_progress(bench: Bench, connect: Connect) -> None:
+    bench.script(PLAN, call("Shell", command="echo started; sleep 1000"), "text: never")
+    session = kill_when(bench, "full", "ToolOutput")
+    async with bench.running(), connect() as client:
+        seen = await loaded(client, bench, session)
+        assert plan_and_cards(seen) == (["completed", "pending", "pending"], ["completed", "failed"])
+        assert "Recovered after a crash" in client.text()
