@@ -42,3 +42,15 @@ def test_programs_are_found_on_the_sessions_path(tmp_path: Path) -> None:
 
 def test_a_session_without_a_path_gets_the_systems() -> None:
     assert Environment({}).which("sh") is not None
+
+
+def test_what_sould_runs_by_itself_is_no_program_of_the_project(tmp_path: Path) -> None:
+    for name in ("bash", "git"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    (tmp_path / "links").symlink_to(tmp_path / "bin")
+    for entry in ("bin", "./bin", "", ".", f"{tmp_path}/bin", f"{tmp_path}/links"):
+        environment = Environment({"PATH": f"{entry}:/usr/bin:/bin"}, outside=[tmp_path])
+        assert environment.shell in ("/usr/bin/bash", "/bin/bash"), entry

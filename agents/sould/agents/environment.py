@@ -5,7 +5,6 @@ Environments are never written to disk and never logged.
 """
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -55,8 +54,12 @@ class Environment:
         *,
         provider_keys: Iterable[str] = PROVIDER_KEYS,
         pass_keys: Iterable[str] = (),
+        outside: Iterable[Path] = (),
     ) -> None:
-        """`session`: the variables of the client that opened the session. `pass_keys` are kept whatever they are (D14)."""
+        """`session`: the variables of the client that opened the session. `pass_keys` are kept whatever they are (D14).
+
+        `outside`: the session's directories. What sould runs by itself is never one of their programs.
+        """
         kept = frozenset(pass_keys)
         withheld = frozenset(provider_keys) | _DROPPED
         self._variables = {
@@ -65,6 +68,7 @@ class Environment:
             if name in kept or not (name in withheld or name.startswith(_DROPPED_PREFIXES) or _unusable(name, value))
         }
         self._variables.setdefault("PATH", _DEFAULT_PATH)
+        self._outside = tuple(outside)
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -92,8 +96,24 @@ class Environment:
         return self.which("bash") or "/bin/bash"
 
     def which(self, program: str) -> str | None:
-        """The file that `program` would run, searched on the session's PATH; None when there is none."""
-        return shutil.which(program, path=self._variables["PATH"])
+        """The file that sould itself runs for `program`, see `find_program`; None when there is none."""
+        return find_program(program, self._variables["PATH"], self._outside)
+
+
+def find_program(program: str, path: str, outside: Iterable[Path] = ()) -> str | None:
+    """The file of that name on a PATH, for a program that nobody is asked about; None when there is none.
+
+    An entry that is not absolute means the directory of whoever runs it, and a project's directory on the PATH is
+    often the project's own: what lies there is run by commands, which are asked about, never unasked.
+    """
+    projects = [os.path.realpath(directory) for directory in outside]
+    for part in path.split(os.pathsep):
+        file = os.path.join(part, program)
+        if os.path.isabs(part) and os.path.isfile(file) and os.access(file, os.X_OK):
+            real = Path(os.path.realpath(file))
+            if not any(real.is_relative_to(project) for project in projects):
+                return file
+    return None
 
 
 def _unusable(name: str, value: str) -> bool:

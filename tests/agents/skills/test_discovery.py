@@ -1,5 +1,6 @@
 """Where skills are found, which of a name wins, and what is refused."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,35 @@ def test_a_head_that_is_no_yaml_names_file_and_line_and_costs_only_itself(projec
     assert "good" in found.skills
     assert len(found.problems) == 1
     assert f"{bad}:4:1: the head is not YAML" in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["x: 2020-13-45", f"x: {'9' * 5000}", f"x: {'[' * 3000}", f"x: {'- ' * 3000}", "x: *y", "<<: *x"],
+    ids=["date", "number", "brackets", "depth", "alias", "merge"],
+)
+def test_no_head_of_a_hostile_project_keeps_the_others_from_being_found(project: Path, head: str) -> None:
+    root = project / ".agents" / "skills"
+    write(root, "good")
+    (root / "bad.md").write_text(f"---\n{head}\n---\nbody\n")
+    assert "good" in discover(roots_of(project), lambda _: "").skills
+
+
+def test_a_head_that_would_grow_when_it_is_built_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    lines = ["description: d", "a0: &a0 {x: 1}"]
+    lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 30)]
+    path.write_text("---\n" + "\n".join(lines) + "\n---\n")
+    assert read_skill(path, "user").description == "d"
+
+
+def test_a_pipe_among_the_files_of_a_skill_holds_nobody(project: Path) -> None:
+    skill = write(project / ".agents" / "skills", "check")
+    os.mkfifo(skill.parent / "pipe")
+    trust = TrustStore(project.parent / "trust.json")
+    trust.set(project, "trusted")
+    found = discover(roots_of(project), TrustedScripts(trust, project).refusal)
+    assert "changed since you trusted" in found.problems[0]
 
 
 def test_a_wrong_key_of_a_head_is_named_with_its_line(tmp_path: Path) -> None:

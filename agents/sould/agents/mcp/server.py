@@ -6,7 +6,7 @@ end of the daemon leaves it behind. What fastmcp needs is imported when the firs
 
 import asyncio
 import logging
-import shutil
+import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from sould.agents.config import McpClient
+from sould.agents.environment import find_program
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,
@@ -26,7 +27,7 @@ from sould.agents.mcp.results import (
     Sampling,
 )
 from sould.agents.mcp.specs import ServerSpec
-from sould.agents.process.guard import GuardedProcess, ProcessGuard
+from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.tools.base import tool_error
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
@@ -367,9 +368,9 @@ class Server:
         """The server's process; its input ends first, then it gets TERM, then KILL, with all its descendants."""
         place, spec = self.place, self.spec
         variables = {**place.variables, **spec.env}
-        program = shutil.which(spec.command, path=variables.get("PATH")) or spec.command
         cwd = place.cwd / spec.cwd
-        process = await self._guard.start([program, *spec.args], cwd, variables, stdin=True, errors=True)
+        argv = [self._program(variables.get("PATH", "")), *spec.args]
+        process = await self._guard.start(argv, cwd, variables, stdin=True, errors=True)
         self.pid = process.pid
         listening = asyncio.create_task(self._listen(process), name=f"errors of {spec.name}")
         try:
@@ -382,6 +383,16 @@ class Server:
             await process.kill()
             listening.cancel()
             await asyncio.wait((listening,))
+
+    def _program(self, path: str) -> str:
+        """The file to run: as it is named, else from the PATH, and there a project's own last. Raises CommandStartError."""
+        command = self.spec.command
+        if os.sep in command:
+            return command
+        found = find_program(command, path, self.place.roots) or find_program(command, path)
+        if found is None:
+            raise CommandStartError(f"The command was not started: there is no program {command} on its PATH.")
+        return found
 
     async def _listen(self, process: GuardedProcess) -> None:
         """Keep the last line of what it complains about; a flood is read and dropped."""

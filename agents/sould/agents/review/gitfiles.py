@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from sould.agents.environment import find_program
+
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""
 
@@ -86,9 +88,12 @@ class GitFiles:
         environment = {name: value for name, value in self.variables.items() if not name.startswith("GIT_")}
         environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
         environment |= {"GIT_ALLOW_PROTOCOL": ""}  # an older git fetches what is missing, by the project's own commands
+        program = find_program("git", environment.get("PATH", ""), (self.root,))
+        if program is None:
+            return b""
         try:
             done = subprocess.run(
-                ["git", *_SAFE, *arguments],
+                [program, *_SAFE, *arguments],
                 cwd=self.root,
                 env=environment,
                 input=given,

@@ -79,15 +79,16 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     config = services.config()
     state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
+    directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     environment = Environment(
         opening.environment,
         provider_keys=PROVIDER_KEYS | key_variables(config),
         pass_keys=config.environment.pass_keys,
+        outside=(opening.cwd, *directories),
     )
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
-    directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     clients = AttachedWorkspace(LocalWorkspace(opening.cwd, directories, runner.run))
     ledger = await open_ledger(services, stored, clients, environment)
     asker = Asker(log)

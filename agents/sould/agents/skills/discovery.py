@@ -90,6 +90,8 @@ def _read(path: Path, root: Root, accept: Accept) -> Skill:
     if root.within is not None and not path.resolve().is_relative_to(root.within):
         raise SkillError(f"{path} leads outside the project, so it is not used.")
     skill = _cached(path, root.scope, _version(path))
+    if isinstance(skill, SkillError):
+        raise SkillError(skill.message)  # not the one that is kept: each raising adds to its traceback
     if root.scope == "project" and skill.directory is not None and has_scripts(skill.directory):
         refused = accept(skill.directory)
         if refused:
@@ -98,9 +100,12 @@ def _read(path: Path, root: Root, accept: Accept) -> Skill:
 
 
 @lru_cache(maxsize=1024)
-def _cached(path: Path, scope: Scope, _version: tuple[int, ...]) -> Skill:
-    """Skills are looked for at every turn, and reading YAML is slow; a failure is not kept."""
-    return read_skill(path, scope)
+def _cached(path: Path, scope: Scope, _version: tuple[int, ...]) -> Skill | SkillError:
+    """Skills are looked for at every turn, and reading YAML is slow."""
+    try:
+        return read_skill(path, scope)
+    except SkillError as error:
+        return error
 
 
 def _version(path: Path) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ user trusts the workspace anew (D23).
 """
 
 import os
+import stat
 from pathlib import Path
 
 from sould.agents.permissions.trust import TrustStore
@@ -24,7 +25,8 @@ def has_scripts(directory: Path) -> bool:
         if count >= MAX_FILES or path.suffix.lower() in _SUFFIXES:
             return True
         try:
-            if path.stat().st_mode & 0o111:
+            mode = path.stat().st_mode
+            if mode & 0o111 or not stat.S_ISREG(mode):  # a pipe would hold whoever opens it
                 return True
             with path.open("rb") as file:
                 if file.read(2) == b"#!":

@@ -6,7 +6,7 @@ Reading never runs anything. A file that is wrong is a `SkillError` that names f
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sould.agents.errors import SouldError
 
 MAX_BYTES = 256 * 1024
+MAX_HEAD = 8 * 1024
+MAX_BRACKETS = 100
+"""Of a head: the parser's time grows with the square of how deep they nest."""
 MAX_DESCRIPTION = 1024
 SKILL_FILE = "SKILL.md"
 Scope: TypeAlias = Literal["project", "user", "extra", "builtin"]
@@ -95,9 +98,10 @@ def _read(path: Path) -> str:
 
 
 def _parse(head: str, path: Path) -> _Head:
+    if len(head) > MAX_HEAD or head.count("[") + head.count("{") > MAX_BRACKETS:
+        raise SkillError(f"{path}:1: the head is longer than {MAX_HEAD // 1024} KiB or has too many brackets.")
     try:
-        raw: Any = yaml.safe_load(head)
-        return _Head.model_validate(raw or {})
+        return _Head.model_validate(_fields(head))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{mark.line + 2}:{mark.column + 1}" if mark else "1"
@@ -110,6 +114,28 @@ def _parse(head: str, path: Path) -> _Head:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the head"
         raise SkillError(f"{path}:{_line_of(head, key)}: {key}: {first['msg']}.") from error
+
+
+def _fields(head: str) -> object:
+    """The head's own keys with their texts; what is nested stands as an empty list.
+
+    Read as it is parsed and never built: it may be anybody's, and from a few lines YAML builds gigabytes, or fails in
+    ways of its own over a number or a date.
+    """
+    fields: dict[str, object] = {}
+    key: list[object] = []
+    depth = 0
+    for event in yaml.parse(head, Loader=yaml.BaseLoader):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- PyYAML is half typed
+        if isinstance(event, yaml.NodeEvent) and depth < 2:
+            value: object = str(event.value) if isinstance(event, yaml.ScalarEvent) else []  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- as above
+            if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
+                return value or {}
+            if depth == 1 and key:
+                fields[str(key.pop())] = value
+            elif depth == 1:
+                key.append(value)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+    return fields
 
 
 def _line_of(head: str, key: str) -> int:

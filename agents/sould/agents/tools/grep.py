@@ -4,7 +4,6 @@ Patterns come from a model: they are never evaluated in this process.
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -147,7 +146,7 @@ class Grep(Tool[Params]):
 
     async def _run(self, params: Params, base: Path, file: str | None) -> Ran:
         ripgrep = self._environment.which("rg")
-        if ripgrep is not None and os.path.isabs(ripgrep):
+        if ripgrep is not None:
             argv = [ripgrep, *_ripgrep_arguments(params), "--", file or "./"]
             return await run_program(argv, cwd=base, environment=self._environment.variables, limits=self._limits)
         # The path of the interpreter, not the session's: this program is ours.
