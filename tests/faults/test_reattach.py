@@ -150,7 +150,7 @@ def test_a_restart_waits_for_the_running_turn_unless_forced(sould: Sould) -> Non
         daemon.restart(force=True)
     answer = bridge.answer("p1")
     assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
-    until(lambda: sould.owner is not None and sould.pid != pid)
+    until(lambda: (owner := sould.owner) is not None and owner.pid != pid)
     assert "result" in bridge.request("list", "session/list")
     until(lambda: not _commands(sould))
 
