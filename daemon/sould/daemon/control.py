@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ControlModel(BaseModel):
-    """Base: unknown keys of a newer or older side are ignored."""
+    """Base: unknown keys of a newer or older side are ignored. Validators are built when first needed: a command needs two."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class Nothing(ControlModel):
@@ -45,10 +45,17 @@ class ConnectionInfo(ControlModel):
 
 
 class Asked(ControlModel):
-    """One question; without options it takes the user's own words."""
+    """One question; without options it takes the user's own words, which may begin with a `default`."""
 
     question: str
     options: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    """What options mean, where that is said."""
+    several: bool = False
+    """Several options may be chosen."""
+    words: str = ""
+    """What the user's own words are offered as, behind the last option; "" when they are not."""
+    default: str = ""
 
 
 class Waiting(ControlModel):
