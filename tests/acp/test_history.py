@@ -1,5 +1,6 @@
 """What an editor shows of a session that it opens again: what its user saw, in order, once, and nothing that still runs."""
 
+import base64
 from typing import Any
 
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest
@@ -82,6 +83,44 @@ async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: B
     (card,) = live
     assert (card["title"], card["status"]) == ("Go on? ⏎ It costs.", "completed")
     assert "Go on?\nIt costs.: yes" in str(card["content"][0]["content"]["text"])
+
+
+async def test_what_was_attached_to_a_prompt_comes_back_as_what_it_was(bench: Bench, connect: Connect) -> None:
+    picture = base64.b64encode(b"pixels").decode()
+    kept: list[Json] = [
+        {"type": "text", "text": "look at </resource>"},
+        {"type": "image", "data": picture, "mimeType": "image/png", "uri": "file:///x/c.png"},
+        {
+            "type": "resource",
+            "resource": {"uri": "file:///x/a>b.py", "text": 'x = "<resource>"\n', "mimeType": "text/x-python"},
+        },
+        {"type": "resource", "resource": {"uri": "file:///x/d.png", "blob": picture, "mimeType": "image/png"}},
+        {"type": "resource_link", "uri": "file:///x/b%20c.py", "name": "b c.py", "size": 5, "title": "B"},
+    ]
+    lost: Json = {"type": "resource", "resource": {"uri": "zed:///x/e%20f.bin", "blob": "AAAA"}}
+    bench.script("text: seen")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, *kept, lost)
+        blocks = [each["content"] for each in await again(client, bench, session) if "user" in each["sessionUpdate"]]
+        assert blocks == [*kept, {"type": "resource_link", "uri": "zed:///x/e%20f.bin", "name": "e f.bin"}]
+        steps = {each["messageId"] for each in client.updates("user_message_chunk")}
+        assert len(steps) == 1
+
+
+async def test_a_long_prompt_comes_back_in_lines_that_every_client_can_read(bench: Bench, connect: Connect) -> None:
+    bench.settings["model"] = {"max_context_size": 100_000_000}
+    bench.script("text: seen")
+    text, attached = "é" * 600_000, "x" * 1_000_000
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, text, {"type": "resource", "resource": {"uri": "file:///x/a", "text": attached}})
+        blocks = [each["content"] for each in await again(client, bench, session) if "user" in each["sessionUpdate"]]
+        assert "".join(block.get("text", "") for block in blocks) == text
+        assert blocks[-1] == {"type": "resource_link", "uri": "file:///x/a", "name": "a"}
+        assert max(len(str(block)) for block in blocks) < 20_000
 
 
 PLAN = call(

@@ -20,6 +20,7 @@ from sould.agents.wire.content import (
     ContentPart,
     ImagePart,
     MediaUrl,
+    Origin,
     TextPart,
     ThinkPart,
     UserInput,
@@ -27,6 +28,9 @@ from sould.agents.wire.content import (
 )
 
 Json = dict[str, Any]
+MAX_CONTENTS = 900_000
+"""Characters of a resource's contents when it is shown again."""
+_END = "\n</resource>"
 
 
 def user_input(blocks: Sequence[ContentBlock]) -> UserInput:
@@ -47,23 +51,34 @@ def _part(block: ContentBlock) -> ContentPart:
         case TextBlock():
             return TextPart(text=block.text)
         case ImageBlock():
-            return ImagePart(image_url=MediaUrl(url=f"data:{block.mime_type};base64,{block.data}"))
+            origin = Origin(type="image", uri=block.uri) if block.uri else None
+            return ImagePart(image_url=_data_url(block.mime_type, block.data), origin=origin)
         case AudioBlock():
             raise RpcError(INVALID_PARAMS, "Audio is not supported: send the words as text.")
         case ResourceLink():
-            return TextPart(text=_tag("resource_link", block.uri, block.name))
+            return TextPart(text=_tag("resource_link", block.uri, block.name), origin=_link_origin(block))
         case ResourceBlock():
             return _resource(block.resource)
 
 
 def _resource(resource: ResourceContents) -> ContentPart:
+    uri, kind = resource.uri, resource.mime_type
+    origin = Origin(type="resource", uri=uri, mime_type=kind)
     if resource.text is not None:
-        opening = _tag("resource", resource.uri, closed=False)
-        return TextPart(text=f"{opening}\n{resource.text}\n</resource>")
-    kind = resource.mime_type or "application/octet-stream"
-    if resource.blob is not None and kind.startswith("image/"):
-        return ImagePart(image_url=MediaUrl(url=f"data:{kind};base64,{resource.blob}"))
-    return TextPart(text=_tag("resource_link", resource.uri, note=f"{kind}, not shown here"))
+        return TextPart(text=f"{_tag('resource', uri, closed=False)}\n{resource.text}{_END}", origin=origin)
+    if resource.blob is not None and kind is not None and kind.startswith("image/"):
+        return ImagePart(image_url=_data_url(kind, resource.blob), origin=origin)
+    note = f"{kind or 'application/octet-stream'}, not shown here"
+    named = Origin(type="resource_link", uri=uri, name=_last(uri), mime_type=kind)  # its contents are not kept
+    return TextPart(text=_tag("resource_link", uri, note=note), origin=named)
+
+
+def _link_origin(link: ResourceLink) -> Origin:
+    return Origin.model_validate(link.model_dump(exclude={"meta"}))
+
+
+def _data_url(kind: str, data: str) -> MediaUrl:
+    return MediaUrl(url=f"data:{kind};base64,{data}")
 
 
 def _tag(name: str, uri: str, title: str = "", *, note: str = "", closed: bool = True) -> str:
@@ -95,8 +110,37 @@ def text_block(text: str) -> Json:
 
 
 def input_blocks(given: UserInput) -> list[Json]:
-    """What a user sent, as content blocks."""
-    return [text_block(given)] if isinstance(given, str) else [block(part) for part in given]
+    """What a user sent, as the content blocks it was."""
+    return [text_block(given)] if isinstance(given, str) else [_input_block(part) for part in given]
+
+
+def _input_block(part: ContentPart) -> Json:
+    origin = part.origin if isinstance(part, TextPart | ImagePart) else None
+    if origin is None:
+        return block(part)
+    if origin.type == "resource_link":
+        return _link_block(origin)
+    if isinstance(part, TextPart):
+        text = part.text.partition(">\n")[2].removesuffix(_END)  # no value in the tag before it has a bare ">"
+        return _contents_block(origin, "text", text)
+    shown = block(part)
+    if origin.type == "image":
+        return {**shown, "uri": origin.uri}
+    return _contents_block(origin, "blob", shown["data"])
+
+
+def _link_block(origin: Origin) -> Json:
+    more = {"title": origin.title, "description": origin.description, "mimeType": origin.mime_type, "size": origin.size}
+    known = {key: value for key, value in more.items() if value is not None}
+    return {"type": "resource_link", "uri": origin.uri, "name": origin.name or _last(origin.uri), **known}
+
+
+def _contents_block(origin: Origin, key: str, contents: str) -> Json:
+    """A resource with its contents; named only, when a line of a mebibyte could not hold them."""
+    if len(contents) > MAX_CONTENTS:
+        return _link_block(origin.model_copy(update={"type": "resource_link"}))
+    kind = {"mimeType": origin.mime_type} if origin.mime_type else {}
+    return {"type": "resource", "resource": {"uri": origin.uri, key: contents, **kind}}
 
 
 def _media(kind: str, url: str) -> Json:
@@ -109,4 +153,8 @@ def _media(kind: str, url: str) -> Json:
 def _link(url: str) -> Json:
     if url.startswith("data:"):
         return text_block(f"[{url[5:].partition(';')[0]}]")
-    return {"type": "resource_link", "uri": url, "name": url.rsplit("/", 1)[-1] or url}
+    return {"type": "resource_link", "uri": url, "name": _last(url)}
+
+
+def _last(uri: str) -> str:
+    return unquote(uri.rsplit("/", 1)[-1]) or uri

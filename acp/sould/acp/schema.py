@@ -286,6 +286,7 @@ class ImageBlock(Inbound):
     type: Literal["image"]
     data: str
     mime_type: str
+    uri: Lenient[str | None] = None
 
 
 class AudioBlock(Inbound):
@@ -302,6 +303,10 @@ class ResourceLink(Inbound):
     type: Literal["resource_link"]
     uri: str
     name: Lenient[str] = ""
+    title: Lenient[str | None] = None
+    description: Lenient[str | None] = None
+    mime_type: Lenient[str | None] = None
+    size: Lenient[int | None] = None
 
 
 class ResourceContents(Inbound):

@@ -11,11 +11,36 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Origin(Part):
+    """What a part of a prompt was where it was written: something attached or named there, not typed. Ours.
+
+    `resource` came with its contents, `resource_link` only by name, `image` as a picture of a place. The model does not
+    see it: what it needs to know stands in the part.
+    """
+
+    type: Literal["resource", "resource_link", "image"]
+    uri: str
+    name: str = ""
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+Attached: TypeAlias = Annotated[Origin | None, Field(exclude_if=_absent)]
+"""Nothing is written of parts that were typed or generated, which are nearly all."""
+
+
 class TextPart(Part):
     """Visible text. While streaming, one part is one delta."""
 
     type: Literal["text"] = "text"
     text: str
+    origin: Attached = None
 
 
 class ThinkPart(Part):
@@ -38,6 +63,7 @@ class ImagePart(Part):
 
     type: Literal["image_url"] = "image_url"
     image_url: MediaUrl
+    origin: Attached = None
 
 
 class AudioPart(Part):
