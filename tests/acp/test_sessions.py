@@ -134,9 +134,12 @@ async def test_resume_replays_nothing_and_goes_on(bench: Bench, connect: Connect
 
 
 async def test_sessions_are_listed_by_directory_in_pages(bench: Bench, connect: Connect) -> None:
+    bench.script(*["text: ok"] * 3)
     async with bench.running(), connect() as client:
         await client.initialize()
         begun = [await client.new_session(bench.project) for _ in range(3)]
+        for session in begun:
+            await client.prompt(session, "hi")
         listed = await client.request("session/list", cwd=str(bench.project))
         assert {info["sessionId"] for info in listed["sessions"]} == set(begun)
         assert all(info["cwd"] == str(bench.project) for info in listed["sessions"])

@@ -126,6 +126,7 @@ async def test_sessions_are_listed_found_and_deleted(bench: Bench) -> None:
 async def test_a_session_never_moves_to_another_directory(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
+        await bench.host.rename(session.id, "here")
         await bench.host.close(session.id, "c")
         other = bench.root / "other"
         other.mkdir()

@@ -53,6 +53,7 @@ def test_answer_and_tool_lines_in_one_file_begin_on_lines_of_their_own(user: Use
     assert lines[1].startswith("• ")
     assert lines[-2] == "Done."
     assert lines[-1].startswith("go on: ")
+    assert "" not in lines, "the lines between part the texts"
     nothing = user.sould("run", "/compact").stdout
     assert nothing == "The context is as it was. There is nothing to condense yet.\n"
 
@@ -278,6 +279,10 @@ def test_continue_and_session_go_on_in_the_same_conversation(user: User) -> None
 
 
 def test_there_may_be_nothing_to_continue(user: User) -> None:
+    user.scripted("text: one")
+    looked = user.sould("run", "/status")
+    assert "0 turns" in looked.stdout
+    assert looked.stderr == "", "there is nothing to go on from"
     done = user.sould("run", "--continue", "hi")
     assert done.returncode == 1
     assert "no session" in done.stderr

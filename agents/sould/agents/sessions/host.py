@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.errors import SessionNotFoundError, WorkspaceGoneError
+from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.sessions.compose import compose
@@ -132,8 +132,8 @@ class SessionHost:
                 self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
 
     async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
-        """Stored sessions, newest first. Raises OptionError for a cursor this store did not give."""
-        return self._services.store.list(cwd, cursor, limit)
+        """Stored sessions that are not blank, newest first. Raises OptionError for a cursor this store did not give."""
+        return self._services.store.list(cwd, cursor, limit, used=True)
 
     async def delete(self, session_id: str) -> None:
         """End and remove a session; one that does not exist is already deleted."""
@@ -161,6 +161,7 @@ class SessionHost:
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
         await fork.log.commit()
+        fork.info = self._services.store.touch(fork.id, turns=source.info.turns)
         return fork
 
     def attach(self, session: Session, client: Client) -> None:
@@ -189,7 +190,8 @@ class SessionHost:
                 session.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
                     await prompt.outcome()
-                await self._unload(session)
+                await self._unload(session, for_good=True)
+                self._forget_blank(session)
             session.detach(client_id)
 
     async def aclose(self, reason: str) -> None:
@@ -223,10 +225,19 @@ class SessionHost:
         async with self._locks[session.id]:
             if session.unused and not session.closed.is_set():
                 await self._unload(session)
+                self._forget_blank(session)
 
     async def _unload(self, session: Session) -> None:
         await session.aclose()
         await session.closed.wait()
+
+    def _forget_blank(self, session: Session) -> None:
+        """Its last client has left, and there is nothing to come back to."""
+        if session.info.blank:
+            try:
+                self._services.store.delete(session.id)
+            except SouldError as error:  # it is not listed either way
+                logger.warning("blank session: %s", error.message)
 
     @staticmethod
     def _require_directory(cwd: Path) -> None:

@@ -86,9 +86,9 @@ class SessionIndex:
         rows = [(session_id,) for session_id in ids]
         self._run(lambda db: db.executemany("DELETE FROM sessions WHERE id = ?", rows))
 
-    def newest(self, cwd: str | None, before: tuple[float, str] | None, limit: int) -> list[SessionInfo]:
-        """Up to `limit` sessions by falling (updated, id), those `before` a pair only."""
-        conditions: list[str] = []
+    def newest(self, cwd: str | None, before: tuple[float, str] | None, limit: int, *, used: bool) -> list[SessionInfo]:
+        """Up to `limit` sessions by falling (updated, id), those `before` a pair only; `used`: none that are blank."""
+        conditions: list[str] = ["(turns > 0 OR title <> '')"] if used else []
         values: list[str | float] = []
         if cwd is not None:
             conditions.append("cwd = ?")

@@ -33,6 +33,11 @@ class SessionInfo:
     updated: float = 0.0
     turns: int = 0
 
+    @property
+    def blank(self) -> bool:
+        """It holds nothing that anybody would miss: it was opened, or asked to show something."""
+        return not self.turns and not self.title
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -17,6 +17,7 @@ from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
+from sould.agents.sessions.blank import noticing
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
 from sould.agents.sessions.news import NewsReader
@@ -219,6 +220,9 @@ class Session:
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         self._note_turn(prompt.user_input)
+        if command is None or not self.info.blank:
+            self._note_turn(prompt.user_input)
+        await renew_skills(self.skills, self.log)
         await renew_skills(self.skills, self.log)
         command = self._repertoire.find(prompt.user_input)
         if command is None:
@@ -227,7 +231,10 @@ class Session:
             await self.mcp.read_mentions(prompt.user_input)
             return await self._repertoire.plain(prompt.user_input)
         handler, argument = command
-        return await handler(argument)
+        if not self.info.blank:
+            return await handler(argument)
+        with noticing(self.log.channel, lambda: self._note_turn(prompt.user_input)):
+            return await handler(argument)
 
     @property
     def config(self) -> Config:

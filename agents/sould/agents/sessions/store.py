@@ -106,15 +106,19 @@ class SessionStore:
                 raise SessionNotFoundError(sentence) from None
             raise
 
-    def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50) -> Page:
-        """Sessions, most recently updated first; `cwd`: only that directory's. A cursor of ours goes on after it.
+    def list(
+        self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50, *, used: bool = False
+    ) -> Page:
+        """Sessions, most recently updated first; `cwd`: only that directory's; `used`: none that are blank.
+
+        A cursor of ours goes on after it.
 
         Raises:
             OptionError: a cursor that is not ours.
         """
         self._refresh()
         limit = max(1, min(limit, MAX_PAGE))
-        found = self._index.newest(str(cwd) if cwd else None, _position(cursor), limit + 1)
+        found = self._index.newest(str(cwd) if cwd else None, _position(cursor), limit + 1, used=used)
         items = tuple(found[:limit])
         return Page(items, _cursor(items[-1]) if len(found) > limit else None)
 

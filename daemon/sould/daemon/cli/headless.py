@@ -72,6 +72,8 @@ class Headless:
 
     async def run(self) -> int:
         """Do it; the exit code."""
+        self._kept = bool(request.session_id)
+        """The session holds something: a new one is named by the first prompt that leaves anything in it."""
         began = time.monotonic()
         link = Link(Paths(os.environ))
         connection = self._connection = Connection(link.stream, self)
@@ -93,6 +95,8 @@ class Headless:
         if self._stopped_by != "reader":
             self._renderer.finish(self._result)
         return self._result.exit_code
+        if not self._kept:  # nothing is in it to go on from, and it goes when we leave
+            self._result.session_id = ""
 
     # --- what the daemon asks of us ---------------------------------------------------------------------------------
 
@@ -152,6 +156,8 @@ class Headless:
         except ConnectionGoneError:
             self._end(TEMPORARY, self._link_error or "The daemon ended the connection; see: sould logs", "connection")
 
+            case "session_info_update":
+                self._kept = True
     async def _open(self, connection: Connection) -> None:
         request = self._request
         await connection.request(

@@ -147,7 +147,8 @@ class TextRenderer:
     def _say(self, text: str) -> None:
         if not text:
             return
-        if self._between and self._said:
+        # where our lines go elsewhere, a blank one parts the texts
+        if self._between and self._said and not self._both:
             _write("\n" if self._at_line_start else "\n\n")
         self._between, self._said = False, True
         _write(visible(text) if sys.stdout.isatty() else text)
