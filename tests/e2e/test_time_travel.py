@@ -1,21 +1,16 @@
 """Time travel through the real daemon, as an editor and the command line see it."""
 
-import asyncio
-import json
-import os
 import shutil
-import signal
-import subprocess
 import tempfile
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from soultest.acpclient import FULL, AcpClient, AgentError, ProcessStream
-from soultest.world import SOULD, World, call, running
+from soultest.acpclient import AgentError
+from soultest.scenarios import scenarios, session_of
+from soultest.world import World, call
 
 SCRIPTS: dict[str, list[str]] = {
     "files": [
@@ -28,38 +23,16 @@ SCRIPTS: dict[str, list[str]] = {
         "text: second",
         "text: after",
     ],
-    "receiver": ["text: hi", "text: I read it"],
 }
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     root = Path(tempfile.mkdtemp(prefix="sould-travel-"))
-    made = World(root)
-    more = ""
-    for name, scripts in SCRIPTS.items():
-        (root / f"{name}.json").write_text(json.dumps(scripts))
-        more += (
-            f'[models.{name}]\nprovider = "{name}"\nmodel = "scripted"\nmax_context_size = 100000\n'
-            f'[providers.{name}]\ntype = "_scripted_echo"\nenv = {{ KIMI_SCRIPTED_ECHO_SCRIPTS = "{root / name}.json" }}\n'
-        )
-    made.script([], more)
+    made = scenarios(root, SCRIPTS)
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)
-
-
-@asynccontextmanager
-async def session_of(world: World, project: Path, model: str) -> AsyncGenerator[tuple[AcpClient, str], None]:
-    stream = await ProcessStream.start(str(SOULD), "acp", cwd=project, environment=world.environment)
-    async with AcpClient(stream) as client:
-        offered = await client.initialize(FULL)
-        assert offered["_meta"]["sould"]["timeTravel"] == {"supported": True}
-        session = (await client.request("session/new", cwd=str(project), mcpServers=[]))["sessionId"]
-        for option, value in (("model", model), ("mode", "full")):
-            await client.request("session/set_config_option", sessionId=session, configId=option, value=value)
-        yield client, session
-    client.check()
 
 
 def tree(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -81,7 +54,8 @@ async def test_an_editor_goes_back_and_returns_with_all_that_tools_and_commands_
     (tmp_path / "gone.txt").write_text("gone\n")
     (tmp_path / "c.txt").write_text("old\n")
     before = tree(tmp_path)
-    async with session_of(world, tmp_path, "files") as (client, session):
+    async with session_of(world, tmp_path, "files", mode="full") as (client, session):
+        assert client.messages[0]["result"]["_meta"]["sould"]["timeTravel"] == {"supported": True}
         await client.prompt(session, "first")
         between = tree(tmp_path)
         await client.prompt(session, "second")
@@ -116,31 +90,3 @@ async def test_an_editor_goes_back_and_returns_with_all_that_tools_and_commands_
         await client.request("_sould/redo", sessionId=session)
         assert a.read_text() == "mine\n1\nTWO\n3\n4\n5\n6\n"
         assert (tmp_path / "c.txt").read_text() == "mine\n"
-
-
-async def test_a_dmail_to_another_session_survives_the_daemon(world: World, tmp_path: Path) -> None:
-    async with session_of(world, tmp_path, "receiver") as (client, session):
-        await client.prompt(session, "hello")
-        sender = json.dumps([call("SendDMail", "1", message="the port is 4711", to=session), "text: sent"])
-        (world.root / "scripts.json").write_text(sender)
-
-        def sould(*arguments: str) -> str:
-            command = [str(SOULD), *arguments]
-            done = subprocess.run(
-                command, cwd=tmp_path, env=world.environment, capture_output=True, text=True, check=True
-            )
-            return done.stdout
-
-        await asyncio.to_thread(sould, "run", "--agent", "okabe", "--mode", "full", "tell them")
-    pid = world.daemon()
-    await asyncio.to_thread(_kill, pid)
-    await asyncio.to_thread(sould, "run", "--session", session, "anything new?")
-    (journal,) = (world.root / "state").rglob(f"{session}/wire.jsonl")
-    notes = [line for line in journal.read_text().splitlines() if "ContextNote" in line]
-    assert any("the port is 4711" in note for note in notes)
-
-
-def _kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    while running(pid):
-        pass

@@ -227,6 +227,7 @@ class ToolRunner:
             self.source,
             lambda text: setattr(call, "parting", text),
             lambda: self._begin(call.id),
+            self.log.context.checkpoint,
         )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":

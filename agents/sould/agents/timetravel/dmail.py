@@ -48,11 +48,9 @@ class DenwaRenji:
     agent_id: str = ""
     parent: "DenwaRenji | None" = None
     born: int = -1
-    """The parent's newest checkpoint when this agent began."""
+    """The parent's newest checkpoint when it started this agent."""
     notes: list[str] = field(default_factory=list[str])
     """What its agent is told before its next step."""
-    leaving: bool = False
-    """It sent its parent to before its own birth, so it has nothing more to do."""
     _pending: DMail | None = None
     _children: "dict[DenwaRenji, asyncio.Task[object]]" = field(
         default_factory=dict["DenwaRenji", "asyncio.Task[object]"]
@@ -64,11 +62,21 @@ class DenwaRenji:
         Raises:
             DMailRefusedError: nobody is there, the checkpoint cannot be reached, or something as important waits there.
         """
-        receiver = self._receiver(to)
+        receiver = self.receiver(to)
         if receiver is self or receiver is self.parent:
             receiver.require(mail.checkpoint_id)
         receiver.put(mail)
-        self.leaving = receiver is self.parent and mail.checkpoint_id is not None and mail.checkpoint_id <= self.born
+
+    @property
+    def unborn(self) -> int | None:
+        """The checkpoint before its birth that its parent is about to go back to: there is nothing more for it to do."""
+        waiting = self.parent.due if self.parent is not None else None
+        return waiting if waiting is not None and waiting <= self.born else None
+
+    @property
+    def due(self) -> int | None:
+        """The checkpoint that what waits here goes back to."""
+        return self._pending.checkpoint_id if self._pending is not None else None
 
     def put(self, mail: DMail) -> None:
         """Hold the D-Mail until it is fetched. Raises DMailRefusedError."""
@@ -121,9 +129,9 @@ class DenwaRenji:
             )
 
     @contextmanager
-    def child(self, phone: "DenwaRenji") -> Generator[None, None, None]:
-        """While the block runs, `phone` belongs to an agent that this one started, in the current task."""
-        phone.parent, phone.born = self, self.log.context.checkpoint
+    def child(self, phone: "DenwaRenji", born: int) -> Generator[None, None, None]:
+        """While the block runs, `phone` belongs to an agent that this one started at checkpoint `born`, in this task."""
+        phone.parent, phone.born = self, born
         task = asyncio.current_task()
         assert task is not None
         self._children[phone] = task
@@ -131,15 +139,21 @@ class DenwaRenji:
             yield
         finally:
             del self._children[phone]
+            self.post.disconnect(phone)
 
-    def cancel_unborn(self, checkpoint_id: int) -> list["DenwaRenji"]:
-        """Cancel every agent started after the checkpoint that still works; who they were."""
-        gone = [child for child in self._children if child.born >= checkpoint_id]
-        for child in gone:
-            self._children[child].cancel()
-        return gone
+    async def cancel_unborn(self, checkpoint_id: int, why: Callable[["DenwaRenji"], str]) -> None:
+        """Cancel every agent started after the checkpoint that still works, and wait until nothing of it runs.
 
-    def _receiver(self, to: str) -> "DenwaRenji":
+        `why` is asked for each before that, and tells its journal, too.
+        """
+        gone = {child: task for child, task in self._children.items() if child.born >= checkpoint_id}
+        for child, task in gone.items():
+            task.cancel(why(child))
+        if gone:
+            await asyncio.wait(gone.values())
+
+    def receiver(self, to: str) -> "DenwaRenji":
+        """Whom `to` names. Raises DMailRefusedError."""
         if to in (SELF, self.agent_id or SELF):
             return self
         if to == PARENT:
@@ -193,13 +207,19 @@ class Post:
         self._phones[agent_id] = phone
         return phone
 
+    def disconnect(self, phone: DenwaRenji) -> None:
+        """Its agent works no longer: nobody would read what arrives there."""
+        if self._phones.get(phone.agent_id) is phone:
+            del self._phones[phone.agent_id]
+
     def find(self, to: str) -> DenwaRenji:
         """An agent of this session that works, or the main agent of another one. Raises DMailRefusedError."""
         found = self._phones.get(to) if to else None
         found = found or self._exchange.find(to, self.project)
         if found is None:
+            working = ", ".join(sorted(agent_id for agent_id in self._phones if agent_id)) or "none"
             raise DMailRefusedError(
-                f"Nobody answers to {to!r}: it is neither self, parent, the id of an agent at work in this session, nor the "
-                "id of an open session of this project."
+                f"Nobody answers to {to!r}: it is neither self, parent, the id of an agent at work in this session "
+                f"({working}), nor the id of an open session of this project."
             )
         return found

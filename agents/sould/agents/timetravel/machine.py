@@ -35,6 +35,11 @@ RESTORED = (
     "The files that were changed since are as they were at this point{but}; what commands did elsewhere is not undone."
 )
 CONFLICTS = " except {}, which others changed too"
+LATE = """\
+A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had ended, so time was not turned back. It said:
+
+{message}"""
+UNBORN = "The agent that started this one goes back to its checkpoint {}, before this one began."
 
 
 @dataclass(slots=True)
@@ -46,12 +51,17 @@ class TimeMachine:
     has_tool: Callable[[], bool]
     turn_id: Callable[[], str]
     _told_birth: bool = False
+    _turn: str = ""
+    """The turn of the last step."""
 
     async def before_step(self) -> None:
         """Deliver what only arrives; then say the number of the checkpoint that the step begins with."""
         log, phone = self.phone.log, self.phone
         while phone.notes:
             log.publish(ContextNote(text=phone.notes.pop(0)))
+        if self._turn != self.turn_id():
+            self._turn = self.turn_id()
+            self._take_late()
         mail = phone.fetch(past=False)
         if mail is not None:
             log.publish(ContextNote(text=f"A D-Mail from {mail.sender} has arrived:\n\n{mail.message}"))
@@ -59,7 +69,8 @@ class TimeMachine:
             return
         if phone.parent is not None and not self._told_birth:
             self._told_birth = True
-            log.publish(ContextNote(text=f"Your parent's newest checkpoint, when you were started: {phone.born}"))
+            born = f"Your parent's newest checkpoint, when you were started: {phone.born}"
+            log.publish(ContextNote(text=f"You are the agent {phone.agent_id}. {born}"))
         log.publish(ContextNote(text=f"CHECKPOINT {log.context.checkpoint + 1}"))
 
     async def after_step(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
@@ -69,10 +80,18 @@ class TimeMachine:
             await self._turn_back(mail)
             if ending is None or ending.stop_reason == "finished":
                 ending = None
-        if ending is None and self.phone.leaving:
-            self.phone.leaving = False
+        why = self.phone.unborn
+        if ending is None and why is not None:
+            _say_unborn(self.phone, why)
             return Ending("cancelled")
         return ending
+
+    def _take_late(self) -> None:
+        """What came for the past when no turn ran is only told: going back now would take the user's new prompt away."""
+        mail = self.phone.fetch(past=True)
+        if mail is not None and mail.sender:
+            late = LATE.format(sender=mail.sender, checkpoint_id=mail.checkpoint_id, message=mail.message)
+            self.phone.log.publish(ContextNote(text=late))
 
     def _dropped(self, mail: DMail, calls: StepCalls) -> bool:
         """Of an earlier turn, or sent in a step of which the user rejected everything else."""
@@ -87,8 +106,7 @@ class TimeMachine:
     async def _turn_back(self, mail: DMail) -> None:
         log, checkpoint_id = self.phone.log, mail.checkpoint_id
         assert checkpoint_id is not None
-        for child in self.phone.cancel_unborn(checkpoint_id):
-            _say_unborn(child, checkpoint_id)
+        await self.phone.cancel_unborn(checkpoint_id, lambda child: _say_unborn(child, checkpoint_id))
         files = NOT_RESTORED
         if mail.restore_filesystem:
             files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log))
@@ -107,13 +125,16 @@ def _worded(done: FilesRestored) -> str:
     return RESTORED.format(but=CONFLICTS.format(conflicts) if conflicts else "")
 
 
-def _say_unborn(child: DenwaRenji, checkpoint_id: int) -> None:
+def _say_unborn(child: DenwaRenji, checkpoint_id: int) -> str:
+    """To whoever reads its journal; what was said."""
+    why = UNBORN.format(checkpoint_id)
     child.log.publish(
         Notification(
             id=secrets.token_hex(6),
             type="cancelled",
             title="Cancelled: it was never started",
-            body=f"The agent that started this one went back to its checkpoint {checkpoint_id}, before it began.",
+            body=why,
             created_at=time.time(),
         )
     )
+    return why

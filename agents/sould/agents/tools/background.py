@@ -246,7 +246,7 @@ class BackgroundTasks:
         """However it ended, and also when it was cancelled before it had begun."""
         printed.close()
         del self._tasks[record.id]
-        stopped = self._stopping.pop(record.id, "Stopped.")
+        stopped = self._stopping.pop(record.id, "") or _why(task)
         ended = Ended("stopped", stopped) if task.cancelled() else task.result()
         record.status, record.message, record.ended = ended.status, ended.message, time.time()
         self._save()
@@ -272,3 +272,12 @@ class BackgroundTasks:
             write_private(self._file, _RECORDS.dump_json(kept))
         except OSError as error:  # a list of tasks is not worth a failed call
             logger.warning("%s: %s", self._file, error.strerror)
+
+
+def _why(task: "asyncio.Task[Ended]") -> str:
+    """What whoever cancelled a task said."""
+    try:
+        task.result()
+    except asyncio.CancelledError as error:
+        return str(error.args[0]) if error.args else "Stopped."
+    return ""

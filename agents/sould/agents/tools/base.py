@@ -85,6 +85,8 @@ class ToolCallContext:
     """Say what the model is to know should the call be cut off."""
     effects: Callable[[], Awaitable[None]] = _nothing
     """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
+    checkpoint: int = -1
+    """The newest of the agent that calls."""
 
 
 @runtime_checkable

@@ -37,7 +37,7 @@ class Params(ToolParams):
         description="`self`, `parent`, the id of another agent at work in this session, or of an open session of this project.",
     )
     restore_filesystem: bool = Field(
-        default=False, description="Also take back the edits made to files since that checkpoint."
+        default=False, description="Also take back what was changed in files since that checkpoint."
     )
     priority: int = Field(default=0, description="A higher one replaces a D-Mail that still waits at the receiver.")
 
@@ -67,40 +67,34 @@ class SendDMail(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Check, ask when files would change, post."""
         phone = self._phone
-        past = params.to in (SELF, PARENT, phone.agent_id)
-        to_self = params.to in (SELF, phone.agent_id)
         try:
+            receiver = phone.receiver(params.to)
+            past = receiver in (phone, phone.parent)
             if past and params.restore_filesystem:
-                refused = await self._ask(params, call)
+                refused = await self._ask(receiver, params, call)
                 if refused is not None:
                     return refused
             mail = DMail(
                 message=params.message,
-                sender=""
-                if to_self
-                else f"agent {phone.agent_id}"
-                if phone.agent_id
-                else f"session {phone.post.session_id}",
+                sender="" if receiver is phone else _own_name(phone),
                 checkpoint_id=params.checkpoint_id if past else None,
                 restore_filesystem=past and params.restore_filesystem,
                 priority=params.priority,
-                turn_id=call.turn_id if to_self else "",
+                turn_id=call.turn_id if receiver is phone else "",
                 told=phone.notes.append,
             )
             phone.send(mail, params.to)
         except DMailRefusedError as error:
             return tool_error(f"The D-Mail was not sent. {error.message}", brief="D-Mail refused")
-        if to_self:
+        if receiver is phone:
             return tool_ok(message=STILL_HERE)
         when = "turns time back after its current step" if past else "reads it at its next step"
         return tool_ok(message=f"The D-Mail is on its way: the receiver {when}.")
 
-    async def _ask(self, params: Params, call: ToolCallContext) -> ToolReturn | None:
-        target = self._phone if params.to != PARENT else self._phone.parent
-        if target is None or params.checkpoint_id is None:
-            return None  # refused by `send`, with a sentence
-        target.require(params.checkpoint_id)
-        files = self._rewinder.files_after(params.checkpoint_id, target.log)
+    async def _ask(self, receiver: DenwaRenji, params: Params, call: ToolCallContext) -> ToolReturn | None:
+        receiver.require(params.checkpoint_id)
+        assert params.checkpoint_id is not None
+        files = self._rewinder.files_after(params.checkpoint_id, receiver.log)
         if not files:
             return None
         names = ", ".join(shown(self._workspace, path) for path in files)
@@ -114,3 +108,7 @@ class SendDMail(Tool[Params]):
             description=f"Take back the edits since checkpoint {params.checkpoint_id} to {names}",
             display=(),
         )
+
+
+def _own_name(phone: DenwaRenji) -> str:
+    return f"agent {phone.agent_id}" if phone.agent_id else f"session {phone.post.session_id}"

@@ -30,6 +30,7 @@ _PROBLEMS: dict[StopReason, str] = {
     "repeated_calls": "it kept making the same call",
     "max_tokens": "its answer was cut at the model's limit",
     "refusal": "its model refused",
+    "cancelled": "it was cancelled",
 }
 
 
@@ -101,7 +102,7 @@ class Crew:
             try:
                 forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
                 try:
-                    with self._family(birth.id):
+                    with self._family(birth.id, call.checkpoint):
                         return await self._with_hooks(worker, job, call)
                 finally:
                     forwarding.close()
@@ -110,9 +111,9 @@ class Crew:
         finally:
             self.market.leave(birth.id)
 
-    def _family(self, agent_id: str) -> contextlib.AbstractContextManager[None]:
+    def _family(self, agent_id: str, born: int) -> contextlib.AbstractContextManager[None]:
         assert self.phone is not None
-        return self.phone.child(self.phone.post.find(agent_id))
+        return self.phone.child(self.phone.post.find(agent_id), born)
 
     def _birth(self, job: Job) -> tuple[Birth, bool]:
         if job.resume:
