@@ -190,7 +190,7 @@ class SessionHost:
                 session.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
                     await prompt.outcome()
-                await self._unload(session, for_good=True)
+                await self._unload(session)
                 self._forget_blank(session)
             session.detach(client_id)
 

@@ -219,12 +219,10 @@ class Session:
         self._agent.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
-        self._note_turn(prompt.user_input)
+        command = self._repertoire.find(prompt.user_input)
         if command is None or not self.info.blank:
             self._note_turn(prompt.user_input)
         await renew_skills(self.skills, self.log)
-        await renew_skills(self.skills, self.log)
-        command = self._repertoire.find(prompt.user_input)
         if command is None:
             if not await self.hooks.allow_prompt(prompt.user_input):
                 return Ending("finished")
