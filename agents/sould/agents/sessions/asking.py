@@ -4,11 +4,11 @@ A request waits without limit, also over a restart of the daemon (D16): what was
 old id when the action is still exactly the same, and otherwise expires, which is never a denial.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, RequestClosed
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, RequestClosed, WireRequest
 
 EXPIRED = "This request waited while what it was about changed, so it expired. Look again and propose the action anew."
 
@@ -20,9 +20,26 @@ class Asker:
     log: SessionLog
     _offered_before: dict[str, ApprovalRequest] = field(default_factory=dict[str, ApprovalRequest])
 
-    def restore(self, pending: Iterable[ApprovalRequest]) -> None:
+    def restore(self, pending: Iterable[WireRequest]) -> None:
         """Requests that were pending when the daemon stopped."""
-        self._offered_before = {request.tool_call_id: request for request in pending}
+        approvals = (request for request in pending if isinstance(request, ApprovalRequest))
+        self._offered_before = {request.tool_call_id: request for request in approvals}
+
+    @property
+    def unasked(self) -> tuple[ApprovalRequest, ...]:
+        """Those of them that were not offered again so far."""
+        return tuple(self._offered_before.values())
+
+    def expire(self, request_ids: Collection[str]) -> None:
+        """These will not be offered again: whoever asked has ended."""
+        for request in self.unasked:
+            if request.id in request_ids:
+                del self._offered_before[request.tool_call_id]
+                self.log.publish(RequestClosed(request_id=request.id, reason="expired"))
+
+    def forget(self) -> None:
+        """Leave what was not offered again to the next daemon."""
+        self._offered_before.clear()
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalResponse:
         """Ask, wait for the first answer, and return it once it is on disk."""

@@ -4,13 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from sould.agents.sessions.agents import offered_model
-from sould.agents.sessions.recovery import close_open_work
+from sould.agents.sessions.recovery import close_open_work, take_up
 from sould.agents.sessions.shared import Shared
 from sould.agents.sessions.souls import build_soul
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import Birth, LaborMarket
+from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.log import SessionLog
@@ -30,10 +31,7 @@ def labor_market(
         writer = shared.services.writer
         if new:
             return await SessionLog.create(directory, writer, session_id=directory.name, cwd=shared.opening.cwd)
-        log = await SessionLog.open(directory, writer)
-        if not log.recovery.clean:
-            close_open_work(log, log.recovery)
-        return log
+        return await SessionLog.open(directory, writer)
 
     async def build(birth: Birth, log: SessionLog) -> Soul:
         record = birth.record
@@ -44,6 +42,7 @@ def labor_market(
         soul.tools.source = birth.source
         soul.tools.toolset.external = lambda: market.external(birth.spec.fields.mcp_tools)
         soul.model.meter.above = market.meter
+        _recover(birth, log, soul, market.unfinished)
         return soul
 
     market = LaborMarket(
@@ -58,3 +57,12 @@ def labor_market(
         hooks=shared.hooks,
     )
     return market
+
+
+def _recover(birth: Birth, log: SessionLog, soul: Soul, left: Unfinished) -> None:
+    """A subagent that waited for an approval goes on with its turn; whatever else it left open is closed."""
+    found = log.recovery
+    if birth.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):
+        take_up(soul, found, left)
+    elif not found.clean:
+        close_open_work(log, found)

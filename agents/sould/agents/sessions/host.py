@@ -190,7 +190,7 @@ class SessionHost:
                 session.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
                     await prompt.outcome()
-                await self._unload(session)
+                await self._unload(session, for_good=True)
                 self._forget_blank(session)
             session.detach(client_id)
 
@@ -227,8 +227,8 @@ class SessionHost:
                 await self._unload(session)
                 self._forget_blank(session)
 
-    async def _unload(self, session: Session) -> None:
-        await session.aclose()
+    async def _unload(self, session: Session, *, for_good: bool = False) -> None:
+        await session.aclose(for_good=for_good)
         await session.closed.wait()
 
     def _forget_blank(self, session: Session) -> None:

@@ -1,31 +1,32 @@
 """What happens when a session is opened that its last writer left in the middle of something (F61, D16).
 
-A turn that only waited for approvals goes on: nothing of those calls has run. Every other open turn is closed honestly:
-its calls may or may not have run, and are never run again.
+A turn in which something waits for an approval goes on: nothing of that call has run, be it one of the main agent or of
+a subagent. Every other open turn is closed honestly: its calls may or may not have run, and are never run again.
 """
 
 import secrets
 import time
-from collections.abc import Collection, Iterable
 
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.subagents.market import can_go_on
-from sould.agents.tools.base import tool_error
+from sould.agents.soul.subagents.crew import Crew, Job
+from sould.agents.soul.subagents.market import LaborMarket, can_go_on
+from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
+from sould.agents.tools.agent import in_background
+from sould.agents.tools.background import Ended, Printed, TaskError
+from sould.agents.tools.base import ToolCallContext, tool_error
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
-    ApprovalRequest,
     CompactionEnd,
     Notification,
     RequestClosed,
     StepInterrupted,
-    SubagentEvent,
     ToolCall,
     ToolResult,
+    ToolReturn,
     TurnEnd,
     TurnError,
-    WireRequest,
 )
 from sould.agents.wire.recovery import OpenWork, Recovery
 
@@ -36,16 +37,27 @@ AFTER_CRASH = (
 STOPPED = "The daemon stopped in the middle of a turn."
 
 
-async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> None:
+async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew: Crew) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
     if found.clean:
         return
-    if found.open_turn is not None and only_waited(found.open_calls, found.open_requests):
-        asker.restore(request for request in found.open_requests if isinstance(request, ApprovalRequest))
-        soul.pending = found.open_calls
-        turns.submit(Prompt("", found.open_turn.client_id, turn_id=found.open_turn.turn_id, resumes=True))
-    else:
+    said = (record.message for record in log.replay()) if found.open_requests else ()
+    left = crew.market.unfinished = unfinished(said, found.open_requests)
+    tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, asker, call_id)}
+    resumed = found.open_turn is not None and bool(left.calls & {call.id for call in found.open_calls})
+    kept = {request for call_id, ids in left.requests.items() if call_id in tasks for request in ids}
+    if found.open_turn is not None and resumed:
+        asked = {request for call in found.open_calls for request in left.requests.get(call.id, ())}
+        kept |= asked
+        take_up(soul, found, left)
+        turn = found.open_turn
+        turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
+    asker.restore(request for request in found.open_requests if request.id in kept)
+    for request in found.open_requests:
+        if request.id not in kept:
+            log.publish(RequestClosed(request_id=request.id, reason="expired"))
+    if not resumed:
         close_open_work(log, found)
     told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "")))
     if told:
@@ -53,31 +65,59 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns) -> No
     await log.commit()
 
 
-def only_waits(log: SessionLog) -> bool:
-    """The running turn waits for approvals and for nothing else, so the next daemon can go on with it."""
-    if not log.channel.pending:
+def take_up(soul: Soul, found: Recovery, left: Unfinished) -> None:
+    """Let an agent's next turn be the one that was open: what waited is asked again, the rest may have run (D16)."""
+    soul.pending = found.open_calls
+    soul.cut_off = {call.id: _interrupted(call, left) for call in found.open_calls if call.id not in left.calls}
+
+
+def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bool:
+    """Let a subagent in the background go on that waited for an approval."""
+    market = crew.market
+    record = market.tasks.lost(call_id)
+    if record is None or not market.unfinished.going_on(call_id):
         return False
-    work = OpenWork()
-    for record in log.replay():
-        work.apply(record.message)
-    return only_waited(work.calls, work.requests)
+    job = Job(prompt="", kind="", description=record.description, background=True)
+    work = in_background(crew, job, ToolCallContext(call_id, 0, lambda _: None))
+
+    async def again(printed: Printed) -> Ended:
+        try:
+            return await work(printed)
+        finally:
+            asker.expire(market.unfinished.requests[call_id])
+
+    try:
+        market.tasks.take_up(record, again)
+    except TaskError as error:
+        _notify(log, f"{record.id} cannot go on. {error.message}")
+        return False
+    return True
 
 
-def only_waited(calls: Iterable[ToolCall], requests: Iterable[WireRequest]) -> bool:
-    """There are open calls, and every one of them waits for its approval."""
-    waiting = {request.tool_call_id for request in requests if isinstance(request, ApprovalRequest)}
-    open_calls = {call.id for call in calls}
-    return bool(open_calls) and open_calls <= waiting
+def leave_waiting(log: SessionLog, asker: Asker, market: LaborMarket) -> None:
+    """The daemon is about to end: what waits for approvals stays as it is, and the next daemon goes on with it (D16)."""
+    pending = (*log.channel.pending, *asker.unasked)
+    if not pending:
+        return
+    work, messages = OpenWork(), [record.message for record in log.replay()]
+    for message in messages:
+        work.apply(message)
+    left = unfinished(messages, pending)
+    asker.forget()
+    market.freeze(left.agents)
+    open_calls = {call.id for call in work.calls}
+    if open_calls & left.calls:
+        log.channel.freeze()
+    tasks = [call_id for call_id in left.requests if call_id not in open_calls]
+    market.tasks.keep(tasks)
+    log.channel.keep({request for call_id in tasks for request in left.requests[call_id]})
 
 
 def close_open_work(log: SessionLog, found: Recovery) -> None:
-    """Give whatever was open an honest end."""
-    for request in found.open_requests:
-        log.publish(RequestClosed(request_id=request.id, reason="expired"))
-    workers = _workers(log, {call.id for call in found.open_calls})
+    """Give the calls and the turn that were open an honest end."""
+    left = unfinished((record.message for record in log.replay()) if found.open_calls else (), ())
     for call in found.open_calls:
-        message = " ".join((AFTER_CRASH, *map(can_go_on, workers.get(call.id, ()))))
-        log.publish(ToolResult(tool_call_id=call.id, return_value=tool_error(message, brief="Interrupted")))
+        log.publish(ToolResult(tool_call_id=call.id, return_value=_interrupted(call, left)))
     if found.open_compaction is not None:
         failed = CompactionEnd(
             compaction_id=found.open_compaction.compaction_id,
@@ -92,14 +132,9 @@ def close_open_work(log: SessionLog, found: Recovery) -> None:
         log.publish(TurnEnd(turn_id=found.open_turn.turn_id, stop_reason="interrupted", error=error))
 
 
-def _workers(log: SessionLog, calls: Collection[str]) -> dict[str, dict[str, None]]:
-    """The subagents that worked for each of these calls."""
-    found: dict[str, dict[str, None]] = {}
-    for record in log.replay() if calls else ():
-        message = record.message
-        if isinstance(message, SubagentEvent) and message.agent_id and message.parent_tool_call_id in calls:
-            found.setdefault(message.parent_tool_call_id, {})[message.agent_id] = None
-    return found
+def _interrupted(call: ToolCall, left: Unfinished) -> ToolReturn:
+    message = " ".join((AFTER_CRASH, *map(can_go_on, left.workers.get(call.id, ()))))
+    return tool_error(message, brief="Interrupted")
 
 
 def _notify(log: SessionLog, text: str) -> None:

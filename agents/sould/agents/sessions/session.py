@@ -24,7 +24,7 @@ from sould.agents.sessions.news import NewsReader
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.sessions.queueing import PromptQueue
-from sould.agents.sessions.recovery import only_waits, recover
+from sould.agents.sessions.recovery import leave_waiting, recover
 from sould.agents.sessions.slash import Repertoire, SlashCommand
 from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
@@ -389,7 +389,7 @@ class Session:
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
         if found.open_restore is not None and commanded:
             await self._finish_going_back(found)  # in its turn, as it would have been
-        await recover(self.log, self.soul, self._asker, self._turns)
+        await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew)
         if found.open_restore is not None and not commanded:
             await self.rewinder.resume(found.open_restore)
 
@@ -421,8 +421,8 @@ class Session:
             await self.log.aclose()
             self.closed.set()
 
-    async def aclose(self) -> None:
-        """End the running turn as interrupted and let `serve` return; a turn that only waits for approvals stays open (D16)."""
-        if only_waits(self.log):
-            self.log.channel.freeze()
+    async def aclose(self, *, for_good: bool = False) -> None:
+        """End what runs as interrupted and let `serve` return. What waits for approvals stays open (D16), but `for_good`."""
+        if not for_good:
+            leave_waiting(self.log, self._asker, self._agent.crew.market)
         await self._turns.close()

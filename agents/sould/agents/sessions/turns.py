@@ -37,6 +37,8 @@ class Prompt:
     command: bool = False
     resumes: bool = False
     cancelled: bool = False
+    ended: Callable[[], None] = lambda: None
+    """Called when nothing of its turn runs any more."""
     _settled: "asyncio.Future[TurnEnd]" = field(default_factory=_future)
 
     async def outcome(self) -> TurnEnd:
@@ -167,6 +169,7 @@ class Turns:
             )
         self._publish_positions()
         ending = await self._run_cancellable(prompt)
+        prompt.ended()
         end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error)
         self._log.publish(end)
         try:

@@ -7,7 +7,7 @@ intent is on disk.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -76,12 +76,17 @@ class StepCalls:
         """The model finished its answer, so the arguments are whole."""
 
     @classmethod
-    def restored(cls, publish: Callable[[WireMessage], object], pending: Sequence[ToolCall]) -> "StepCalls":
-        """Calls that were announced before the daemon stopped and have not run."""
+    def restored(
+        cls,
+        publish: Callable[[WireMessage], object],
+        pending: Sequence[ToolCall],
+        results: Mapping[str, ToolReturn],
+    ) -> "StepCalls":
+        """Calls that were announced before the daemon stopped and have not run, but those that have `results` already."""
         calls = cls(publish)
-        calls._calls = [
-            OpenCall(call.id, call.id, call.function.name, [call.function.arguments or ""]) for call in pending
-        ]
+        for call in pending:
+            made = [call.function.arguments or ""]
+            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, results.get(call.id)))
         return calls
 
     @property
@@ -173,6 +178,8 @@ class ToolRunner:
 
     def _prepare(self, call: OpenCall) -> dict[str, Any] | None:
         """Parse the arguments and announce the call; None when it must not run, with the reason as its result."""
+        if call.result is not None:
+            return None
         arguments = parse_arguments(call.arguments)
         if arguments is None:
             call.result = tool_error(

@@ -6,7 +6,7 @@ them is a branch here. The loop never touches a file, a socket or a client.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,7 +18,15 @@ from sould.agents.soul.calls import StepCalls, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted, StopReason, ToolCall, TurnError
+from sould.agents.wire.messages import (
+    SteerInput,
+    StepBegin,
+    StepInterrupted,
+    StopReason,
+    ToolCall,
+    ToolReturn,
+    TurnError,
+)
 
 BeforeStep: TypeAlias = Callable[[], Awaitable[None]]
 AfterStep: TypeAlias = "Callable[[StepCalls, Ending | None], Awaitable[Ending | None]]"
@@ -54,7 +62,9 @@ class Soul:
     """Run in order after a step's results, each with what would end the turn; what they return does."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     pending: Sequence[ToolCall] = ()
-    """Calls of a turn that waited for approval when the daemon stopped: the next turn runs them first."""
+    """Calls of a turn in which some waited for approval when the daemon stopped: the next turn runs them first,"""
+    cut_off: Mapping[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
+    """but those that may have run: they have these results, by the call's id."""
     _steps: int = 0
     """Of the running turn, so far."""
 
@@ -88,7 +98,7 @@ class Soul:
         return (self.before_stop is not None and await self.before_stop()) or self._deliver_steering()
 
     async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
-        calls = StepCalls.restored(self.log.publish, self.pending)
+        calls = StepCalls.restored(self.log.publish, self.pending, self.cut_off)
         self.pending = ()
         ending: Ending | None = None
         try:

@@ -7,7 +7,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, mode
 
 from sould.agents.soul.subagents.crew import Crew, Job, Outcome
 from sould.agents.soul.subagents.market import SubagentError
-from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
+from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError, Work
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
@@ -95,16 +95,8 @@ class Agent(Tool[Params]):
                 "Only the main agent can start agents in the background; wait for this one.", brief="Not started"
             )
         job = job_of(params, params.subagent_type, params.prompt)
-
-        async def work(printed: Printed) -> Ended:
-            outcome = await self._crew.work(job, call)
-            printed.write(outcome.text)
-            again = f"`resume` with {outcome.agent_id} goes on with it."
-            if outcome.problem:
-                return Ended("failed", f"It did not finish: {outcome.problem.rstrip('.')}. {again}")
-            return Ended("completed", again)
-
-        record = self._tasks.begin("agent", params.description or params.prompt[:60], work)
+        work = in_background(self._crew, job, call)
+        record = self._tasks.begin("agent", params.description or params.prompt[:60], work, call.id)
         return tool_ok(
             message=f"Working in the background as {record.id}. You are told when it has finished.",
             display=(record.block,),
@@ -113,7 +105,8 @@ class Agent(Tool[Params]):
     async def _pipeline(self, params: Params, call: ToolCallContext) -> ToolReturn:
         previous = ""
         outcome: Outcome | None = None
-        for number, stage in enumerate(params.pipeline, 1):
+        first = max(1, self._crew.begun(call.id))
+        for number, stage in enumerate(params.pipeline[first - 1 :], first):
             job = job_of(params, stage.subagent_type, _with_previous(stage.prompt, previous, first=number == 1))
             try:
                 outcome = await self._crew.work(job, call)
@@ -127,6 +120,20 @@ class Agent(Tool[Params]):
             previous = outcome.text
         assert outcome is not None
         return result_of(outcome)
+
+
+def in_background(crew: Crew, job: Job, call: ToolCallContext) -> Work:
+    """A subagent's job as a task of its own."""
+
+    async def work(printed: Printed) -> Ended:
+        outcome = await crew.work(job, call)
+        printed.write(outcome.text)
+        again = f"`resume` with {outcome.agent_id} goes on with it."
+        if outcome.problem:
+            return Ended("failed", f"It did not finish: {outcome.problem.rstrip('.')}. {again}")
+        return Ended("completed", again)
+
+    return work
 
 
 def job_of(params: Params, kind: str, prompt: str) -> Job:

@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +54,8 @@ class TaskRecord(BaseModel):
     ended: float | None = None
     told: bool = False
     """The model knows that it has ended."""
+    call_id: str = ""
+    """The call that began it."""
 
     @property
     def block(self) -> BackgroundTaskBlock:
@@ -72,9 +74,10 @@ class Ended:
 class Printed:
     """What a task prints, in a file of its own; beyond 64 MiB the rest is dropped."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, anew: bool) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        how = os.O_EXCL if anew else os.O_APPEND
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | how | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         self._size = 0
 
     def write(self, text: str) -> None:
@@ -106,6 +109,10 @@ class BackgroundTasks:
     _records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
     _tasks: dict[str, "asyncio.Task[Ended]"] = field(default_factory=dict[str, "asyncio.Task[Ended]"])
     _stopping: dict[str, str] = field(default_factory=dict[str, str])
+    _left: list[tuple[TaskRecord, Work, Printed]] = field(default_factory=list[tuple[TaskRecord, Work, Printed]])
+    """Those that waited for an approval when the last daemon stopped, until `serving` begins."""
+    _kept: Collection[str] = ()
+    """Calls whose tasks the next daemon goes on with."""
     _group: asyncio.TaskGroup | None = None
 
     def __post_init__(self) -> None:
@@ -138,11 +145,28 @@ class BackgroundTasks:
         """Own the tasks while the block runs; when it is left none runs."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            for left in self._left:
+                self._start(*left)
+            self._left.clear()
             try:
                 yield
             finally:
                 self._group = None
                 self.cancel("The session was closed.")
+
+    def lost(self, call_id: str) -> TaskRecord | None:
+        """The task that a call began, if the last daemon's end was its end, too, and the model does not know yet."""
+        found = (record for record in self._records.values() if record.status == "lost" and not record.told)
+        return next((record for record in found if record.call_id == call_id), None)
+
+    def take_up(self, record: TaskRecord, work: Work) -> None:
+        """Go on with a lost one as soon as `serving` begins: it only waited for an approval (D16). Raises TaskError."""
+        self._left.append((record, work, self._printed(record, anew=False)))
+        record.status, record.message, record.ended = "running", "", None
+
+    def keep(self, calls: Collection[str]) -> None:
+        """This daemon leaves, and the next one goes on with what these calls began."""
+        self._kept = calls
 
     def cancel(self, reason: str) -> None:
         """End all of them; they are gone a moment later."""
@@ -160,23 +184,29 @@ class BackgroundTasks:
                 f"{most} background tasks run already, and more may not. Wait for one (TaskOutput with block) or end one (TaskStop)."
             )
 
-    def begin(self, kind: TaskKind, description: str, work: Work) -> TaskRecord:
+    def begin(self, kind: TaskKind, description: str, work: Work, call_id: str = "") -> TaskRecord:
         """Let `work` go on by itself. Raises TaskError when there is no room."""
         self.require_room()
+        task_id = f"{kind}_{self._next_number()}"
+        record = TaskRecord(id=task_id, kind=kind, description=description, started=time.time(), call_id=call_id)
+        self._start(record, work, self._printed(record, anew=True))
+        return record
+
+    def _start(self, record: TaskRecord, work: Work, printed: Printed) -> None:
         assert self._group is not None
-        record = TaskRecord(id=f"{kind}_{self._next_number()}", kind=kind, description=description, started=time.time())
-        folder = self.directory / "tasks"
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            printed = Printed(folder / f"{record.id}.log")
-        except OSError as error:
-            raise TaskError(f"The task's output cannot be kept: {error.strerror}.") from error
         self._records[record.id] = record
         task = self._group.create_task(self._run(record, work, printed), name=record.id)
         self._tasks[record.id] = task
         task.add_done_callback(lambda done: self._ended(record, printed, done))
         self._save()
-        return record
+
+    def _printed(self, record: TaskRecord, *, anew: bool) -> Printed:
+        folder = self.directory / "tasks"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            return Printed(folder / f"{record.id}.log", anew=anew)
+        except OSError as error:
+            raise TaskError(f"The task's output cannot be kept: {error.strerror}.") from error
 
     def _next_number(self) -> int:
         return 1 + max((int(task_id.rpartition("_")[2]) for task_id in self._records), default=0)
@@ -247,6 +277,8 @@ class BackgroundTasks:
         printed.close()
         del self._tasks[record.id]
         stopped = self._stopping.pop(record.id, "") or _why(task)
+        if task.cancelled() and record.call_id and record.call_id in self._kept:
+            return
         ended = Ended("stopped", stopped) if task.cancelled() else task.result()
         record.status, record.message, record.ended = ended.status, ended.message, time.time()
         self._save()

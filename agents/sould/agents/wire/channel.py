@@ -8,7 +8,7 @@ where to resume. The channel never waits for a subscriber and never loses a reco
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -185,6 +185,7 @@ class Channel:
         self._offset = 0
         self._pushing = False
         self._frozen = False
+        self._kept: Collection[str] = ()
         self._backlog: deque[tuple[Record, tuple[Subscription, ...]]] = deque()
         self._requests: dict[str, tuple[WireRequest, asyncio.Future[Response]]] = {}
         self._answered: dict[str, str] = {}
@@ -224,6 +225,10 @@ class Channel:
     def freeze(self) -> None:
         """Nothing more is recorded or shown: this process leaves, and the next one takes things up as they stand (D16)."""
         self._frozen = True
+
+    def keep(self, request_ids: Collection[str]) -> None:
+        """These requests end here without a word, because the next process asks them again (D16)."""
+        self._kept = request_ids
 
     def subscribe(
         self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: Callable[[Cursor], None]
@@ -287,7 +292,8 @@ class Channel:
             return
         answer = self._requests[request_id][1]
         self._close(request_id, "")
-        self.publish(RequestClosed(request_id=request_id, reason=reason))
+        if request_id not in self._kept:
+            self.publish(RequestClosed(request_id=request_id, reason=reason))
         if not answer.done():
             answer.set_exception(RequestClosedError(reason))
 

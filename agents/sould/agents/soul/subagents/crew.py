@@ -84,13 +84,13 @@ class Crew:
         return {name: entry.description or self.market.purpose(entry.path) for name, entry in entries}
 
     async def work(self, job: Job, call: ToolCallContext) -> Outcome:
-        """Give one subagent its job and wait for the answer.
+        """Give one subagent its job and wait for the answer; one that had it when the last daemon stopped goes on.
 
         Raises:
             SubagentError: it could not begin.
         """
         try:
-            birth, resumed = self._birth(job)
+            birth, resumed = self._birth(job, self.market.take_up(call.id))
             self.market.enter(birth.id)
         except SubagentError:
             raise
@@ -115,10 +115,15 @@ class Crew:
         assert self.phone is not None
         return self.phone.child(self.phone.post.find(agent_id), born)
 
-    def _birth(self, job: Job) -> tuple[Birth, bool]:
-        if job.resume:
-            _, record = self.market.find(job.resume)
-            agent_id = job.resume
+    def begun(self, call_id: str) -> int:
+        """How many subagents the last daemon had started for a call that is now run again."""
+        unfinished = self.market.unfinished
+        return len(unfinished.workers[call_id]) if unfinished.going_on(call_id) else 0
+
+    def _birth(self, job: Job, going_on: str) -> tuple[Birth, bool]:
+        agent_id = going_on or job.resume
+        if agent_id:
+            _, record = self.market.find(agent_id)
         else:
             record = AgentRecord(
                 kind=job.kind,
@@ -138,13 +143,14 @@ class Crew:
         if job.model:
             record = record.model_copy(update={"model": job.model})
         source = AgentSource(agent_id, record.kind, record.description or job.description, background=job.background)
-        return Birth(agent_id, record, spec, source), bool(job.resume)
+        return Birth(agent_id, record, spec, source, goes_on=bool(going_on)), bool(going_on or job.resume)
 
     async def _open(self, birth: Birth, *, resumed: bool) -> _Worker:
         market = self.market
         try:
             directory = market.find(birth.id)[0] if resumed else market.settle(birth.id, birth.record)
             log = await market.open_log(directory, not resumed)
+            market.opened(birth.id, log)
         except OSError as error:
             raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
         try:
@@ -158,17 +164,26 @@ class Crew:
     async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
         birth = worker.birth
         facts = {"agent_id": birth.id, "subagent_type": birth.record.kind}
+        if birth.goes_on:
+            return await self._to_its_end(worker, job, call, facts)
         decision = await self.market.hooks.fire("SubagentStart", birth.record.kind, {**facts, "prompt": job.prompt})
         if decision.blocked:
             raise SubagentError(f"A hook keeps the subagent from starting: {decision.reason}")
+        return await self._to_its_end(worker, job, call, facts)
+
+    async def _to_its_end(self, worker: _Worker, job: Job, call: ToolCallContext, facts: dict[str, str]) -> Outcome:
         outcome = await self._turn(worker, job, call)
-        await self.market.hooks.fire("SubagentStop", birth.record.kind, {**facts, "response": outcome.text})
+        await self.market.hooks.fire("SubagentStop", worker.birth.record.kind, {**facts, "response": outcome.text})
         return outcome
 
     async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
-        log, turn_id = worker.log, call.turn_id or secrets.token_hex(8)
+        log, begun = worker.log, worker.log.recovery.open_turn if worker.birth.goes_on else None
+        turn_id = begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8)
+        if worker.birth.goes_on and not worker.soul.pending:
+            raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.birth.id)}")
         limit = job.timeout or self.market.config().background.agent_task_timeout_s
-        log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
+        if begun is None:
+            log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
         ending = Ending("cancelled")
         try:
             async with asyncio.timeout(limit):

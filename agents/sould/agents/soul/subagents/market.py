@@ -5,7 +5,7 @@ journal, so they survive a restart. Nothing here runs an agent.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sould.agents.privatefile import write_private
 from sould.agents.soul.catalog import TEMPLATE
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
+from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.soul.usage import Meter
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import AgentSource, Tool
@@ -58,6 +59,8 @@ class Birth:
     record: AgentRecord
     spec: AgentSpec
     source: AgentSource
+    goes_on: bool = False
+    """It was at work when the last daemon stopped, and waited for an approval."""
 
 
 Build = Callable[[Birth, SessionLog], Awaitable[Soul]]
@@ -82,7 +85,10 @@ class LaborMarket:
     """The session's MCP tools that fit one of these patterns; set once its servers are known."""
     meter: Meter | None = None
     """The session's; set once its main agent is made."""
-    _working: set[str] = field(default_factory=set[str])
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    """What the last daemon left waiting for approval, and this one goes on with."""
+    _taken_up: set[str] = field(default_factory=set[str])
+    _working: dict[str, SessionLog | None] = field(default_factory=dict[str, SessionLog | None])
 
     @property
     def dynamic(self) -> Mapping[str, SubagentCreated]:
@@ -128,15 +134,32 @@ class LaborMarket:
         except SouldError:
             return ""
 
+    def take_up(self, call_id: str) -> str:
+        """The subagent that goes on with its work for a call that is run again after a restart, told once; else ""."""
+        agent_id = "" if call_id in self._taken_up else self.unfinished.going_on(call_id)
+        self._taken_up.add(call_id)
+        return agent_id
+
     def enter(self, agent_id: str) -> None:
         """The agent works now. Raises SubagentError when it does already."""
         if agent_id in self._working:
             raise SubagentError(f"The agent {agent_id} is working already; wait for its result.")
-        self._working.add(agent_id)
+        self._working[agent_id] = None
+
+    def opened(self, agent_id: str, log: SessionLog) -> None:
+        """The agent that works now has opened its journal."""
+        self._working[agent_id] = log
+
+    def freeze(self, agents: Collection[str]) -> None:
+        """Nothing more is recorded of these: the next daemon goes on with them (D16)."""
+        for agent_id in agents:
+            log = self._working.get(agent_id)
+            if log is not None:
+                log.channel.freeze()
 
     def leave(self, agent_id: str) -> None:
         """It does not work any more."""
-        self._working.discard(agent_id)
+        self._working.pop(agent_id, None)
 
     def find(self, agent_id: str) -> tuple[Path, AgentRecord]:
         """An agent that was started in this session before; looked up, never joined (D15).

@@ -1,0 +1,56 @@
+"""What waited for the user's approval when a daemon stopped: calls of the main agent and of its subagents, however deep.
+
+All of it is read from the session's own journal, where the events of every subagent are. Nothing here runs an agent.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sould.agents.wire.messages import ApprovalRequest, SubagentEvent, WireMessage, WireRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Which calls wait, and who works for them."""
+
+    requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The approvals' ids by the call of the main agent that they are asked for."""
+    calls: frozenset[str] = frozenset()
+    """Calls, of whatever agent, that wait themselves or through a subagent."""
+    agents: frozenset[str] = frozenset()
+    """The subagents among those."""
+    workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The subagents that worked for a call, the one that does so now last."""
+
+    def going_on(self, call_id: str) -> str:
+        """The subagent that goes on with its work when this call is run again; "" when none does."""
+        return self.workers.get(call_id, ("",))[-1] if call_id in self.calls else ""
+
+
+def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) -> Unfinished:
+    """What waits for the `pending` approvals of a session whose journal holds `messages`."""
+    approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
+    workers: dict[str, dict[str, None]] = {}
+    works_for: dict[str, tuple[str, str]] = {}
+    for message in messages:
+        boss = ""
+        event: object = message
+        while isinstance(event, SubagentEvent) and event.agent_id:
+            call_id, agent_id = event.parent_tool_call_id, event.agent_id
+            works_for[agent_id] = call_id, boss
+            workers.setdefault(call_id, {})[agent_id] = None
+            boss, event = agent_id, event.event
+    calls: set[str] = set()
+    agents: set[str] = set()
+    requests: dict[str, tuple[str, ...]] = {}
+    for request in approvals:
+        call_id, agent_id = request.tool_call_id, request.agent_id or ""
+        calls.add(call_id)
+        seen: set[str] = set()
+        while agent_id in works_for and agent_id not in seen:
+            seen.add(agent_id)
+            call_id, agent_id = works_for[agent_id]
+            calls.add(call_id)
+        agents |= seen
+        requests[call_id] = (*requests.get(call_id, ()), request.id)
+    return Unfinished(requests, frozenset(calls), frozenset(agents), {key: tuple(ids) for key, ids in workers.items()})
