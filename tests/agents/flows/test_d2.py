@@ -30,6 +30,10 @@ def test_blocks_quotes_shapes_chains_and_comments() -> None:
     assert [(edge.target, edge.label) for edge in flow.out("sure")] == [("END", "yes"), ("look", "no")]
 
 
+def test_a_comment_may_be_a_block() -> None:
+    assert len(parse_d2('"""\na -> b\n"""\nBEGIN -> a -> END').edges) == 2
+
+
 def test_a_label_of_a_chain_is_every_edges() -> None:
     assert [edge.label for edge in parse_d2("BEGIN -> a -> END: go").edges] == ["go", "go"]
 
@@ -67,6 +71,8 @@ def test_a_shape_diamond_needs_two_edges() -> None:
         ('BEGIN -> "a\n', "1:10: this quoted text is not closed"),
         ("BEGIN -> a -> END\na: x\na: y", "3:4: a already stands for 'x'"),
         ("BEGIN ->", "1:9: the line ends too early"),
+        ("direction: right\nBEGIN -> a -> END", "1:1: `direction` is not part of flows"),
+        ('BEGIN -> a -> END\na: ""', "1:10: a says nothing"),
     ],
 )
 def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> None:

@@ -149,6 +149,17 @@ async def test_an_adjusted_plan_is_stated_and_given_to_later_iterations(bench: B
     assert (loop.plan, loop.completed) == ("New plan: sort first.", 3)
 
 
+async def test_a_plan_that_was_not_stated_before_the_loop_stopped_is_asked_for_when_it_goes_on(bench: Bench) -> None:
+    bench.script("text: 1", "text: <choice>ADJUST</choice>")
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/loop 5 tidy up")
+        bench.script("text: Sort first.", "text: <choice>STOP</choice>")
+        await finish(watcher.session, "/loop resume")
+        loop = loop_of(bench, watcher.session)
+    assert (loop.plan, loop.status, loop.completed) == ("Sort first.", "finished", 3)
+
+
 async def test_a_rollback_takes_context_and_files_back_to_where_the_iteration_began(bench: Bench) -> None:
     bench.script(
         call("WriteFile", path="b.txt", content="good"),

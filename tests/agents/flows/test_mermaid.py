@@ -64,6 +64,8 @@ def test_a_node_may_be_declared_after_it_was_used() -> None:
         ("flowchart TD\nBEGIN --> a[x] --> END\na[y]", "3:1: a already stands for 'x'"),
         ("flowchart TD\nBEGIN --> a b", "2:13: 'b' is not understood here"),
         ("flowchart TD\nBEGIN --> a:::red", "2:12: "),
+        ("flowchart TD\nBEGIN --> a[/x/] --> END", "2:12: a slanted box is not part of flows"),
+        ("flowchart TD\nBEGIN --> a[] --> END", "2:11: a says nothing"),
     ],
 )
 def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> None:

@@ -138,6 +138,14 @@ async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> No
     assert "polish.md:10:5: '==> END' is not understood here" in end.error.message
 
 
+async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) -> None:
+    write(bench, "flowchart TD\n  BEGIN --> a[$ARGUMENTS] --> END\n")
+    async with bench.running():
+        end = await finish(await begin(bench), "/flow:polish")
+    assert end.error is not None
+    assert "needs words behind it: without them its step a says nothing" in end.error.message
+
+
 async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:
     write(bench, "BEGIN -> 检查代码 -> END\n", "d2")
     bench.script("text: 好")
@@ -193,8 +201,14 @@ def test_arguments_without_a_place_go_to_the_first_task() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "choice"),
-    [("<choice>a</choice>", "a"), ("<choice>\n a b </choice>", "a b"), ("<choice>a</choice><choice>b</choice>", "b"), ("a", "")],
-)  # fmt: skip
+    [
+        ("<choice>a</choice>", "a"),
+        ("<choice>\n a b </choice>", "a b"),
+        ("<choice>a</choice><choice>b</choice>", "b"),
+        ("I end with a `<choice>` tag: <choice>a</choice>", "a"),
+        ("a", ""),
+    ],
+)
 def test_the_last_choice_counts_trimmed(answer: str, choice: str) -> None:
     assert choice_in(answer) == choice
 

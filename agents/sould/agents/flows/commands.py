@@ -28,6 +28,9 @@ async def _run(skill: Skill, session: Session, arguments: str) -> Ending:
     except FlowError as error:
         lines = "\n".join(f"{skill.path}:{problem}" for problem in error.problems)
         raise OptionError(f"The flow {skill.name} cannot run:\n{lines}") from error
+    silent = next((node.id for node in flow.nodes.values() if not node.label.strip()), "")
+    if silent:
+        raise OptionError(f"The flow {skill.name} needs words behind it: without them its step {silent} says nothing.")
     agent = Agent(session.log, session.soul, session.current_turn)
     runner = FlowRunner(flow, agent, session.config.flows)
     try:

@@ -10,7 +10,7 @@ import textwrap
 from sould.agents.flows.graph import Edge, Flow, Sketch, build
 from sould.agents.flows.scanner import Scanner
 
-_BLANK = re.compile(r"(?:[ \t\r\n;]|#[^\n]*)+")
+_BLANK = re.compile(r'(?:[ \t\r\n;]|#[^\n]*|"""(?s:.*?)""")+')
 _SPACE = re.compile(r"[ \t]+")
 _KEY = re.compile(r"(?:(?!->|--|<-)[^\s:;{}|\"'#.<>&*$@\[\]()]|[ \t]+(?=[^\s:;{}|\"'#.<>&*-]))+")
 _VALUE = re.compile(r"(?:[^\n;{}|#\"]|(?<=\S)#)+")
@@ -19,6 +19,7 @@ _TAG = re.compile(r"[A-Za-z0-9]*(?=\s)")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _QUOTED = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 _SINGLE = re.compile(r"'((?:''|[^'\n])*)'")
+_NOT_OURS = frozenset({"direction", "vars", "classes", "layers", "scenarios", "steps", "style"})
 _SHAPES = frozenset(
     {
         *("rectangle", "square", "page", "parallelogram", "document", "cylinder", "queue", "package", "step"),
@@ -147,6 +148,8 @@ class _Parser:
     def _describe(self, key: str) -> None:
         """A label, a block `{shape: …}`, or both."""
         scanner = self._in
+        if key in _NOT_OURS:
+            scanner.fail(f"`{key}` is not part of flows", self._places[key])
         scanner.take(_SPACE)
         at = scanner.at
         if not scanner.text.startswith("{", at):

@@ -136,6 +136,8 @@ def _ways_out(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Probl
         leaving.setdefault(edge.source, []).append(edge)
     for node in nodes.values():
         out = leaving.get(node.id, [])
+        if not node.label.strip():
+            yield Problem(f"{node.id} says nothing: its label is the prompt", node.place)
         match node.kind:
             case "end":
                 if out:

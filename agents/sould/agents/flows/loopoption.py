@@ -1,6 +1,7 @@
 """How often prompts of a session are repeated, as an option that clients show."""
 
 from sould.agents.sessions.options import Choice, SessionOption
+from sould.agents.wording import plural
 
 _OFFERED = (0, 1, 3, 5, 10, 25, -1)
 
@@ -26,4 +27,4 @@ def loop_limit(value: str) -> int:
 def _named(limit: int) -> str:
     if limit == 0:
         return "Off"
-    return "Until it is complete" if limit < 0 else f"Up to {limit} more time{'' if limit == 1 else 's'}"
+    return "Until it is complete" if limit < 0 else f"Up to {plural(limit, 'more time')}"

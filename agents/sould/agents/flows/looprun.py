@@ -74,7 +74,7 @@ class LoopRun:
         while True:
             try:
                 async with self._spending:
-                    ending = await self._runner.run("again" if self._loop.completed else "")
+                    ending = await self._runner.run(self._runner.begins_at)
             except TimeoutError:
                 if not self._spending.interrupted:
                     raise

@@ -47,6 +47,8 @@ class LoopState(BaseModel):
     rollbacks: int = 0
     """In a row, to the same iteration."""
     plan: str = ""
+    adjusting: bool = False
+    """The agent chose to adjust its plan and has not stated it yet."""
     status: Status = "running"
     reason: str = ""
     budget: Budget = Budget()

@@ -118,6 +118,10 @@ class _Parser:
             text = scanner.until(closing, f"this label is not closed by `{closing}`", at)
             if "\n" in text:
                 scanner.fail("a label of several lines must be in quotes", at)
+            if closing == "]" and text[:1] in ("/", "\\"):
+                scanner.fail(
+                    "a slanted box is not part of flows; a label that begins with a slash must be in quotes", at
+                )
             for mark in '[](){}"|':
                 if mark in text:
                     scanner.fail(f"a label with {mark} must be in quotes", at)

@@ -71,6 +71,11 @@ class LoopRunner(FlowRunner):
         self.store.save(loop)
         return None
 
+    @property
+    def begins_at(self) -> str:
+        """The node at which the loop goes on from where it stands."""
+        return "adjust" if self.loop.adjusting else "again" if self.loop.completed else ""
+
     def prompt(self, node: Node) -> str:
         """The task itself, then the task with the notice that it is repeated."""
         if node.id != "again":
@@ -89,7 +94,7 @@ class LoopRunner(FlowRunner):
     async def noted(self, node: Node, answer: str) -> None:
         """The first iteration is complete when its work is done; an adjusted plan is kept."""
         if node.id == "adjust":
-            self.loop.plan = answer.strip()[:20_000]
+            self.loop.plan, self.loop.adjusting = answer.strip()[:20_000], False
         elif node.id == "work":
             self.loop.completed += 1
         self.store.save(self.loop)
@@ -99,6 +104,7 @@ class LoopRunner(FlowRunner):
         loop = self.loop
         loop.completed += 1
         loop.rollbacks = loop.rollbacks + 1 if edge.label == "ROLLBACK" else 0
+        loop.adjusting = edge.label == "ADJUST"
         said = answer.replace(f"<choice>{choice_in(answer)}</choice>", "").strip()[-500:]
         if edge.label == "STOP":
             self._settle("finished", "the agent found the task complete")

@@ -17,7 +17,8 @@ from sould.agents.wire.display import TodoItem
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError
 
-_CHOICE = re.compile(r"<choice>(.*?)</choice>", re.DOTALL)
+_CHOICE = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)
+"""From the innermost tag: an answer may speak of the tag before it uses it."""
 
 
 @dataclass(slots=True)
