@@ -6,7 +6,7 @@ that all clients see the same session.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sould.agents.config import Config
@@ -375,6 +375,10 @@ class Session:
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
         return self._repertoire.commands()
+
+    def nearest_commands(self, name: str) -> Sequence[str]:
+        """Those most like a name that is none of them."""
+        return self._repertoire.nearest(name)
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""

@@ -3,12 +3,18 @@
 Knows no command by name and no session, so that commands may use sessions and sessions commands.
 """
 
+import difflib
+import os
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput, input_text
+
+_MEANT = re.compile(r"/([A-Za-z][\w:-]*)(?: [^\n]*)?\n?")
+"""One line whose first word can be a command's name: no path of several parts and no file's name with an ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +36,25 @@ CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
 
 @dataclass(frozen=True, slots=True)
 class Repertoire:
-    """What one session does with prompts: `sources` of commands, the first one wins a name, and `plain` for the rest."""
+    """What one session does with prompts: `sources` of commands, the first one wins a name, and `plain` for the rest.
+
+    `unknown` answers what is meant as a command and is none.
+    """
 
     sources: tuple[CommandSource, ...]
     plain: Callable[[UserInput], Awaitable[Ending]]
+    unknown: Handler
 
     def find(self, user_input: UserInput) -> tuple[Handler, str] | None:
-        """The handler and argument text of a prompt that is a known command; what is not one goes to the model."""
+        """The handler and argument text of a prompt that is a command, or is meant as one; the rest goes to the model."""
         text = input_text(user_input).strip()
         if not text.startswith("/"):
             return None
         name, *argument = text[1:].split(None, 1) or [""]
         handler = next((run for command, run in self._entries() if name in (command.name, *command.aliases)), None)
-        return (handler, argument[0].strip() if argument else "") if handler else None
+        if handler is None:
+            return (self.unknown, text) if meant_as_command(user_input) else None
+        return handler, argument[0].strip() if argument else ""
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """Every command on offer, each name once."""
@@ -51,6 +63,19 @@ class Repertoire:
             known.setdefault(command.name, command)
         return tuple(known.values())
 
+    def nearest(self, name: str) -> list[str]:
+        """The commands whose name, or the last part of it (`skill:NAME`), is most like this one; the most like it first."""
+        names = {alias: command.name for command in self.commands() for alias in command.aliases}
+        names |= {command.name.rpartition(":")[2]: command.name for command in self.commands()}
+        names |= {command.name: command.name for command in self.commands()}
+        return list(dict.fromkeys(names[near] for near in difflib.get_close_matches(name.lower(), names)))
+
     def _entries(self) -> Iterator[Entry]:
         for source in self.sources:
             yield from source()
+
+
+def meant_as_command(user_input: UserInput) -> bool:
+    """Whether a prompt that is no known command was meant as one: one line that begins with `/word`, and no path there is."""
+    found = _MEANT.fullmatch(input_text(user_input))
+    return found is not None and not os.path.lexists(f"/{found[1]}")
