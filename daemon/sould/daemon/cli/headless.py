@@ -129,6 +129,8 @@ class Headless:
                 self._result.text += content_text(update.get("content"))
             case "tool_call":
                 self._acted = True
+            case "session_info_update":
+                self._kept = True
             case "usage_update":
                 self._result.usage = {key: update[key] for key in ("used", "size", "cost") if key in update}
             case _:
@@ -156,8 +158,6 @@ class Headless:
         except ConnectionGoneError:
             self._end(TEMPORARY, self._link_error or "The daemon ended the connection; see: sould logs", "connection")
 
-            case "session_info_update":
-                self._kept = True
     async def _open(self, connection: Connection) -> None:
         request = self._request
         await connection.request(
