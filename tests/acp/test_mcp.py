@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.wire.messages import StatusUpdate
 from soultest.acpbench import Connect
-from soultest.acpclient import AcpClient
+from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, Watcher, call
 from soultest.mcpbench import SERVER, state_of, tools_of
 from soultest.mcpover import LISTEN, EditorServer
@@ -39,6 +39,34 @@ async def test_an_editors_server_is_asked_about_and_called(bench: Bench, connect
         (asked,) = client.asked("session/request_permission")
         assert asked["params"]["toolCall"]["toolCallId"]
         assert any("blue" in str(update) for update in client.updates("tool_call_update"))
+
+
+async def test_an_entry_that_cannot_be_used_is_named_and_costs_nothing_else(bench: Bench, connect: Connect) -> None:
+    servers = [
+        stdio(),
+        {"type": "pigeon", "name": "coop"},
+        {**stdio(), "command": "other"},
+        {"type": "http", "url": "http://x.example"},
+        5,
+    ]
+    bench.script("text: one")
+    async with bench.running() as host, connect() as client, connect() as second:
+        await client.initialize(FULL)
+        session = await begin(client, bench, servers)
+        await client.prompt(session, "hi")
+        told = [notice["description"] for notice in client.updates("notice")]
+        assert "'coop' is of a type that sould does not know, 'pigeon'" in told[0]
+        assert "two MCP servers 'box'; the first of them is used" in told[1]
+        assert told[2].startswith("Entry 4 of the editor's MCP servers")
+        assert told[3].startswith("Entry 5 of the editor's MCP servers")
+        assert len(told) == 4
+        assert [server.spec.command for server in host.sessions[session].mcp.servers.values()] == [sys.executable]
+        await second.initialize(FULL)
+        more = [*servers, {"type": "pigeon", "name": "loft"}]
+        await second.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=more)
+        news = [notice["description"] for notice in second.updates("notice")]
+        assert news[:4] == told
+        assert ["'loft'" in each for each in news[4:]] == [True]
 
 
 async def test_a_second_client_may_bring_further_servers(bench: Bench, connect: Connect) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sould.acp.mcp import McpCarrier
 from sould.acp.outbound import Json
-from sould.acp.schema import ClientCapabilities, InitializeParams, McpServerParams, OpeningParams
+from sould.acp.schema import ClientCapabilities, InitializeParams, OpeningParams
 from sould.acp.services import AcpResume, AcpServices, AttachedSession, Unanswered
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sould.acp.attachment import Attachment
     from sould.agents.hooks.events import Subscription
     from sould.agents.sessions.host import SessionHost
-    from sould.agents.sessions.opening import McpServer, Opening
+    from sould.agents.sessions.opening import Opening
     from sould.agents.sessions.session import Session
     from sould.agents.workspace import Workspace
 
@@ -169,30 +169,16 @@ class Peer:
         Raises:
             RpcError: a directory that is not absolute, named.
         """
+        from sould.acp.mcpservers import given_servers  # noqa: PLC0415 -- as above
         from sould.agents.sessions.opening import Opening  # noqa: PLC0415 -- as above
 
         return Opening(
             cwd=absolute(params.cwd, "cwd"),
             additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
             environment=self.services.environment,
-            mcp_servers=tuple(self._mcp_server(server) for server in params.mcp_servers),
+            mcp_servers=given_servers(params.mcp_servers, self.carrier),
             default_mode="review" if self._shows_hunks else "ask",
             capabilities=self.capabilities.names,
-        )
-
-    def _mcp_server(self, server: McpServerParams) -> "McpServer":
-        from sould.agents.sessions.opening import McpServer  # noqa: PLC0415 -- as above
-
-        return McpServer(
-            name=server.name,
-            transport=server.type,
-            command=server.command,
-            args=tuple(server.args),
-            env={pair.name: pair.value for pair in server.env},
-            url=server.url,
-            headers={pair.name: pair.value for pair in server.headers},
-            server_id=server.server_id,
-            carrier=self.carrier if server.type == "acp" else None,
         )
 
     @property

@@ -7,7 +7,15 @@ A broken optional field counts as absent, a broken item of a list is dropped; a 
 
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticOmit, PydanticUseDefault
 
@@ -215,6 +223,22 @@ class McpServerParams(Inbound):
     server_id: str = ""
 
 
+class UnusableServer(Inbound):
+    """An entry of `mcpServers` that is no server as we know them; what names it is read, so that it can be told."""
+
+    type: Lenient[str] = ""
+    name: Lenient[str] = ""
+
+
+def _entry(value: Any) -> Any:
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] -- raw input
+
+
+ServerEntry: TypeAlias = Annotated[
+    McpServerParams | UnusableServer, Field(union_mode="left_to_right"), BeforeValidator(_entry)
+]
+
+
 class McpMessageParams(Inbound):
     """`mcp/message` from a client: what one of its servers says about a request of ours."""
 
@@ -229,7 +253,7 @@ class OpeningParams(Inbound):
 
     cwd: str
     additional_directories: Items[str] = Field(default_factory=list)
-    mcp_servers: Items[McpServerParams] = Field(default_factory=list)
+    mcp_servers: Items[ServerEntry] = Field(default_factory=list)
 
 
 class SessionParams(Inbound):

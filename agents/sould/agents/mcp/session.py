@@ -121,8 +121,10 @@ class SessionServers:
 
         But those that a client serves itself: it may offer them anew.
         """
-        known = {server.name for server in self._asked.values()}
-        new = {_offer(each): each for each in servers if each.carrier is not None or each.name not in known}
+        known = {server.name for server in self._asked.values() if not server.problem}
+        new = {
+            _offer(each): each for each in servers if each.problem or each.carrier is not None or each.name not in known
+        }
         if new and self._open:
             self._asked |= new
             self._again()
@@ -326,14 +328,15 @@ class SessionServers:
 
 
 def _offer(server: McpServer) -> tuple[str, str]:
-    """The server's name, and the client that serves it itself, if one does."""
-    return server.name, server.carrier.id if server.carrier is not None else ""
+    """The server's name, and the client that serves it itself, if one does, or what is wrong with it."""
+    return server.name, server.carrier.id if server.carrier is not None else server.problem
 
 
 def _first_of_each_name(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
-    found: dict[str, McpServer] = {}
+    """Those that cannot be used take no name."""
+    found: dict[tuple[str, str], McpServer] = {}
     for server in servers:
-        found.setdefault(server.name, server)
+        found.setdefault((server.name, server.problem), server)
     return tuple(found.values())
 
 

@@ -14,9 +14,8 @@ import orjson
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sould.agents.mcp.carrier import Carrier
-from sould.agents.sessions.opening import McpServer
+from sould.agents.sessions.opening import McpServer, Transport
 
-Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 Source: TypeAlias = Literal["user", "project", "editor"]
 
 LARGEST_FILE = 1024 * 1024
@@ -179,7 +178,9 @@ def from_editor(servers: Sequence[McpServer]) -> Loaded:
     found: list[ServerSpec] = []
     notices: list[str] = []
     for server in servers:
-        if server.transport == "stdio" and not server.command:
+        if server.problem:
+            notices.append(server.problem)
+        elif server.transport == "stdio" and not server.command:
             notices.append(f"The editor's MCP server {server.name!r} has no command.")
         elif server.transport in ("http", "sse") and not server.url.startswith(("http://", "https://")):
             notices.append(f"The editor's MCP server {server.name!r} has no URL that begins with http.")

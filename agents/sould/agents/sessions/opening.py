@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.mcp.carrier import Carrier
 from sould.agents.permissions.policy import Mode
 from sould.agents.workspace import Workspace
+
+Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class McpServer:
     """An MCP server the client wants the session to use; `transport` decides which fields count."""
 
     name: str
-    transport: Literal["stdio", "http", "sse", "acp"]
+    transport: Transport
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -24,6 +26,8 @@ class McpServer:
     server_id: str = ""
     carrier: Carrier | None = None
     """Of transport `acp`: the client's own connection."""
+    problem: str = ""
+    """Why it cannot be used, as a sentence for the user; nothing else of it counts then."""
 
 
 @dataclass(frozen=True, slots=True)
