@@ -278,7 +278,7 @@ def test_a_rules_file_is_read_and_expired_rules_are_left_out(tmp_path: Path) -> 
         ),
         ('\n\n[[rule]]\ndecision = "maybe"\ntool = "shell"', r"rule 1 \(line 3\): decision: "),
         ('[[rule]]\ndecision = "allow"\ntool = "bash"', "tool: is one of shell"),
-        ('[[rule]]\ndecision = "allow"', "tool: Field required"),
+        ('[[rule]]\ndecision = "allow"', "tool: is required"),
         ('[[rule]]\ndecision = "allow"\ntool = "shell"\nargv = ["**", "a"]', "can only be the last word"),
         ('[[rule]]\ndecision = "allow"\ntool = "shell"\ncwd = "here"', "absolute path"),
         ('[[rule]]\ndecision = "allow"\ntool = "shell"\nexpires = "soon"', "expires"),
@@ -320,3 +320,42 @@ def test_the_agent_gives_no_trust_by_itself(where: Surroundings, line: str) -> N
     for mode in ("ask", "full"):
         verdict = decide(run(line), everything, "trusted", mode, where)
         assert (verdict.decision, "may run as you" in verdict.reason) == ("ask", True)
+
+
+def test_what_was_allowed_in_one_place_is_not_allowed_where_a_cd_leads() -> None:
+    rules = (
+        Rule("allow", "shell", argv=("cd", "**")),
+        Rule("allow", "shell", argv=("make",), cwd=str(ROOT)),
+        Rule("allow", "shell", argv=("make",), cwd=str(ROOT / "sub")),
+    )
+    for line in ("make", "cd /srv", "cd sub && make"):
+        assert judge(run(line), *rules).decision == "allow", line
+    for line in ("cd /srv && make", "cd /srv; make", "cd other && make", "make; cd /srv; make", "cd .. && echo a"):
+        assert judge(run(line), *rules).decision == "ask", line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd ~ && echo x >> .bashrc",
+        "cd; rm .netrc",
+        "cd ~/x/.. && cd .. && pushd u && cp a .gitconfig",
+        "(cd $HOME; cat .pypirc)",
+    ],
+)
+def test_a_protected_path_is_seen_from_where_a_cd_leads(line: str, where: Surroundings) -> None:
+    assert decide(run(line), Rules(), "trusted", "full", where).decision == "ask"
+
+
+def test_a_rule_that_asks_about_a_path_asks_about_commands_that_name_it() -> None:
+    rules = (Rule("ask", "read", path="private/**"), Rule("ask", "edit", path="prod/**"), Rule("ask", "edit"))
+    expected = {
+        "cat private/a": "ask",
+        "cd private && cat a": "ask",
+        "cp a private/b": "ask",
+        "rm prod/x": "ask",
+        "ls prod": "allow",
+        "cat public/a": "allow",
+        "cp a b": "allow",
+    }
+    assert {line: judge(run(line), *rules, mode="full").decision for line in expected} == expected

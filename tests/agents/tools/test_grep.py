@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from soultest.toolbench import BufferedWorkspace, ToolBench, output
 
 RIPGREP = shutil.which("rg")
@@ -44,6 +47,27 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / name).write_bytes(text.encode())
     (tmp_path / "link").symlink_to("/etc")
     return tmp_path
+
+
+async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(project: Path, path: str) -> None:
+    for name in ("server.pem", "private/a", "deny/b", ".netrc"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text("needle\n")
+    rules = Rules((Rule("ask", "read", path="private/**"), Rule("deny", "read", path="deny/*")))
+    asked: list[ApprovalRequest] = []
+
+    async def allow(request: ApprovalRequest) -> ApprovalResponse:
+        asked.append(request)
+        return ApprovalResponse(request_id=request.id, response="approve")
+
+    door = Approval(ask=allow, rules=lambda: rules, trust="trusted", mode="full", workspace=project)
+    bench = ToolBench(project, path=path, approval=door)
+    found = await bench.call("Grep", pattern="needle")
+    assert (output(found), found.message) == ("", "No matches.")
+    assert asked == []
+    assert "needle" in output(await bench.call("Grep", pattern="needle", path="server.pem", output_mode="content"))
+    assert len(asked) == 1
+    assert (await bench.call("Grep", pattern="needle", path="deny/b")).is_error
 
 
 async def test_files_with_matches_respect_ignore_files(project: Path, path: str) -> None:

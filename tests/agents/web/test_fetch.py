@@ -60,6 +60,14 @@ async def test_other_text_comes_as_it_is_without_what_moves_a_terminal(tmp_path:
     assert result.output == '{"a": 1}'
 
 
+@pytest.mark.parametrize("charset", ["punycode", "undefined"])
+async def test_a_page_does_not_choose_how_long_it_is_read_by_its_charset(tmp_path: Path, charset: str) -> None:
+    async with website() as site:
+        site.page("/a", b"a" * 100_000 + b"-" + b"b9" * 500_000 + "ü".encode(), f"text/plain; charset={charset}")
+        result, _ = await fetched(tmp_path, site.url("/a"))
+    assert not result.is_error
+
+
 async def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     async with website() as site:
         site.page("/a", b"\x89PNG", "image/png")

@@ -8,6 +8,7 @@ from sould.agents.environment import Environment
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action
+from sould.agents.permissions.rules import Decision
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.searching import SearchLimits
 from sould.agents.tools.todo import TodoList
@@ -42,6 +43,9 @@ class RecordedApproval(Approval):
     ) -> ToolReturn | None:
         self.asked.append((action, sender, description, display))
         return self.answer
+
+    def come_upon(self, path: Path) -> Decision:
+        return "allow"
 
 
 class BufferedWorkspace(LocalWorkspace):

@@ -27,7 +27,7 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
 )
-from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.permissions.rules import Decision, Rule, Rules
 from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.permissions.visible import (
     LONG,
@@ -39,6 +39,7 @@ from sould.agents.permissions.visible import (
 from sould.agents.tools.base import ToolCallContext, tool_error, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
+from sould.agents.workspace import ResolvedPath
 
 Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 
@@ -108,6 +109,10 @@ class Approval:
     def judge(self, action: Action) -> Verdict:
         """The decision as things stand, without asking anybody."""
         return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
+
+    def come_upon(self, path: Path) -> Decision:
+        """Whether a file that was found in a directory the model may read is shown with the others, unasked."""
+        return self.judge(ReadFile(ResolvedPath(path, inside=True))).decision
 
     async def request(
         self,

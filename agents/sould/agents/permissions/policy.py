@@ -35,6 +35,10 @@ Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
+_MOVES = frozenset({"cd", "pushd", "popd"})
+MOST_PLACES = 8
+"""Directories from which the words of one command are looked at."""
+
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
 
@@ -211,7 +215,7 @@ class _Command:
         if denied := self._denied():
             return Verdict("deny", denied)
         if self._is_harmless():
-            asked = self._asked()
+            asked = self._asked(harmless=True)
             return Verdict("ask", asked) if asked else Verdict("allow")
         if self.mode == "plan":
             return Verdict("deny", "plan mode only runs commands that are known to change nothing")
@@ -237,11 +241,16 @@ class _Command:
             return f"warning: {self.reading.problem}, so it may run something that your rules forbid"
         return ""
 
-    def _asked(self) -> str:
+    def _asked(self, *, harmless: bool = False) -> str:
         asking = [rule for rule in self.rules.of("ask", "shell") if place_matches(rule.cwd, self.cwd, self.where)]
         for argv in (*self.reading.commands, *read_loosely(self.line)):
             if any(not rule.argv or argv_resembles(rule.argv, argv) for rule in asking):
                 return f"a rule asks before {' '.join(argv)[:200]} is run"
+        tools = ("read",) if harmless else ("read", "edit")
+        rules = Rules(tuple(rule for tool in tools for rule in self.rules.of("ask", tool) if rule.path))
+        for path in self._named_paths() if rules.rules else ():
+            if any(_path_rule("ask", tool, path, rules, self.where) for tool in tools):
+                return f"a rule asks about {path}"
         return ""
 
     def _touches_protected(self) -> str:
@@ -259,15 +268,29 @@ class _Command:
         return ""
 
     def _named_paths(self) -> list[Path]:
-        home = str(self.where.home)
         paths: dict[Path, None] = {}
+        places = self._places()
         for word in words_of(self.line):
             for piece in {word, word.rpartition("=")[2]}:
-                start, slash, rest = piece.partition("/")
-                path = f"{home}{slash}{rest}" if start in ("~", "$HOME", "${HOME}") else piece
-                if path and "\0" not in path and len(path) < 4096:
-                    paths[self.where.resolve(path, self.cwd)] = None
+                path = self._expanded(piece)
+                if path:
+                    paths.update(dict.fromkeys(self.where.resolve(path, place) for place in places))
         return list(paths)
+
+    def _places(self) -> list[Path]:
+        """The directories that the text's words may be seen from: where it begins, and where its `cd`s may lead."""
+        places = [self.cwd]
+        for argv in read_loosely(self.line):
+            if argv[0] in _MOVES and len(places) < MOST_PLACES:
+                word = self._expanded(next((word for word in argv[1:] if not word.startswith("-")), "~"))
+                places += [self.where.resolve(word, place) for place in places if word]
+        return list(dict.fromkeys(places))
+
+    def _expanded(self, word: str) -> str:
+        """A word as a path with the home directory filled in; "" when it can name none."""
+        start, slash, rest = word.partition("/")
+        path = f"{self.where.home}{slash}{rest}" if start in ("~", "$HOME", "${HOME}") else word
+        return path if "\0" not in path and len(path) < 4096 else ""
 
     def _is_harmless(self) -> bool:
         if self.reading.problem:
@@ -308,20 +331,28 @@ class _Command:
         return self.where.inside(cwd)
 
     def _allowed(self) -> bool:
-        rules = [
-            rule
-            for rule in self.rules.of("allow", "shell")
-            if not rule.sandbox and place_is(rule.cwd, self.cwd, self.where)
-        ]
-        if any(rule.line == self.line for rule in rules if rule.line):
+        if any(rule.line == self.line for rule in self._allowing(self.cwd) if rule.line):
             return True
         if self.reading.problem:
             return False
-        patterns = [rule for rule in rules if not rule.line]
+        cwd, commands = self.cwd, self.reading.commands
+        if commands[0][0] == "cd" and len(commands) > 1:
+            target = self._harmless_cd(commands[0])
+            if target is None:
+                return False
+            cwd, commands = target, commands[1:]
+        if len(commands) > 1 and any(_MOVES & set(argv[:2]) for argv in commands):
+            return False  # each was allowed where it stood, and not where the other leads
+        patterns = [rule for rule in self._allowing(cwd) if not rule.line]
         return all(
-            any(not rule.argv or argv_matches(rule.argv, argv) for rule in patterns) or self._shows_only(argv, self.cwd)
-            for argv in self.reading.commands
+            any(not rule.argv or argv_matches(rule.argv, argv) for rule in patterns) or self._shows_only(argv, cwd)
+            for argv in commands
         )
+
+    def _allowing(self, cwd: Path) -> list[Rule]:
+        return [
+            rule for rule in self.rules.of("allow", "shell") if not rule.sandbox and place_is(rule.cwd, cwd, self.where)
+        ]
 
     def _offer(self) -> Rule:
         """Exactly this command here (D29): its words when they are known, else its text."""

@@ -128,8 +128,17 @@ class Grep(Tool[Params]):
         hits = {at: found for at, found in hits.items() if at not in unsaved}
         if unsaved:
             hits.update(await self._search_buffers(params, base, unsaved))
-        visible = [found for at, found in hits.items() if not is_secret(at)]
+        visible = await asyncio.to_thread(self._visible, hits, path.path)
         return _Searched(visible, ran, bool(unsaved))
+
+    def _visible(self, hits: Mapping[Path, FileHits], searched: Path) -> list[FileHits]:
+        """Without secrets and forbidden files; without those that are asked about, but where the search itself was.
+
+        Nor is it said that there were some: whether a pattern matches a secret tells the secret, pattern by pattern.
+        """
+        asked = self._approval.come_upon(searched) == "ask"
+        unfit = {"deny"} if asked or searched in hits else {"deny", "ask"}
+        return [found for at, found in hits.items() if not is_secret(at) and self._approval.come_upon(at) not in unfit]
 
     async def _unsaved(self, path: Path) -> Mapping[Path, str]:
         buffers = await self._workspace.unsaved()

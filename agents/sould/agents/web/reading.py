@@ -4,6 +4,7 @@ HTML is read by a child program (`readmain.py`), within time and memory: a page 
 """
 
 import asyncio
+import codecs
 import sys
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from sould.agents.web.readmain import UNREADABLE
 PROGRAM = Path(__file__).with_name("readmain.py")
 MOST_TEXT = 8 * 1024 * 1024
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
+_CHARSETS = """ascii utf-8 utf-8-sig utf-16 utf-16-le utf-16-be iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6
+    iso8859-7 iso8859-8 iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255
+    cp1256 cp1257 cp1258 cp866 cp874 koi8-r koi8-u mac-roman mac-cyrillic tis-620 gb2312 gbk gb18030 big5 big5hkscs
+    euc_jp shift_jis cp932 iso2022_jp euc_kr cp949"""
+"""What web pages are written in. Python knows further ones, of which some take minutes and some always fail."""
 
 
 async def readable(page: Page, seconds: float) -> str:
@@ -54,6 +60,7 @@ async def _main_text(page: Page, seconds: float) -> bytes:
 
 def _decoded(page: Page) -> str:
     try:
-        return page.body.decode(page.charset or "utf-8", errors="replace")
-    except LookupError:
-        return page.body.decode(errors="replace")
+        known = codecs.lookup(page.charset or "utf-8").name in _CHARSETS.split()
+    except (LookupError, ValueError):
+        known = False
+    return page.body.decode(page.charset if known and page.charset else "utf-8", errors="replace")
