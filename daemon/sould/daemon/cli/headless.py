@@ -69,11 +69,11 @@ class Headless:
         """The model, mode or agent that was asked for cannot be had."""
         self._acted = False
         """Tools ran since the last text, so what comes is a new message."""
+        self._kept = bool(request.session_id)
+        """The session holds something: a new one is named by the first prompt that leaves anything in it."""
 
     async def run(self) -> int:
         """Do it; the exit code."""
-        self._kept = bool(request.session_id)
-        """The session holds something: a new one is named by the first prompt that leaves anything in it."""
         began = time.monotonic()
         link = Link(Paths(os.environ))
         connection = self._connection = Connection(link.stream, self)
@@ -92,11 +92,11 @@ class Headless:
         except asyncio.CancelledError:
             self._end(CANCELLED, "Cancelled.", "cancelled")
         self._result.duration_s = time.monotonic() - began
+        if not self._kept:  # nothing is in it to go on from, and it goes when we leave
+            self._result.session_id = ""
         if self._stopped_by != "reader":
             self._renderer.finish(self._result)
         return self._result.exit_code
-        if not self._kept:  # nothing is in it to go on from, and it goes when we leave
-            self._result.session_id = ""
 
     # --- what the daemon asks of us ---------------------------------------------------------------------------------
 
