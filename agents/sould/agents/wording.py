@@ -1,0 +1,41 @@
+"""Words for people and models: how many there are, and what is wrong with a value. Never a library's own."""
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_WORDS = {
+    "missing": "is required",
+    "extra_forbidden": "is not known",
+    "int_": "must be a whole number",
+    "float_": "must be a number",
+    "bool_": "must be true or false",
+    "string_type": "must be text",
+    "tuple_": "must be a list",
+    "list_": "must be a list",
+    "dict_": "must be an object",
+    "model_": "must be an object",
+    "path_": "must be a path",
+    "json_invalid": "is not JSON",
+}
+"""By the beginning of pydantic's kind of error."""
+
+
+def plural(count: int, word: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def fault(error: "ErrorDetails") -> str:
+    """The end of a sentence whose beginning names the value: `is required`, `must be a number`. Without a full stop."""
+    kind, message = error["type"], error["msg"]
+    if kind in ("literal_error", "enum"):
+        choices = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected")))
+        return f"must be one of {', '.join(choices)}" if choices else "is none of the values it can have"
+    for beginning, words in _WORDS.items():
+        if kind.startswith(beginning):
+            return words
+    text = re.sub(r"^(Input|String|Value|List|Tuple|URL) should ", "must ", message.removeprefix("Value error, "))
+    return f"{text[:1].lower()}{text[1:]}".rstrip(".")
