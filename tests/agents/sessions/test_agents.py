@@ -67,6 +67,19 @@ async def test_an_unknown_agent_names_those_there_are(bench: Bench) -> None:
             await session.set_option("agent", "nobody", "c")
 
 
+@pytest.mark.parametrize(
+    ("prompt", "said"), [(b"You\nare ${NOBODY}.", r"reviewer\.md:2: \$\{NOBODY\}"), (b"\xff", "not UTF-8 text")]
+)
+async def test_an_agent_whose_prompt_cannot_be_filled_in_is_not_taken(bench: Bench, prompt: bytes, said: str) -> None:
+    write_agent(bench.root / "config" / "agents").with_suffix(".md").write_bytes(prompt)
+    async with bench.running():
+        session = await bench.new()
+        tools = session.soul.tools.toolset.specs
+        with pytest.raises(OptionError, match=said):
+            await session.set_option("agent", "reviewer", "c")
+        assert session.soul.tools.toolset.specs == tools
+
+
 async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Bench) -> None:
     path = write_agent(bench.root / "config" / "agents")
     bench.script("text: one", "text: two", "text: three")

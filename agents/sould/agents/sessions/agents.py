@@ -109,10 +109,11 @@ class SessionAgent:
             self._next = None
             return
         tools = self._load(spec)
+        prompt = self.prompt(spec) if key[0] != self._made_of[0] else None
         self.crew.spec = spec
         self.soul.tools.toolset.become(tools)
-        if key[0] != self._made_of[0]:
-            self.soul.log.publish(SystemPrompt(text=self.prompt(spec)))
+        if prompt is not None:
+            self.soul.log.publish(SystemPrompt(text=prompt))
             if self._next is None and spec.document.path == self.spec.document.path:
                 files = ", ".join(str(path) for path in key[0] if self._made_of[0].get(path) != key[0][path])
                 self._tell(f"The agent {spec.name} has changed", f"Read again, because of {files}.")

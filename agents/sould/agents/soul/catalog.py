@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from sould.agents.errors import ConfigError, SouldError
 from sould.agents.permissions.trust import TrustStore
+from sould.agents.soul.instructions import check_prompt
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
@@ -70,7 +71,7 @@ class AgentCatalog:
             if path.is_file():
                 return self.at(path, name)
             raise ConfigError(f"There is no agent file {path}.")
-        known = ", ".join(files)
+        known = ", ".join(each for each in files if each != TEMPLATE)
         waiting = "" if self._trusted else self._waiting(name)
         raise ConfigError(
             f"There is no agent {name!r}; there are {known}. {waiting or 'Or give the path of an agent file.'}"
@@ -103,6 +104,7 @@ class AgentCatalog:
         if file.origin == "project":
             self._check_inside(spec)
         self.check(spec)
+        check_prompt(spec.fields.system_prompt_path, spec.fields.system_prompt_args)
         return spec
 
     def check(self, spec: AgentSpec) -> None:

@@ -6,7 +6,7 @@ Project files (`AGENTS.md`) enter as quoted data, within a budget; nothing here 
 import itertools
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from sould.agents.errors import ConfigError
 
 AGENTS_MD_BUDGET = 32 * 1024
 """Bytes of project instructions, filled from the deepest directory up (wire.md 3.7)."""
+BUILTIN = ("NOW", "WORK_DIR", "WORK_DIR_LS", "AGENTS_MD", "SKILLS", "ADDITIONAL_DIRS_INFO", "OS", "SHELL")
+"""What every prompt can use (D31)."""
 LISTING_ROOT = 30
 LISTING_CHILD = 10
 _ARGUMENT = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
@@ -36,6 +38,22 @@ def prompt_arguments(
         "SHELL": shell,
     }
     return {f"{prefix}_{name}": value for name, value in values.items() for prefix in ("SOULD", "KIMI")}
+
+
+def check_prompt(path: Path, own: Iterable[str]) -> None:
+    """Look whether a prompt can be filled in; `own` are the names that its agent adds to ours.
+
+    Raises:
+        ConfigError: it cannot, or is no text.
+    """
+    try:
+        template = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: the prompt cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the prompt is not UTF-8 text.") from error
+    ours = (f"{prefix}_{name}" for name in BUILTIN for prefix in ("SOULD", "KIMI"))
+    render_prompt(template, dict.fromkeys((*ours, "ROLE_ADDITIONAL", *own), ""), path)
 
 
 def render_prompt(template: str, arguments: Mapping[str, str], source: Path) -> str:
