@@ -220,8 +220,9 @@ def answered(message: WireMessage) -> str:
     """How a request was answered and by whom, for the dialogs that close with it; "" when nobody answered it."""
     match message:
         case ApprovalResponse(answered_by=by) if by:
-            return f"{_DECIDED[message.response]} by {by}"
+            how = f"{_DECIDED[message.response]}{f': {message.feedback}' if message.feedback else ''}"
         case QuestionResponse(answered_by=by) if by:
-            return f"answered by {by}"
+            how = "; ".join(message.answers.values()) or "dismissed"
         case _:
             return ""
+    return f"answered elsewhere, by {by}: {how}"

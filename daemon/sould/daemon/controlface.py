@@ -20,6 +20,7 @@ from sould.agents.rpc.connection import Limits as RpcLimits
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.messages import Params
+from sould.agents.wording import fault
 from sould.daemon.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
@@ -109,7 +110,7 @@ class ControlFace:
         try:
             asked = model.model_validate(params)
         except ValidationError as error:
-            raise RpcError(INVALID_PARAMS, f"{method}: {error.errors()[0]['msg']}") from None
+            raise RpcError(INVALID_PARAMS, f"{method}: {_wrong(error)}") from None
         if isinstance(asked, AnswerParams):
             return (await self._answer_request(connection, asked)).model_dump(mode="json")
         answer = await self._handlers[method](asked)
@@ -282,6 +283,11 @@ class Caller:
 
     async def notification(self, method: str, params: Params) -> None:
         """The control face has none."""
+
+
+def _wrong(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))} {fault(first)}."
 
 
 def _connection(connection: Connection) -> ConnectionInfo:

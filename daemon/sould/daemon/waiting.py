@@ -19,6 +19,8 @@ from sould.agents.wire.messages import (
     Response,
     WireRequest,
 )
+from sould.agents.wording import plural
+from sould.daemon.choosing import Choices
 from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
 
 if TYPE_CHECKING:
@@ -90,28 +92,23 @@ def _response(request: WireRequest, params: AnswerParams) -> Response:
 def _answers(request: QuestionRequest, given: tuple[str, ...]) -> dict[str, str]:
     """Question to answer; none at all dismisses the questions."""
     if given and len(given) != len(request.questions):
-        raise OptionError(f"There are {len(request.questions)} questions and {len(given)} answers; give one for each.")
+        raise OptionError(
+            f"{plural(len(request.questions), 'question')}, {plural(len(given), 'answer')}: give one for each."
+        )
     return {item.question: _choice(item, words) for item, words in zip(request.questions, given, strict=False)}
 
 
-def _choice(item: QuestionItem, words: str) -> str:
+def _choice(item: QuestionItem, typed: str) -> str:
     """An option by its number or its label, several separated by commas where that is allowed; or the user's own words."""
-    labels = [option.label for option in item.options]
-    chosen: list[str] = []
-    for part in [part.strip() for part in words.split(",")] if item.multi_select else [words.strip()]:
-        if part.isdecimal() and 1 <= int(part) <= len(labels):
-            chosen.append(labels[int(part) - 1])
-        elif part in labels:
-            chosen.append(part)
-        elif labels and (part.isdecimal() or not item.other_label):  # a number beyond the options is a slip, no words
-            raise OptionError(f"{part!r} is no answer to {item.question!r}; there are: {_numbered(labels)}.")
-        else:
-            return words
-    return ", ".join(chosen)
-
-
-def _numbered(labels: list[str]) -> str:
-    return ", ".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
+    choices = Choices(tuple(option.label for option in item.options), item.multi_select, item.other_label)
+    chosen = choices.read(typed)
+    if chosen is None:
+        there_are = ", ".join(f"{number}. {label}" for number, label in choices.numbered.items())
+        raise OptionError(f"{typed!r} is no answer to {item.question!r}; there are: {there_are}.")
+    if chosen.wants_words:
+        number = len(choices.numbered)
+        raise OptionError(f"{number}. {item.other_label}: add your words, as in '{number} your words'.")
+    return chosen.words or ", ".join(chosen.labels)
 
 
 def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting:
@@ -131,14 +128,29 @@ def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting
                 scope=request.scope,
             )
         case QuestionRequest():
-            asked = tuple(
-                Asked(question=item.question, options=tuple(option.label for option in item.options))
-                for item in request.questions
+            lines = [line for item in request.questions for line in item.body.splitlines()]
+            return Waiting(
+                id=request.id,
+                session=session_id,
+                kind="question",
+                title=request.questions[0].question if request.questions else "a question",
+                lines=tuple(lines[:most]),
+                more=len(lines[most:]) if most is not None else 0,
+                questions=tuple(map(_asked, request.questions)),
             )
-            title = asked[0].question if asked else "a question"
-            return Waiting(id=request.id, session=session_id, kind="question", title=title, questions=asked)
         case _:
             return Waiting(id=request.id, session=session_id, kind="program", title=type(request).__name__)
+
+
+def _asked(item: QuestionItem) -> Asked:
+    return Asked(
+        question=item.question,
+        options=tuple(option.label for option in item.options),
+        details=tuple(f"{option.label}: {option.description}" for option in item.options if option.description),
+        several=item.multi_select,
+        words=item.other_label,
+        default=item.default,
+    )
 
 
 def _lines(block: DisplayBlock) -> Iterator[str]:

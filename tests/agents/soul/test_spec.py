@@ -97,7 +97,7 @@ def test_paths_belong_to_the_file_that_wrote_them(tmp_path: Path) -> None:
         ("tools: [inherit]", 3, "tools: there is nothing to inherit"),
         ("extend: nobody", 3, "extend: there is no agent 'nobody'"),
         ("extend: default\ntools:\n  - tool: x:Y\n    when: {moon: full}", 6, r"tools\.0\.when\.moon: is no key"),
-        ("extend: default\nsystem_prompt_args: {A: [1]}", 4, "system_prompt_args.A: input should be a valid string"),
+        ("extend: default\nsystem_prompt_args: {A: [1]}", 4, "system_prompt_args.A: must be text"),
     ],
 )
 def test_a_mistake_names_file_line_and_key(tmp_path: Path, agent: str, line: int, said: str) -> None:

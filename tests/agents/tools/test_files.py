@@ -44,7 +44,7 @@ async def test_long_lines_and_large_windows_are_cut_and_said(bench: ToolBench, t
     (tmp_path / "wide").write_text("x" * 5000 + "\nshort\n")
     result = await bench.call("ReadFile", path="wide")
     assert [len(line) for line in output(result).split("\n")] == [2007, 12, 0]
-    assert "1 lines were longer than 2000 characters" in result.message
+    assert "1 line longer than 2000 characters" in result.message
     (tmp_path / "big").write_text(("y" * 1000 + "\n") * 500)
     result = await bench.call("ReadFile", path="big")
     assert len(output(result)) <= 100 * 1024

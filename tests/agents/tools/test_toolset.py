@@ -76,7 +76,7 @@ async def test_bad_arguments_name_parameter_problem_and_example() -> None:
     tools = load("Counting")
     result = await tools.call("Counting", {"count": 9, "nmae": "y"}, context())
     assert result.is_error
-    assert "`count`: input should be less than or equal to 5" in result.message
+    assert "`count`: must be less than or equal to 5" in result.message
     assert "`nmae`: is not a parameter of this tool" in result.message
     assert "The parameters are `count`, `name`" in result.message
     assert 'Example: {"count": 1}' in result.message

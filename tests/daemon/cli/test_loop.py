@@ -92,20 +92,24 @@ def test_a_loop_survives_the_kill_of_the_daemon(user: User) -> None:
 
 def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
     usage = "\nusage: input_other=60 output=10"
-    user.scripted(f"text: 1{usage}", f"text: 2 <choice>CONTINUE</choice>{usage}", "text: <choice>STOP</choice>")
+    user.scripted(f"text: 1{usage}", f"text: 2 <choice>CONTINUE</choice>{usage}", f"text: 3 <choice>CONTINUE</choice>{usage}")
     with terminal(user, "run", "/loop unlimited --tokens 50 sweep") as screen:
         screen.read_until("[1] Continue  [2] Stop  [3] Or allow another amount, such as 200k  [n] Dismiss")
         assert "The loop has used up its budget: 70 of 50 tokens. Shall it go on?" in screen.seen
         assert "Allow as much again: 50 more tokens." in screen.seen
         assert "May I?" not in screen.seen
-        screen.type("3")  # no words can be typed here
+        screen.type("3")
+        screen.read_until("such as 200k: ")
+        screen.type("plenty")  # that is no amount
         screen.read_until("stop now, then `/loop resume --tokens 200k`.")
         screen.read_until("[1] Continue  [2] Stop  [n] Dismiss")
         screen.type("1")
         screen.read_until("140 of 120 tokens")
+        screen.type("3 10")  # the words in the line of their number
+        screen.read_until("210 of 150 tokens")
         screen.type("2")
         assert screen.wait() == 0
-    assert standing(user, "paused", 2)
+    assert standing(user, "paused", 3)
 
 
 def test_what_there_is_not_is_said(user: User) -> None:

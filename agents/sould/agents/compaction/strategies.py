@@ -13,6 +13,7 @@ from sould.agents.compaction.importance import Similarity, by_words, cosine, imp
 from sould.agents.compaction.summary import Summary, shortened
 from sould.agents.compaction.transcript import Group, earlier_summary, groups, last_request, tail
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.wording import plural
 
 StrategyName: TypeAlias = Literal["simple", "smart", "hierarchical"]
 
@@ -74,7 +75,7 @@ class Simple:
         if not condensed:
             return None
         kept = len(messages) - start
-        return Plan((tuple(group.text for group in condensed),), kept, note=f"Kept the last {kept} messages.")
+        return Plan((tuple(group.text for group in condensed),), kept, note=f"Kept the last {plural(kept, 'message')}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Smart:
         condensed = [group for group in found if group not in chosen]
         kept = len(messages) - start
         also = tuple(at for group in chosen for at in range(group.start, group.stop))
-        note = f"Kept the last {kept} messages and {len(also)} earlier ones that matter most to the task."
+        note = f"Kept the last {plural(kept, 'message')} and {len(also)} of the earlier ones, which matter most to the task."
         return Plan((tuple(group.text for group in condensed),), kept, also, note=note)
 
     async def _chosen(self, candidates: Sequence[Group], task: str, budget: int) -> list[Group]:
@@ -136,7 +137,7 @@ class Hierarchical:
         parts = tuple(tuple(f"# Turn\n{turn}" for turn in topic) for topic in grouped)
         kept = len(messages) - start
         carried = " and carried the earlier summary on" if earlier is not None else ""
-        note = f"Kept the last {kept} messages, condensed the rest as {len(parts)} topics{carried}."
+        note = f"Kept the last {plural(kept, 'message')}, condensed the rest as {plural(len(parts), 'topic')}{carried}."
         return Plan(parts, kept, earlier=earlier, note=note)
 
 

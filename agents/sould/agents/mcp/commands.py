@@ -16,6 +16,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.messages import ContextNote
+from sould.agents.wording import plural
 
 
 def mcp_commands(session: Session) -> Iterator[Entry]:
@@ -68,7 +69,8 @@ async def _show(session: Session, name: str) -> Ending:
         return say(session, _details(session.mcp.servers.get(name), name))
     lines = [
         f"- **{name}** ({server.spec.source}, {server.spec.transport}): {server.state}, "
-        f"{len(server.definitions)} tools, {len(server.prompts)} prompts, {len(server.resources)} resources. "
+        f"{plural(len(server.definitions), 'tool')}, {plural(len(server.prompts), 'prompt')}, "
+        f"{plural(len(server.resources), 'resource')}. "
         f"{server.trouble}".rstrip()
         for name, server in session.mcp.servers.items()
     ]

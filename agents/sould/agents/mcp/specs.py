@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from sould.agents.mcp.carrier import Carrier
 from sould.agents.sessions.opening import McpServer, Transport
+from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]
 
@@ -111,7 +112,7 @@ def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, Entry], tupl
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in ("mcpServers", name, *first["loc"]))
-            notices.append(f"{path}: {where}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
+            notices.append(f"{path}: {where}: {fault(first)}.")
             continue
         problem = _problem(entry)
         if problem:

@@ -21,6 +21,7 @@ from sould.agents.errors import ConfigError
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
 from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
 ANY_WORD = "*"
@@ -232,6 +233,6 @@ def _rule(raw: Any, at: str) -> Rule:
                 f"; did you mean {nearest[0]!r}?" if nearest else f"; known keys: {', '.join(_Entry.model_fields)}."
             )
             raise RulesError(f"{at}: unknown key {key!r}{advice}") from error
-        raise RulesError(f"{at}: {key}: {first['msg'].removeprefix('Value error, ')}.") from error
+        raise RulesError(f"{at}: {key}: {fault(first)}.") from error
     rule = Rule(entry.decision, entry.tool, tuple(entry.argv), path=entry.path, cwd=entry.cwd)
     return replace(rule, sandbox=entry.sandbox, expires=entry.expires)

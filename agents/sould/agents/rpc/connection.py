@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import orjson
 
@@ -63,7 +63,7 @@ class Handler(Protocol):
     """What the other side's calls reach. `RpcError` and `SouldError` become error answers."""
 
     async def request(self, method: str, params: Params) -> Any:
-        """The result, JSON or a `Reply`."""
+        """The result, JSON or a `Reply`. A withdrawal cancels it, with the reason that the other side gave as message."""
         ...
 
     async def notification(self, method: str, params: Params) -> None:
@@ -246,7 +246,7 @@ class Connection:
     def _note(self, notification: Notification) -> None:
         if notification.method == "$/cancel_request":
             # after the first part of every task created before it
-            asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params.get("requestId"))
+            asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params)
             return
         self.spawn(self._run_notification(notification), notification.method)
 
@@ -258,10 +258,11 @@ class Connection:
         except Exception:  # the dispatcher is the boundary: our bug fails one notification
             logger.exception("%s failed", notification.method[:60])
 
-    def _cancel_inbound(self, request_id: object) -> None:
+    def _cancel_inbound(self, params: Params) -> None:
+        request_id = params.get("requestId")
         if isinstance(request_id, int | str | None) and (task := self._tasks.get(request_id)):
             self._cancelled.add(request_id)
-            task.cancel()
+            task.cancel(_reason(params))
 
     def _refuse(self, invalid: Invalid) -> bool:
         """Answer a bad line; False when there were too many."""
@@ -284,6 +285,8 @@ class Connection:
     async def request(self, method: str, params: Params) -> Any:
         """Ask the peer and wait, without limit, for its result. Cancelling the wait withdraws the request.
 
+        The message given to `Task.cancel`, if there is one, tells the peer why (`_meta.sould.reason`).
+
         Raises:
             RpcError: the peer's error.
             ConnectionGoneError: the peer went away, before or after the request was sent.
@@ -297,9 +300,10 @@ class Connection:
         self._send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         try:
             return await answer
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as withdrawn:
             if self._outbound.get(request_id) is not None:
-                self.notify("$/cancel_request", {"requestId": request_id})
+                why = {"_meta": {"sould": {"reason": withdrawn.args[0]}}} if any(withdrawn.args) else {}
+                self.notify("$/cancel_request", {"requestId": request_id, **why})
             raise
         finally:
             if self._outbound.pop(request_id, None) is not None:
@@ -351,6 +355,14 @@ def described(error: SouldError) -> RpcError:
         if value is not None:
             data[key] = value
     return RpcError(INTERNAL_ERROR, error.message, data)
+
+
+def _reason(params: Params) -> str | None:
+    """Why a request was withdrawn, if a peer that knows us says so."""
+    meta = params.get("_meta")
+    ours = cast("Params", meta).get("sould") if isinstance(meta, dict) else None
+    reason = cast("Params", ours).get("reason") if isinstance(ours, dict) else None
+    return reason if isinstance(reason, str) else None
 
 
 def _line(message: dict[str, Any]) -> bytes:

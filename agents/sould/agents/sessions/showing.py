@@ -10,13 +10,14 @@ from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.tools.background import TaskError
+from sould.agents.wording import plural
 
 
 async def status(session: Session, _: str) -> Ending:
     """Everything at a glance."""
     context, window = session.log.context, session.soul.model.model().provider.info.max_context_size
     lines = [
-        f"- session: `{session.id}` in `{session.info.cwd}`, {session.info.turns} turn{'' if session.info.turns == 1 else 's'}",
+        f"- session: `{session.id}` in `{session.info.cwd}`, {plural(session.info.turns, 'turn')}",
         *(f"- {option.name.lower()}: {option.value or 'none'}" for option in session.options()),
         f"- context: about {context.token_count + context.pending_estimate} of {window} tokens",
         *(f"- also works in: `{path}`" for path in session.directories),

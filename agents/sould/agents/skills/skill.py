@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sould.agents.errors import SouldError
+from sould.agents.wording import fault
 
 MAX_BYTES = 256 * 1024
 MAX_HEAD = 8 * 1024
@@ -113,7 +114,7 @@ def _parse(head: str, path: Path) -> _Head:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the head"
-        raise SkillError(f"{path}:{_line_of(head, key)}: {key}: {first['msg']}.") from error
+        raise SkillError(f"{path}:{_line_of(head, key)}: {key}: {fault(first)}.") from error
 
 
 def _fields(head: str) -> object:

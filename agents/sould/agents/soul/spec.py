@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, merged, read_document
 from sould.agents.tools.decorator import InvalidToolError
 from sould.agents.tools.loading import resolve_alias, same_tool
+from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"
 
@@ -130,7 +132,7 @@ def load_spec(path: Path) -> AgentSpec:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = tuple(part for part in first["loc"] if part != "function-before[_as_entry(), ToolEntry]")
-        raise document.error(f"{_wording(first['type'], first['msg'])}.", *key) from error
+        raise document.error(f"{_wording(first)}.", *key) from error
     spec = AgentSpec(fields, document, fields.name if "name" in own.agent else "", _listed(own))
     _check_files(spec)
     return spec
@@ -244,10 +246,7 @@ def _check_files(spec: AgentSpec) -> None:
             raise InvalidToolError(document.error(error.message, "tools", index).message) from error
 
 
-def _wording(kind: str, message: str) -> str:
-    if kind == "missing":
-        return "is required"
-    if kind == "extra_forbidden":
-        known = ", ".join(("extend", *SpecFields.model_fields))
-        return f"is no key of an agent; they are {known}"
-    return message[:1].lower() + message[1:]
+def _wording(problem: ErrorDetails) -> str:
+    if problem["type"] == "extra_forbidden":
+        return f"is no key of an agent; they are {', '.join(('extend', *SpecFields.model_fields))}"
+    return fault(problem)

@@ -11,6 +11,7 @@ from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams,
 from sould.agents.tools.paths import failure, named, shown
 from sould.agents.tools.reads import admitted
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
+from sould.agents.wording import plural
 from sould.agents.workspace import Workspace, WorkspaceError
 
 MAX_LINES = 1000
@@ -68,7 +69,9 @@ class ReadFile(Tool[Params]):
         name = shown(self._workspace, path.path)
         unsaved = " This is the editor's text with unsaved changes; the file on disk differs." if file.unsaved else ""
         if not window.count and window.total:
-            return tool_error(f"{name} has only {window.total} lines.{unsaved}", brief="Past the end of the file")
+            return tool_error(
+                f"{name} has only {plural(window.total, 'line')}.{unsaved}", brief="Past the end of the file"
+            )
         return tool_ok(window.text, message=f"{window.summary(name)}{unsaved}")
 
 
@@ -95,7 +98,7 @@ class Window:
         if self.full:
             said.append(f"Stopped at {MAX_BYTES // 1024} KB; go on with line_offset={last + 1}.")
         if self.cut:
-            said.append(f"{self.cut} lines were longer than {MAX_LINE} characters and are cut.")
+            said.append(f"{plural(self.cut, 'line')} longer than {MAX_LINE} characters: cut.")
         if self.crlf:
             said.append("Line ends are CRLF; edits keep them.")
         return " ".join(said)

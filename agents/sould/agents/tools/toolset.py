@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, tool_error
@@ -20,6 +21,7 @@ from sould.agents.tools.decorator import SERVICES, InvalidToolError, ToolFunctio
 from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wording import fault
 
 log = logging.getLogger(__name__)
 
@@ -260,7 +262,7 @@ def _validate(tool: Tool[Any], arguments: Mapping[str, Any]) -> BaseModel | Tool
         return kind.model_validate(arguments)
     except ValidationError as error:
         problems = [
-            f"`{'.'.join(str(part) for part in problem['loc']) or 'arguments'}`: {_wording(problem['type'], problem['msg'])}"
+            f"`{'.'.join(str(part) for part in problem['loc']) or 'arguments'}`: {_wording(problem)}"
             for problem in error.errors(include_url=False, include_input=False)[:5]
         ]
     names = ", ".join(f"`{name}`" for name in tool.spec.parameters.get("properties", {}))
@@ -271,12 +273,8 @@ def _validate(tool: Tool[Any], arguments: Mapping[str, Any]) -> BaseModel | Tool
     )
 
 
-def _wording(kind: str, message: str) -> str:
-    if kind == "missing":
-        return "is required"
-    if kind == "extra_forbidden":
-        return "is not a parameter of this tool"
-    return message[:1].lower() + message[1:]
+def _wording(problem: ErrorDetails) -> str:
+    return "is not a parameter of this tool" if problem["type"] == "extra_forbidden" else fault(problem)
 
 
 _PLACEHOLDERS: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}

@@ -11,6 +11,7 @@ from sould.agents.tools.lineends import BOM, dominant, with_line_ends
 from sould.agents.tools.locks import FileLocks
 from sould.agents.tools.paths import failure, named, resolved, shown
 from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wording import plural
 from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile, Workspace, WorkspaceError
 
 
@@ -56,7 +57,7 @@ class WriteFile(Tool[Params]):
             name = shown(self._workspace, path.path)
             if before is not None and before.text == text:
                 return tool_ok(message=f"{name} already holds exactly this; nothing was written.")
-            done = f"{'Created' if before is None else 'Wrote'} {name} ({len(text.splitlines())} lines)."
+            done = f"{'Created' if before is None else 'Wrote'} {name} ({plural(len(text.splitlines()), 'line')})."
             return await carry_out(Proposal(path, before, text, done), self._workspace, self._approval, call, self.name)
 
     async def _before(self, path: ResolvedPath) -> TextFile | None:

@@ -1,27 +1,31 @@
 """`sould approve|reject|answer`: what a session waits for, answered from a terminal.
 
-A request is named by the beginning of its id, as `sould status` shows it, so that nothing is approved but what was seen.
+A request is named by the beginning of its id, as `sould status` shows it; without one the only request that waits is
+meant, and shown. Nothing is answered but what the id names.
 """
 
+import re
 import sys
+from collections.abc import Callable
 
 import click
 
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visible
+from sould.daemon.cli.waiting import ID, places, show_waiting
+from sould.daemon.client import ControlClient
 from sould.daemon.control import AnswerParams, Waiting
 
-ID = 8
-"""Characters of a request's id that are shown; the beginning of it is enough for an answer."""
+_AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 
 
 @click.command(cls=Command)
-@click.argument("request")
+@click.argument("request", default="")
 @click.option("--for-session", is_flag=True, help="Do not ask about the same again in this session.")
 @click.option("--show", is_flag=True, help="Show all of what is asked, and answer nothing.")
 def approve(request: str, for_session: bool, show: bool) -> None:
-    """Allow what a session asks. REQUEST is the id that `sould status` shows.
+    """Allow what a session asks. REQUEST is the id that `sould status` shows; it may be left out when one thing waits.
 
     The first answer wins, wherever it is given; open dialogs in editors close. Exits 1 when somebody was faster.
 
@@ -31,71 +35,114 @@ def approve(request: str, for_session: bool, show: bool) -> None:
       sould approve 3fa9c2d1
       sould approve 3fa9c2d1 --for-session
     """
-    if show:
-        with running() as daemon:
-            show_waiting(daemon.requests_show(request))
-        return
-    _give(AnswerParams(id=request, decision="approve_for_session" if for_session else "approve"), "Allowed")
+    with running() as daemon:
+        if show:
+            show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
+            return
+        found = request or _named(_only(daemon, "approve", lambda each: each.kind == "approval"))
+        _give(daemon, AnswerParams(id=found, decision="approve_for_session" if for_session else "approve"), "Allowed")
 
 
 @click.command(cls=Command)
-@click.argument("request")
+@click.argument("request", default="")
 @click.option("--because", default="", metavar="TEXT", help="Tell the agent why; it then goes on in another way.")
 def reject(request: str, because: str) -> None:
     """Refuse what a session asks, or dismiss its question. REQUEST is the id that `sould status` shows.
 
-    Without --because the turn ends, as it does in an editor.
+    It may be left out when one thing waits. Without --because the turn ends, as it does in an editor.
 
     Examples:
       sould reject 3fa9c2d1
       sould reject 3fa9c2d1 --because "use the staging database"
     """
-    _give(AnswerParams(id=request, decision="reject", feedback=because), "Refused")
+    with running() as daemon:
+        found = request or _named(_only(daemon, "reject", lambda _: True))
+        _give(daemon, AnswerParams(id=found, decision="reject", feedback=because), "Refused")
 
 
 @click.command(cls=Command)
-@click.argument("request")
-@click.argument("answers", nargs=-1, required=True, metavar="ANSWER...")
-def answer(request: str, answers: tuple[str, ...]) -> None:
+@click.argument("words", nargs=-1, metavar="[REQUEST] [ANSWER]...")
+def answer(words: tuple[str, ...]) -> None:
     """Answer a question of a session, with one ANSWER for each question: an option's number, its label, or your words.
 
-    Where several options may be chosen, separate them with commas.
+    REQUEST may be left out when one question waits. Where several options may be chosen, separate them with commas.
+    Words may follow the number of the option that asks for them. Without an ANSWER you are asked here.
 
     Examples:
+      sould answer 91b07e52
       sould answer 91b07e52 2
       sould answer 91b07e52 "PostgreSQL" "no, keep the old name"
+      sould answer 91b07e52 "5 use tabs"
     """
-    if not all(each.strip() for each in answers):
-        raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
-    _give(AnswerParams(id=request, decision="answer", answers=answers), "Answered")
-
-
-def show_waiting(request: Waiting) -> None:
-    """What is asked, and how to answer it."""
-    who = f"{request.who} asks: " if request.who else ""
-    click.echo(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{one_line(request.title, 160)}")
-    for line in request.lines:
-        click.echo(f"      {visible(line)}")
-    name = request.id[:ID]
-    if request.more:
-        click.echo(f"      … {request.more} more lines: sould approve {name} --show")
-    for question in request.questions:
-        if len(request.questions) > 1:
-            click.echo(f"      {visible(question.question)}")
-        for number, option in enumerate(question.options, 1):
-            click.echo(f"      {number}. {one_line(option, 120)}")
-    if request.kind == "approval":
-        scope = f"   or, for the session ({one_line(request.scope, 80)}): add --for-session" if request.scope else ""
-        click.echo(f"    → sould approve {name}   sould reject {name}{scope}")
-    elif request.kind == "question":
-        click.echo(
-            f"    → sould answer {name} {' '.join(['ANSWER'] * max(1, len(request.questions)))}   sould reject {name}"
-        )
-
-
-def _give(params: AnswerParams, done: str) -> None:
     with running() as daemon:
-        answered = daemon.requests_answer(params)
+        found, answers = _question(daemon, words)
+        if not all(each.strip() for each in answers):
+            raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            from sould.daemon.cli.asking import asked_here  # noqa: PLC0415 -- brings asyncio with it
+
+            given = asked_here(found, answers)
+        elif answers:
+            given = answers
+        else:
+            raise CommandError(f"Say the answer: sould answer {found.id[:ID]} {places(found)}", USAGE)
+        if given is None:
+            _give(daemon, AnswerParams(id=found.id, decision="reject"), "Dismissed")
+        else:
+            _give(daemon, AnswerParams(id=found.id, decision="answer", answers=given), "Answered")
+
+
+# --- which one --------------------------------------------------------------------------------------------------------
+
+
+def _only(daemon: ControlClient, verb: str, fits: Callable[[Waiting], bool]) -> Waiting:
+    """The only request that `verb` can answer.
+
+    Raises:
+        CommandError: there is none, or there are several, which are shown.
+    """
+    everything = [
+        each
+        for session in daemon.status().sessions
+        for each in session.waiting
+        if each.kind in ("approval", "question")
+    ]
+    found = [each for each in everything if fits(each)]
+    if len(found) == 1:
+        return found[0]
+    for each in everything:
+        show_waiting(each)
+    if not everything:
+        raise CommandError("Nothing waits for an answer.")
+    if not found:
+        raise CommandError(f"`sould {verb}` does not answer what waits; take a command shown beside it.", USAGE)
+    raise CommandError(f"{len(found)} requests wait; say which one: sould {verb} {found[0].id[:ID]}", USAGE)
+
+
+def _named(request: Waiting) -> str:
+    """Show what is about to be answered, since the user did not name it; its id."""
+    for line in (one_line(request.title, 160), *request.lines, *(["…"] if request.more else [])):
+        click.echo(f"  {visible(line)}", err=True)
+    return request.id
+
+
+def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, tuple[str, ...]]:
+    """The question that is meant, and its answers."""
+    first = words[0] if words else ""
+    waiting = [each.id for session in daemon.status().sessions for each in session.waiting]
+    if _AN_ID.fullmatch(first) or (len(first) >= ID // 2 and any(each.startswith(first) for each in waiting)):
+        found, answers = daemon.requests_show(first), words[1:]
+    else:
+        found, answers = daemon.requests_show(_only(daemon, "answer", lambda each: each.kind == "question").id), words
+    if found.kind != "question":
+        raise CommandError(
+            f"{found.id[:ID]} is no question: sould approve {found.id[:ID]}, or: sould reject {found.id[:ID]}"
+        )
+    return found, answers
+
+
+def _give(daemon: ControlClient, params: AnswerParams, done: str) -> None:
+    answered = daemon.requests_answer(params)
     if answered.outcome == "already":
         click.echo(f"{visible(answered.by) or 'Somebody'} answered first: {one_line(answered.title, 120)}", err=True)
         sys.exit(FAILED)

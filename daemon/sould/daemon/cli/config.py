@@ -2,8 +2,6 @@
 
 import json
 import os
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +10,7 @@ import click
 
 from sould.agents.errors import ConfigError
 from sould.daemon.cli.control import reached
+from sould.daemon.cli.editor import editor
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
 from sould.daemon.client import ControlClient, NotRunningError
@@ -20,7 +19,6 @@ from sould.daemon.configuration import Loaded, load
 from sould.daemon.paths import Paths
 
 TEMPLATE = Path(__file__).with_name("config.toml")
-EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
 
 @click.group(cls=Group)
@@ -96,7 +94,7 @@ def edit() -> None:
     if not file.exists():
         _create(file)
     while True:
-        done = subprocess.run([*_editor(), str(file)], check=False)
+        done = subprocess.run([*editor(), str(file)], check=False)
         if done.returncode != 0:
             raise CommandError(f"The editor ended with {done.returncode}; {file} is as it left it.")
         try:
@@ -122,24 +120,6 @@ def _create(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(file, "x", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as new:
         new.write(TEMPLATE.read_text("utf-8"))
-
-
-def _editor() -> list[str]:
-    try:
-        configured = _load().config.default_editor
-    except ConfigError:  # that is what the editor is for
-        configured = ""
-    places = {"default_editor": configured} | {f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}
-    for name, value in places.items():
-        wanted = shlex.split(value)
-        if wanted and shutil.which(wanted[0]) is None:
-            raise CommandError(f"{name} names {wanted[0]!r}, which is not there; set it to your editor.")
-        if wanted:
-            return wanted
-    found = next((name for name in EDITORS if shutil.which(name)), None)
-    if found is None:
-        raise CommandError(f"No editor was found: set EDITOR, or edit {_file()} yourself.")
-    return [found]
 
 
 def _report(loaded: Loaded) -> None:

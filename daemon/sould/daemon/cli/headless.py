@@ -7,16 +7,18 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import click
 from pydantic import JsonValue
 
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
+from sould.daemon.cli.forms import ClosedInputError, Form, fill
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line
 from sould.daemon.cli.prompting import Permission, ask
@@ -62,7 +64,8 @@ class Headless:
         self._link_error = ""
         self._stopped_by = ""
         """Why we cancelled the turn: signal, timeout, approval, reader."""
-        self._unanswered: Permission | None = None
+        self._unanswered = ""
+        """What nobody here could answer, as the user is told of it."""
         self._asking = asyncio.Lock()
         self._message_id: JsonValue = None
         self._misused = False
@@ -101,20 +104,44 @@ class Headless:
     # --- what the daemon asks of us ---------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Params) -> Any:
-        """See `sould.agents.rpc.connection.Handler`: only permissions are asked of a client without files."""
-        if method != "session/request_permission":
-            raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
-        asked = Permission.model_validate(params)
+        """See `sould.agents.rpc.connection.Handler`: permissions and forms are asked of a client without files."""
+        match method:
+            case "session/request_permission":
+                return await self._permission(Permission.model_validate(params))
+            case "elicitation/create":
+                return await self._form(Form.model_validate(params))
+            case _:
+                raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
+
+    async def _permission(self, asked: Permission) -> Params:
         self._renderer.permission(asked.tool_call)
-        chosen = ""
-        if self._request.can_ask:
-            async with self._asking:
-                chosen = await ask(asked)
+        chosen = await self._asked(lambda: ask(asked)) if self._request.can_ask else ""
         if not chosen:
-            self._unanswered = self._unanswered or asked
-            self._stop("approval")
+            self._give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def _form(self, form: Form) -> Params:
+        self._renderer.permission({"toolCallId": form.call_id} if form.call_id else {})
+        try:
+            return {"action": "accept", "content": await self._asked(lambda: fill(form))}
+        except ClosedInputError:
+            self._give_up(self._needs_answer(form.title))
+            return {"action": "cancel"}
+
+    async def _asked(self, asking: Callable[[], Awaitable[T]]) -> T:
+        """One dialog at a time. One that was answered elsewhere says so and is over."""
+        async with self._asking:
+            try:
+                return await asking()
+            except asyncio.CancelledError as closed:
+                why = str(closed.args[0] if any(closed.args) else "" if self._stopped_by else "withdrawn")
+                click.echo(f"  ({one_line(why, 200)})" if why else "", err=True)
+                raise
+
+    def _give_up(self, why: str) -> None:
+        self._unanswered = self._unanswered or why
+        self._stop("approval")
 
     async def notification(self, method: str, params: Params) -> None:
         """See `sould.agents.rpc.connection.Handler`."""
@@ -167,9 +194,8 @@ class Headless:
                 "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
                 "clientCapabilities": {
                     "session": {"notices": {}},
-                    "_meta": {
-                        "sould": {"questions": self._request.can_ask, "rememberChoices": False, "ownTurns": True}
-                    },
+                    **({"elicitation": {"form": {}}} if request.can_ask else {}),
+                    "_meta": {"sould": {"questions": request.can_ask, "rememberChoices": False, "ownTurns": True}},
                 },
             },
         )
@@ -243,25 +269,24 @@ class Headless:
         if stop_reason != "cancelled":
             self._end(FAILED, ENDINGS.get(stop_reason, f"The turn ended: {stop_reason}."), stop_reason)
         elif self._stopped_by == "approval":
-            self._end(APPROVAL, self._needs_approval(), "approval_required")
+            self._end(APPROVAL, self._unanswered, "approval_required")
         elif self._stopped_by == "timeout":
             self._end(TEMPORARY, f"Cancelled after {self._request.timeout_s:g} s (--timeout).", "timeout")
         else:
             self._end(CANCELLED, "Cancelled.", "cancelled")
 
-    def _needs_approval(self) -> str:
-        assert self._unanswered is not None
-        title = one_line(self._unanswered.title, 120)
-        if self._unanswered.is_question:
-            return (
-                f"This needs your answer, and nobody can give it here: {title} "
-                f"Go on at a terminal or in an editor, with session {self._result.session_id}."
-            )
+    def _needs_answer(self, title: str) -> str:
+        return (
+            f"This needs your answer, and nobody can give it here: {one_line(title, 120)} "
+            f"Go on at a terminal or in an editor, with session {self._result.session_id}."
+        )
+
+    def _needs_approval(self, asked: Permission) -> str:
         # review allows edits, no commands; who runs in it already is not helped by being told of it
-        edits = self._unanswered.tool_call.get("kind") == "edit" and self._request.mode not in ("review", "full")
+        edits = asked.tool_call.get("kind") == "edit" and self._request.mode not in ("review", "full")
         softer = "" if not edits else "--mode review (edits without asking) or "
         return (
-            f"This needs your approval, and nobody can give it here: {title}. "
+            f"This needs your approval, and nobody can give it here: {one_line(asked.title, 120)}. "
             f"Run it with {softer}--yes (everything), at a terminal, "
             f"or go on in an editor with session {self._result.session_id}."
         )

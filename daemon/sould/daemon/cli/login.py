@@ -117,7 +117,8 @@ def _choose(names: list[str]) -> str:
 
 def _read_key(provider: str) -> SecretStr:
     if sys.stdin.isatty():
-        text: str = click.prompt(f"Key of {provider} (not shown)", hide_input=True, err=True)
+        asked = f"Key of {provider} (not shown)"
+        text: str = click.prompt(asked, default="", show_default=False, hide_input=True, err=True)
     else:
         text = sys.stdin.readline()
     key = text.strip()

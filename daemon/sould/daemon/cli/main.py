@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         complain(str(failure))
         _leave(failure.code)
     except (click.Abort, KeyboardInterrupt):
-        complain("cancelled")
+        complain("Cancelled.")
         _leave(CANCELLED)
     except (SouldError, UnsafePathError, BridgeError) as error:
         complain(str(error))

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from sould.agents.wording import plural as plural
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -68,11 +70,6 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError
-
-
-def plural(count: int, word: str) -> str:
-    """`1 session`, `2 sessions`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _dangerous(character: str) -> bool:

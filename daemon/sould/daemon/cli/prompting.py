@@ -1,11 +1,9 @@
-"""Asking at the terminal: whether a tool call may run, or what the agent wants to know."""
-
-import asyncio
-import os
+"""Asking at the terminal whether a tool call may run."""
 
 import click
 from pydantic import BaseModel, Field, JsonValue
 
+from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import one_line
 from sould.daemon.cli.render import content_text
 
@@ -35,7 +33,7 @@ class Permission(BaseModel):
 
     @property
     def is_question(self) -> bool:
-        """It asks what the user wants, not whether something may be done: several answers are equally good."""
+        """It asks what the user wants, as it is put to clients without forms: several answers are equally good."""
         return sum(option.kind == "allow_once" for option in self.options) > 1
 
     @property
@@ -45,8 +43,6 @@ class Permission(BaseModel):
         known = blocks if isinstance(blocks, list) else []
         texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
         lines = [one_line(line, 200) for text in texts for line in text.splitlines() if line.strip("` ")]
-        if self.is_question:
-            return lines or [one_line(self.title, 200)]
         more = [f"… {len(lines) - DETAILS} more lines"] if len(lines) > DETAILS else []
         told = [line for line in lines[:DETAILS] if line != self.title]
         return [f"May I? {one_line(self.title, 200)}", *told, *more]
@@ -54,44 +50,18 @@ class Permission(BaseModel):
     @property
     def choices(self) -> dict[str, Option]:
         """The options by the key that chooses them."""
-        if not self.is_question:
-            return {KEYS.get(option.kind, option.option_id): option for option in self.options}
-        good = [option for option in self.options if option.kind == "allow_once"]
-        others = [option for option in self.options if option.kind != "allow_once"]
-        numbered = {str(number): option for number, option in enumerate(good, 1)}
-        return numbered | {KEYS.get(option.kind, option.option_id): option for option in others}
+        return {KEYS.get(option.kind, option.option_id): option for option in self.options}
 
 
 async def ask(asked: Permission) -> str:
-    """The id of the chosen option, "" at the end of input. Cancelling the wait takes the question back."""
+    """The id of the chosen option, "" at the end of input."""
     choices = asked.choices
     words = "  ".join(f"[{key}] {one_line(option.name, 80)}" for key, option in choices.items())
     lines = asked.explanation
     click.echo("\n  ".join([f"{click.style('?', fg='yellow')} {lines[0]}", *lines[1:], words]), err=True)
-    try:
-        while line := await _read_line():
-            option = choices.get(line.strip().lower())
-            if option is not None:
-                return option.option_id
-            click.echo(f"  Type one of: {', '.join(choices)}", err=True)
-    except asyncio.CancelledError:
-        click.echo("  (withdrawn)", err=True)
-        raise
+    while line := await read_line():
+        option = choices.get(line.strip().lower())
+        if option is not None:
+            return option.option_id
+        click.echo(f"  Type one of: {', '.join(choices)}", err=True)
     return ""
-
-
-async def _read_line() -> str:
-    """A line of the terminal with its end, "" at the end of input. The terminal gives whole lines."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[str] = loop.create_future()
-
-    def read() -> None:
-        loop.remove_reader(0)
-        if not ready.done():
-            ready.set_result(os.read(0, 4096).decode("utf-8", "replace"))
-
-    loop.add_reader(0, read)
-    try:
-        return await ready
-    finally:
-        loop.remove_reader(0)

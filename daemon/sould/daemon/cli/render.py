@@ -49,7 +49,7 @@ class Renderer(Protocol):
         ...
 
     def permission(self, call: Update) -> None:
-        """The agent asks whether this call may run."""
+        """The agent asks whether this call may run, or something beside it; empty: beside no call."""
         ...
 
     def finish(self, result: Result) -> None:
@@ -129,9 +129,10 @@ class TextRenderer:
 
     def permission(self, call: Update) -> None:
         """See `Renderer`."""
-        merged = self._merged(call)
-        self._show_call(merged)
-        self._show_diffs(merged)
+        if call:
+            merged = self._merged(call)
+            self._show_call(merged)
+            self._show_diffs(merged)
         self._fresh_line()
 
     def finish(self, result: Result) -> None:

@@ -21,7 +21,7 @@ MODES = ("plan", "ask", "review", "full")
 
 
 @click.command(cls=Command)
-@click.argument("prompt")
+@click.argument("words", nargs=-1, required=True, metavar="PROMPT...")
 @click.option("--output-format", "-o", "form", type=click.Choice(get_args(Format)), default="text", show_default=True)
 @click.option("--model", "-m", default="", help="Which model answers, by its key in the configuration.")
 @click.option("--agent", default="", metavar="NAME|PATH", help="Which agent works, by name or by its file.")
@@ -58,7 +58,7 @@ MODES = ("plan", "ask", "review", "full")
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after so many seconds.")
 def run(
-    prompt: str,
+    words: tuple[str, ...],
     form: Format,
     model: str,
     agent: str,
@@ -74,7 +74,7 @@ def run(
     iterations: int | None,
     timeout: float | None,
 ) -> None:
-    """Do one PROMPT and print the answer. PROMPT `-` is read from standard input.
+    """Do one PROMPT and print the answer. Quotes can be left out; PROMPT `-` is read from standard input.
 
     The answer goes to standard output while it is written; tool calls and diffs go to standard error. The session is
     kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn.
@@ -99,6 +99,7 @@ def run(
       75   try again later: overloaded, unreachable, or --timeout
       130  cancelled
     """
+    prompt = " ".join(words)
     if session and latest:
         raise click.UsageError("--session and --continue exclude each other.")
     mode = _mode(mode, yes=yes, afk=afk, plan=plan)

@@ -8,18 +8,19 @@ from collections.abc import Callable
 
 import click
 
-from sould.daemon.cli.answering import show_waiting
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
+from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.configfile import other_configuration
-from sould.daemon.control import Leaving, Status
+from sould.daemon.control import Leaving, McpState, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
 
 ANSWER_S = float(os.environ.get("SOULD_ANSWER_S", "10"))
 POLL_S = 0.02
+TIMES = "×"  # noqa: RUF001 -- the sign is meant
 
 
 @click.command(cls=Command)
@@ -205,19 +206,25 @@ def _loops(found: Status) -> None:
 
 
 def _servers(found: Status) -> None:
-    if found.mcp:
-        click.echo("\nMCP servers")
-        rows = (
-            (
-                f"  {visible(s.name)}",
-                s.state,
-                plural(s.tools, "tool"),
-                plural(s.sessions, "session"),
-                one_line(s.trouble, 100),
-            )
-            for s in found.mcp
+    """Like ones, each of another session or environment, in one line."""
+    if not found.mcp:
+        return
+    click.echo("\nMCP servers")
+    like: dict[tuple[str, ...], list[McpState]] = {}
+    for server in found.mcp:
+        looks = (visible(server.name), server.state, plural(server.tools, "tool"), one_line(server.trouble, 100))
+        like.setdefault(looks, []).append(server)
+    rows = (
+        (
+            f"  {name}{f' {TIMES}{len(servers)}' if len(servers) > 1 else ''}",
+            state,
+            tools,
+            plural(sum(server.sessions for server in servers), "session"),
+            trouble,
         )
-        click.echo(table(rows))
+        for (name, state, tools, trouble), servers in like.items()
+    )
+    click.echo(table(rows))
 
 
 def _short(path: str) -> str:

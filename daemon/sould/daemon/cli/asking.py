@@ -1,0 +1,52 @@
+"""`sould answer` at a terminal: what was not given as an argument is asked for."""
+
+import asyncio
+
+from sould.daemon.choosing import Choices
+from sould.daemon.cli.forms import ClosedInputError, Question, ask_question, ask_words
+from sould.daemon.cli.output import CommandError
+from sould.daemon.cli.waiting import choices
+from sould.daemon.control import Asked, Waiting
+
+
+def asked_here(request: Waiting, answers: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The answers, or what is missing of them asked for; None when the user dismissed a question."""
+    return asyncio.run(_complete(request, answers) if answers else _ask(request))
+
+
+async def _complete(request: Waiting, answers: tuple[str, ...]) -> tuple[str, ...]:
+    pairs = zip(request.questions, answers, strict=False)
+    return tuple([await _completed(*pair) for pair in pairs]) + answers[len(request.questions) :]
+
+
+async def _ask(request: Waiting) -> tuple[str, ...] | None:
+    given: list[str] = []
+    body = "\n".join(request.lines)
+    for question in request.questions:
+        text, body = f"{question.question}\n{body}".strip(), ""
+        try:
+            answered = await ask_question(Question(text, choices(question), question.details, question.default))
+        except ClosedInputError:
+            raise CommandError("Nothing was answered.") from None
+        if answered is None:
+            return None
+        given.append(_typed(choices(question), answered))
+    return tuple(given)
+
+
+async def _completed(question: Asked, answer: str) -> str:
+    """The number of the own words alone takes them here."""
+    chosen = choices(question).read(answer)
+    if chosen is None or not chosen.wants_words:
+        return answer
+    try:
+        return f"{answer} {await ask_words(question.words)}"
+    except ClosedInputError:
+        raise CommandError("Nothing was answered.") from None
+
+
+def _typed(offered: Choices, answered: tuple[str, ...] | str) -> str:
+    """An answer as somebody would have typed it, so that no words are taken for a number."""
+    if isinstance(answered, str):
+        return f"{len(offered.numbered)} {answered}" if offered.labels else answered
+    return ",".join(str(offered.labels.index(label) + 1) for label in answered)

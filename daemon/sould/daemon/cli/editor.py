@@ -1,0 +1,61 @@
+"""The user's editor: which one it is, and a text changed in it."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from sould.agents.errors import ConfigError
+from sould.daemon.cli.output import CommandError
+from sould.daemon.configuration import load
+from sould.daemon.paths import Paths
+
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+
+
+def editor() -> list[str]:
+    """The command of the user's editor: `default_editor`, $VISUAL, $EDITOR, else one that is usual.
+
+    Raises:
+        CommandError: there is none.
+    """
+    try:
+        configured = load(Paths(os.environ), os.environ).config.default_editor
+    except ConfigError:  # that is what the editor is for
+        configured = ""
+    places = {"default_editor": configured} | {f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}
+    for name, value in places.items():
+        wanted = shlex.split(value)
+        if wanted and shutil.which(wanted[0]) is None:
+            raise CommandError(f"{name} names {wanted[0]!r}, which is not there; set it to your editor.")
+        if wanted:
+            return wanted
+    found = next((name for name in EDITORS if shutil.which(name)), None)
+    if found is None:
+        raise CommandError("No editor was found: set EDITOR to yours.")
+    return [found]
+
+
+async def edited(text: str) -> str:
+    """`text` as the user's editor leaves it. Cancelling the wait ends the editor.
+
+    Raises:
+        CommandError: there is no editor, or it failed.
+    """
+    command = editor()
+    with tempfile.TemporaryDirectory(prefix="sould-") as directory:
+        file = Path(directory, "text.md")
+        file.write_text(text, "utf-8")
+        process = await asyncio.create_subprocess_exec(*command, str(file), stdout=sys.stderr)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+        if code != 0:
+            raise CommandError(f"The editor {command[0]} ended with {code}, so the text is as it was.")
+        return file.read_text("utf-8", "replace")

@@ -1,0 +1,184 @@
+"""Questions at the terminal: options by their numbers, words of the user's own, longer texts in their editor.
+
+The form is the schema of an `elicitation/create`. Nothing is answered that was not typed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from pydantic import BaseModel, Field
+
+from sould.daemon.choosing import Choices
+from sould.daemon.cli.editor import edited
+from sould.daemon.cli.keyboard import read_line
+from sould.daemon.cli.output import CommandError, one_line, visible
+
+DISMISS = "n"
+OTHER = "_other"
+"""What the name of a question's field gets for words of the user's own."""
+
+
+class ClosedInputError(Exception):
+    """The terminal's input has ended: nobody answers here any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question: what is said, and what can be chosen. `details` explain options; `default` is where a text begins."""
+
+    text: str
+    choices: Choices
+    details: tuple[str, ...] = ()
+    default: str = ""
+
+
+async def ask_question(question: Question) -> tuple[str, ...] | str | None:
+    """Labels that were chosen, or words; None when the question was dismissed.
+
+    Raises:
+        ClosedInputError: the end of input.
+    """
+    _show(question)
+    if not question.choices.labels:
+        return await _text(question.default)
+    return await _choice(question.choices)
+
+
+def _show(question: Question) -> None:
+    first, *more = question.text.rstrip().split("\n")
+    lines = [f"{click.style('?', fg='yellow')} {visible(first)}", *(f"  {visible(line)}".rstrip() for line in more)]
+    lines += [f"  {visible(line)}" for line in question.details]
+    if question.choices.labels:
+        offered = question.choices.numbered | {DISMISS: "Dismiss"}
+        lines.append("  " + "  ".join(f"[{key}] {one_line(label, 80)}" for key, label in offered.items()))
+        if question.choices.several:
+            lines.append("  Several may be chosen: 1,2")
+    click.echo("\n".join(lines), err=True)
+
+
+async def _choice(choices: Choices) -> tuple[str, ...] | str | None:
+    while True:
+        typed = (await _line()).strip()
+        if typed.lower() == DISMISS:
+            return None
+        chosen = choices.read(typed)
+        if chosen is not None and not chosen.wants_words:
+            return chosen.words or chosen.labels
+        if chosen is not None and (words := await ask_words(choices.words)):
+            return words
+        click.echo(f"  Type one of: {', '.join((*choices.numbered, DISMISS))}{_hint(choices)}", err=True)
+
+
+async def ask_words(label: str) -> str:
+    """Words of the user's own, which are offered as `label`; "" for none.
+
+    Raises:
+        ClosedInputError: the end of input.
+    """
+    return (await _line(f"  {one_line(label, 80)}: ")).strip()
+
+
+def _hint(choices: Choices) -> str:
+    return f"; {len(choices.numbered)} takes your words, also in the same line" if choices.words else ""
+
+
+async def _text(default: str) -> str | None:
+    """A line; a text that is there already is changed in the editor."""
+    if default:
+        try:
+            return (await edited(default)).strip() or None
+        except CommandError as error:
+            click.echo(f"  {visible(str(error))}", err=True)
+            return None
+    return (await _line("  (Enter alone: no answer) > ")).strip() or None
+
+
+async def _line(prompt: str = "") -> str:
+    line = await read_line(prompt)
+    if not line:
+        raise ClosedInputError
+    return line
+
+
+# --- the form of an elicitation --------------------------------------------------------------------------------------
+
+
+class Option(BaseModel):
+    """One choice of a field."""
+
+    const: str
+    description: str = ""
+
+
+class Items(BaseModel):
+    """What may be chosen several times."""
+
+    choices: list[Option] = Field(default_factory=list[Option], alias="anyOf")
+
+
+class Property(BaseModel):
+    """One field, as the daemon writes it."""
+
+    title: str = ""
+    description: str = ""
+    default: str = ""
+    choices: list[Option] = Field(default_factory=list[Option], alias="oneOf")
+    items: Items = Field(default_factory=Items)
+
+
+class Schema(BaseModel):
+    """The fields by their names, in order."""
+
+    properties: dict[str, Property] = Field(default_factory=dict[str, Property])
+
+
+class Form(BaseModel):
+    """The parameters of `elicitation/create` that are used here."""
+
+    message: str = ""
+    call_id: str = Field(default="", alias="toolCallId")
+    requested: Schema = Field(default_factory=Schema, alias="requestedSchema")
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a line."""
+        return self.message.split("\n", 1)[0]
+
+    @property
+    def questions(self) -> dict[str, Question]:
+        """The questions by the names of their fields."""
+        fields = self.requested.properties
+        names = [name for name in fields if not name.endswith(OTHER)]
+        return {name: self._question(name, alone=len(names) == 1) for name in names}
+
+    def _question(self, name: str, *, alone: bool) -> Question:
+        fields = self.requested.properties
+        field, other = fields[name], fields.get(name + OTHER)
+        options = field.choices or field.items.choices
+        return Question(
+            self.message if alone else field.description or field.title,
+            Choices(
+                tuple(option.const for option in options),
+                several=bool(field.items.choices),
+                words=other.title if other else "",
+            ),
+            tuple(f"{option.const}: {option.description}" for option in options if option.description),
+            field.default,
+        )
+
+
+async def fill(form: Form) -> dict[str, Any]:
+    """What the user entered, by field; a question that was dismissed is left out.
+
+    Raises:
+        ClosedInputError: the end of input.
+    """
+    content: dict[str, Any] = {}
+    for name, question in form.questions.items():
+        answer = await ask_question(question)
+        if isinstance(answer, str):
+            content[name + OTHER if question.choices.labels else name] = answer
+        elif answer is not None:
+            content[name] = list(answer) if question.choices.several else answer[0]
+    return content

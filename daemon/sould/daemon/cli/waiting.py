@@ -1,0 +1,41 @@
+"""What sessions wait for, as the command line shows it: what is asked, and which command answers it."""
+
+import click
+
+from sould.daemon.choosing import Choices
+from sould.daemon.cli.output import one_line, plural, visible
+from sould.daemon.control import Asked, Waiting
+
+ID = 8
+"""Characters of a request's id that are shown; the beginning of it is enough for an answer."""
+
+
+def show_waiting(request: Waiting) -> None:
+    """What is asked, and how to answer it."""
+    who = f"{request.who} asks: " if request.who else ""
+    click.echo(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{one_line(request.title, 160)}")
+    for line in request.lines:
+        click.echo(f"      {visible(line)}")
+    name = request.id[:ID]
+    if request.more:
+        click.echo(f"      … {plural(request.more, 'more line')}: sould approve {name} --show")
+    for question in request.questions:
+        if len(request.questions) > 1:
+            click.echo(f"      {visible(question.question)}")
+        for number, option in choices(question).numbered.items():
+            click.echo(f"      {number}. {one_line(option, 120)}")
+    if request.kind == "approval":
+        scope = f"   or, for the session ({one_line(request.scope, 80)}): add --for-session" if request.scope else ""
+        click.echo(f"    → sould approve {name}   sould reject {name}{scope}")
+    elif request.kind == "question":
+        click.echo(f"    → sould answer {name} {places(request)}   sould reject {name}")
+
+
+def places(request: Waiting) -> str:
+    """One word for each answer that is wanted."""
+    return " ".join(["ANSWER"] * max(1, len(request.questions)))
+
+
+def choices(question: Asked) -> Choices:
+    """What can be chosen."""
+    return Choices(question.options, question.several, question.words)
