@@ -175,6 +175,15 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
     assert ended["rawOutput"] == {"output": "Replaced."}
 
 
+def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
+    """Found in a real editor: these texts are shown as Markdown, where lines run together."""
+    screen = Screen()
+    screen.show(REQUEST)
+    asked = REQUEST.model_copy(update={"description": "Run a command in /project\nasked because there is a glob"})
+    content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
+    assert content[0]["content"]["text"] == "Run a command in /project\n\nasked because there is a glob"
+
+
 def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() -> None:
     screen = Screen()
     (announced,) = screen.show(REQUEST)

@@ -173,8 +173,9 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     fields = call.described()
     fields["status"] = "pending"
     content = contents(request.display, call.cwd) or call.content
-    if request.description != call.title and not (content and title(request.description) == call.title):
-        content = [_text_content(request.description), *content]
+    told = request.description == call.title or (content and title(request.description) == call.title)
+    if request.description and not told:
+        content = [_text_content(request.description.replace("\n", "\n\n")), *content]  # editors show Markdown
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]
     if content:

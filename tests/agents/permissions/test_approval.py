@@ -202,7 +202,7 @@ async def test_f77_a_long_command_shows_both_ends_and_cannot_be_remembered() -> 
     await request(door, run(line), line, ShellBlock(command=line))
     assert person.seen[0].scope == ""
     assert "more characters, view all" in person.seen[0].description
-    assert person.seen[0].description.endswith("> b\nthere is a redirection")
+    assert person.seen[0].description.endswith("> b\nasked because there is a redirection")
     assert person.seen[0].display == (ShellBlock(command=line),)
     await request(door, run(line))
     assert len(person.seen) == 2

@@ -27,6 +27,7 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
 )
+from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Decision, Rule, Rules
 from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.permissions.visible import (
@@ -76,7 +77,7 @@ class Approval:
         self._rules = rules
         self._session = Rules()
         self._where = (
-            Surroundings.of(workspace, additional, environment, own, readable)
+            Surroundings.of(workspace, additional, environment, own, readable, account_places(environment.home))
             if environment is not None
             else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
         )
@@ -233,6 +234,8 @@ def _warnings(action: Action, display: tuple[DisplayBlock, ...]) -> list[str]:
         warnings.append(foreign_characters(action.line))
     elif isinstance(action, EditFile | ReadFile):
         warnings.append(foreign_characters(str(action.path.path)))
+    elif isinstance(action, FetchPage):
+        warnings.append(foreign_characters(action.host))
     if any(
         has_hidden_characters(block.new_text) and not has_hidden_characters(block.old_text)
         for block in display

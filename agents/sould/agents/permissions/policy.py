@@ -223,7 +223,8 @@ class _Command:
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():
             return Verdict("allow")
-        return Verdict("ask", self.reading.problem, self._offer())
+        problem = self.reading.problem
+        return Verdict("ask", f"asked because {problem}" if problem else "", self._offer())
 
     def _denied(self) -> str:
         shell = [rule for rule in self.rules.of("deny", "shell") if place_matches(rule.cwd, self.cwd, self.where)]

@@ -4,6 +4,7 @@ A file is protected when it can run or configure something later without anybody
 Names are compared case-folded, NFC-normalised and without invisible characters, on every component of the resolved path.
 """
 
+import os
 import unicodedata
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -18,26 +19,42 @@ def _set(text: str) -> frozenset[str]:
 
 
 _TREES: Final = _set(
-    """.git .hg .svn .jj .vscode .idea .zed .cursor .windsurf .sould .claude .codex .gemini .opencode .husky .circleci
-    .devcontainer .ssh .gnupg .aws"""
+    """.hg .svn .jj .vscode .idea .zed .cursor .windsurf .helix .fleet .nova .vim .sould .agents .claude .codex .gemini
+    .opencode .qwen .roo .continue .husky .githooks .circleci .buildkite .devcontainer .direnv .ssh .gnupg .aws"""
 )
-_TREE_PATTERNS: Final = (".kimi*",)
-_PAIRS: Final = frozenset({(".github", "workflows"), (".github", "copilot-instructions.md")})
+_TREE_PATTERNS: Final = ("*.git", ".kimi*")
+_PAIRS: Final = frozenset(
+    {
+        *((forge, "workflows") for forge in (".github", ".gitea", ".forgejo")),
+        *((".github", name) for name in ("actions", "copilot-instructions.md")),
+        *((".cargo", name) for name in ("config", "config.toml")),
+    }
+)
 _FILES: Final = _set(
-    """.gitmodules .gitattributes .nvim.lua .exrc .dir-locals.el .editorconfig agents.md claude.md gemini.md .mcp.json
-    mcp.json .cursorrules .gitlab-ci.yml jenkinsfile .pre-commit-config.yaml lefthook.yml .envrc .tool-versions mise.toml
-    .npmrc pip.conf conftest.py sitecustomize.py usercustomize.py"""
+    """.gitmodules .gitattributes .nvim.lua .nvimrc .vimrc .exrc .dir-locals.el .dir-locals-2.el .editorconfig agents.md
+    claude.md gemini.md .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .gitlab-ci.yml .travis.yml .drone.yml
+    azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .pre-commit-config.yaml .devcontainer.json .tool-versions
+    .npmrc .pnpmfile.cjs bunfig.toml pip.conf .gdbinit .lldbinit .pylintrc .bazelrc conftest.py sitecustomize.py
+    usercustomize.py"""
 )
-_FILE_PATTERNS: Final = ("*.code-workspace", "opencode.json*", ".yarnrc*", ".pnp.*", "*.pth")
+_FILE_PATTERNS: Final = (
+    *("*.code-workspace", "*.sublime-project", "opencode.json*", ".yarnrc*", ".pnp.*", "*.pth", ".envrc*"),
+    *("lefthook*.y*ml", ".lefthook*.y*ml", "mise*.toml", ".mise*.toml"),
+)
 _HOME: Final = _set(
     """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout
-    .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile .xsession .vimrc .emacs .emacs.d .vim .config .local/bin
-    .local/share/systemd library/launchagents .netrc .gitconfig .docker/config.json .pypirc .cargo/config.toml
-    .cargo/bin"""
+    .bash_completion .zsh .oh-my-zsh .kshrc .cshrc .tcshrc .login .inputrc .pam_environment .xinitrc .xprofile .xsession
+    .xsessionrc .emacs .emacs.d .config .local/bin .local/share/systemd .local/share/applications .local/share/dbus-1
+    library/launchagents .netrc .curlrc .wgetrc .gitconfig .hgrc .tmux.conf .screenrc .docker/config.json .kube .pypirc
+    .condarc .cargo/bin .m2/settings.xml .gradle/init.gradle .gradle/init.d"""
 )
-_SECRET_TREES: Final = frozenset({".ssh", ".gnupg", ".aws"})
-_SECRET_FILES: Final = frozenset({".netrc", ".pypirc", ".git-credentials"})
-_SECRET_PATTERNS: Final = ("*.pem", "*.kdbx")
+_SYSTEM: Final = ("/etc", "/var/spool/cron", "/usr/lib/systemd", "/lib/systemd")
+_SECRET_TREES: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".password-store"})
+_SECRET_FILES: Final = frozenset({".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".vault-token"})
+_SECRET_PATTERNS: Final = ("*.pem", "*.kdbx", "*.p12", "*.pfx", "*.jks")
+_SECRET_PAIRS: Final = frozenset(
+    {(".docker", "config.json"), (".kube", "config"), (".config", "gcloud"), (".config", "gh"), (".kimi", "credentials")}
+)
 _EXAMPLES: Final = frozenset({".example", ".sample", ".template", ".dist"})
 _PROC_FILES: Final = frozenset({"environ", "mem"})
 
@@ -63,8 +80,12 @@ def change_is_protected(path: Path, where: Surroundings, *, named: bool = False)
         return f"{path} configures or runs things by itself"
     if _below_any(parts, _home_entries(where)):
         return f"{path} is part of your account's own set-up"
+    if _below_any(parts, [_parts(place) for place in where.account]):
+        return f"{path} is part of your account's own set-up, which has a link to it"
     if not named and _below_any(parts, [_parts(directory) for directory in where.path]):
         return f"{path} is in a directory that programs are run from"
+    if not named and _below_any(parts, [_parts(Path(place)) for place in _SYSTEM]):
+        return f"{path} is part of the system's own set-up"
     if _below_any(parts, [_parts(directory) for directory in where.own]):
         return f"{path} belongs to sould itself"
     return ""
@@ -80,13 +101,19 @@ def read_is_protected(path: Path, where: Surroundings) -> str:
         return f"{path} may hold secrets"
     if any(fnmatchcase(last, pattern) for pattern in _SECRET_PATTERNS) or (last.startswith("id_") and "." not in last):
         return f"{path} may hold a key"
-    if parts[-2:] == [".docker", "config.json"]:
+    if any(pair in _SECRET_PAIRS for pair in pairwise(parts)):
         return f"{path} may hold credentials"
     if parts[:2] == ["/", "proc"] and last in _PROC_FILES:
         return f"{path} shows another process's secrets"
     if _below_any(parts, [_parts(directory) for directory in where.own]):
         return f"{path} belongs to sould itself"
     return ""
+
+
+def account_places(home: Path) -> tuple[Path, ...]:
+    """Where the account's own files really are, as far as links lead elsewhere: many keep them in a project of theirs."""
+    entries = [home / entry for entry in sorted(_HOME)]
+    return tuple(real for entry in entries if (real := Path(os.path.realpath(entry))) != entry)
 
 
 def _parts(path: Path) -> list[str]:

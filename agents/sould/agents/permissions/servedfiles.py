@@ -5,6 +5,7 @@ nothing.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -15,6 +16,8 @@ MCP_FILES = (".mcp.json", ".sould/mcp.json")
 """Below the workspace; the later one wins where both name a server."""
 LARGEST = 1024 * 1024
 DEEPEST = 10
+_BETWEEN = re.compile(r"[\s=:,;&|<>()'\"`]+")
+"""What stands around a path in an option, a list of paths or a command line."""
 MOST_WORDS = 2000
 
 
@@ -41,12 +44,13 @@ def _document(path: Path) -> object:
 
 
 def _words(node: object, base: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Each string with the `cwd` that holds where it stands."""
+    """Each string, and what it is made of, with the `cwd` that holds where it stands."""
     if depth > DEEPEST:
         return
     if isinstance(node, str):
-        if "\0" not in node and len(node) < os.pathconf("/", "PC_PATH_MAX"):
-            yield base, node
+        for word in dict.fromkeys((node, *_BETWEEN.split(node))):
+            if word and "\0" not in word and len(word) < os.pathconf("/", "PC_PATH_MAX"):
+                yield base, word
     elif isinstance(node, list):
         for each in cast("list[object]", node):
             yield from _words(each, base, depth + 1)

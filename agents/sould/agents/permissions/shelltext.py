@@ -177,7 +177,7 @@ class _Strict:
         word = "".join(self._word)
         if not self._argv:
             if word in KEYWORDS and not self._quoted:
-                raise _UnsureError(f"there is the shell keyword {word}")
+                raise _UnsureError(f"there is the shell keyword `{word}`")
             if "=" in word:
                 raise _UnsureError("there is a variable assignment")
             if not word:

@@ -26,6 +26,8 @@ class Surroundings:
     home: Path = field(default_factory=Path.home)
     path: tuple[Path, ...] = ()
     """Directories of the session's PATH."""
+    account: tuple[Path, ...] = ()
+    """Where files of the user's account lie that their home directory only has links to."""
     own: tuple[Path, ...] = ()
     """Our configuration, state and run-time directories, which no tool changes unasked."""
     readable: tuple[Path, ...] = ()
@@ -43,6 +45,7 @@ class Surroundings:
         environment: Environment,
         own: tuple[Path, ...] = (),
         readable: tuple[Path, ...] = (),
+        account: tuple[Path, ...] = (),
     ) -> "Surroundings":
         """Of a session with this environment. `additional` is resolved already."""
         return cls(
@@ -50,6 +53,7 @@ class Surroundings:
             additional=additional,
             home=_resolve("", environment.home),
             path=tuple(_resolve("", directory) for directory in environment.path),
+            account=account,
             own=tuple(_resolve("", directory) for directory in own),
             readable=tuple(_resolve("", directory) for directory in readable),
             find=lambda program: _find(program, environment),

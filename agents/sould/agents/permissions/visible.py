@@ -10,16 +10,22 @@ LONG = 2_000
 """Characters beyond which a text is shown as its first and last part, and nothing is remembered for the session."""
 
 _MARK = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
-_BLANKS = re.compile(r" {17,}")
+_BLANKS = re.compile(r"[ \t]{17,}|[ \t]*(?:\n[ \t]*){8,}")
+"""So much that what follows is out of sight."""
+_SAME = re.compile(r"(.)\1*", re.DOTALL)
 
 
 def visible(text: str) -> str:
-    r"""`text` with control, format and foreign blank characters as marks like `\u202e`; long runs of blanks are counted."""
+    r"""`text` with control, format and foreign blank characters as marks like `\u202e`; much blank space is counted."""
     if text.isascii() and text.isprintable() and "\\" not in text and " " * 17 not in text:
         return text
     marked = _MARK.sub(r"\\u005c", text)
     marked = "".join(char if _is_plain(char) else _mark(char) for char in marked)
-    return _BLANKS.sub(lambda run: f"\\u0020{{{len(run[0])}}}", marked)
+    return _BLANKS.sub(_counted, marked)
+
+
+def _counted(run: re.Match[str]) -> str:
+    return _SAME.sub(lambda same: f"{_mark(same[1])}{{{len(same[0])}}}", run[0])
 
 
 def shortened(text: str) -> str:
