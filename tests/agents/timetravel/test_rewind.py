@@ -58,6 +58,36 @@ async def test_undo_takes_the_last_turn_back_and_redo_returns(bench: Bench) -> N
     assert "nothing to redo" in replies(watcher)
 
 
+async def test_undo_after_a_clearing_takes_that_back_before_any_turn(bench: Bench) -> None:
+    a = bench.project / "a.txt"
+    bench.script(write("a.txt", "one\n"), "text: 1", write("a.txt", "two\n"), "text: 2")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "first")
+        for command in ("/clear", "/clear", "/status"):
+            await finish(watcher.session, command)
+        await finish(watcher.session, "second")
+        seen: list[tuple[list[str], str]] = []
+        for command in ("/undo", "/undo", "/redo", "/undo", "/undo", "/undo"):
+            await finish(watcher.session, command)
+            seen.append((asked(watcher.session), a.read_text()))
+        second_undone, clearing_undone, first_undone = ([], "one\n"), (["first"], "one\n"), ([], "hello\n")
+        assert seen == [second_undone, clearing_undone, second_undone, clearing_undone, first_undone, first_undone]
+    said = replies(watcher)
+    assert said.count("The clearing is undone") == 2
+    assert said.endswith("There is no turn to undo.")
+
+
+async def test_undo_takes_back_a_command_at_which_the_agent_worked_and_nothing_before_it(bench: Bench) -> None:
+    a = bench.project / "a.txt"
+    bench.script(write("a.txt", "one\n"), "text: 1", write("a.txt", "two\n"), "text: 2")
+    async with bench.running():
+        session = await bench.new("full")
+        for prompt in ("first", "/init", "/status", "/undo"):
+            await finish(session, prompt)
+        assert (asked(session), a.read_text()) == (["first"], "one\n")
+
+
 async def test_redo_ends_where_the_work_goes_on(bench: Bench) -> None:
     async with bench.running():
         watcher = await worked(bench)

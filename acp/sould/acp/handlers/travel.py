@@ -28,7 +28,7 @@ async def show(peer: Peer, params: TimelineParams) -> Json:
         for moment in moments
         if params.steps or moment.kind != "step"
     ]
-    return {"moments": shown, "canUndo": bool(context.turns), "canRedo": bool(context.undone)}
+    return {"moments": shown, "canUndo": context.undoable is not None, "canRedo": bool(context.undone)}
 
 
 async def rewind(peer: Peer, params: RewindParams) -> Json:
@@ -37,7 +37,7 @@ async def rewind(peer: Peer, params: RewindParams) -> Json:
 
 
 async def undo(peer: Peer, params: SessionParams) -> Json:
-    """Go to before the last turn."""
+    """Go to before the last turn, or a clearing since which there was none."""
     return await _asked(peer, params, "/undo")
 
 

@@ -133,7 +133,7 @@ COMMANDS: tuple[tuple[SlashCommand, SessionHandler], ...] = (
         _plan,
     ),
     (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), rewind),
-    (SlashCommand("undo", "Undo the last turn, files included"), undo),
+    (SlashCommand("undo", "Undo the last turn, files included, or a /clear since which there was none"), undo),
     (SlashCommand("redo", "Take back the last undo or rewind"), redo),
     (SlashCommand("btw", "Ask on the side, also while a turn runs; the agent forgets it", "question"), _btw),
     (SlashCommand("queue", "Show or change the prompts that wait", "[remove|edit|move NUMBER …]"), _queue),

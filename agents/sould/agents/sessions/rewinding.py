@@ -24,12 +24,16 @@ async def rewind(session: Session, argument: str) -> Ending:
 
 
 async def undo(session: Session, _: str) -> Ending:
-    """Go back to before the last turn."""
-    turns = session.log.context.turns
-    if not turns:
+    """Go back to before the last turn, or to before a `/clear` since which there was none."""
+    last = session.log.context.undoable
+    if last is None:
         return say(session, "There is no turn to undo.")
-    done = await session.rewinder.go_back(turns[-1], session.current_turn)
+    done = await session.rewinder.go_back(last.checkpoint, session.current_turn)
     session.soul.compactor.tell_used()
+    if last.cleared:
+        return say(
+            session, f"The clearing is undone: the conversation is as before. {told(done)} `/redo` clears again."
+        )
     return say(session, f"The last turn is undone. {told(done)} `/redo` returns.")
 
 

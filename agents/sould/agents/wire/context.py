@@ -6,13 +6,13 @@ call has exactly one result, right after it; nothing empty is sent.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import orjson
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.tokens import MEDIA_TOKENS, weight
+from sould.agents.wire.checkpoints import Checkpoint, Undoable, newest, older, turns_in
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -43,14 +43,6 @@ COMPACTED = (
 )
 MEASURABLE = 4 * 200
 """Quarter tokens that must have been added between two reports before our estimate is corrected by them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A place in the context to which `ContextReverted` can go back; `turn`: a turn of the model begins there."""
-
-    id: int
-    turn: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +126,8 @@ class Context:
         self._entries: list[Entry | _Step] = []
         self._archive: list[list[Entry | _Step]] = []
         """What compaction and clearing replaced; only going back reaches it."""
+        self._cleared: set[int] = set()
+        """Which of it clearing replaced."""
         self._left: list[list[Entry | _Step]] = []
         """What was left by going back, as long as it can be returned to."""
         self._step: _Step | None = None
@@ -213,17 +207,29 @@ class Context:
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The checkpoints at which the remembered turns began, oldest first."""
-        for entries in (self._entries, *reversed(self._archive)):
-            followed = pairwise(entries)
-            found = tuple(
-                mark.id
-                for mark, said in followed
-                if isinstance(mark, Checkpoint) and mark.turn and isinstance(said, ChatMessage)
-            )
-            if found:
-                return found
-        return ()
+        """The checkpoints at which the remembered turns began, oldest first; with none, those of what was replaced last."""
+        layers = (self._entries, *(older(replaced, self._entries) for replaced in reversed(self._archive)))
+        return next(filter(None, (tuple(turns_in(layer)) for layer in layers)), ())
+
+    @property
+    def undoable(self) -> Undoable | None:
+        """The newest turn, or the clearing when nothing was asked since; None when there is nothing to undo."""
+        turns = tuple(turns_in(self._entries))
+        if turns:
+            return Undoable(turns[-1])
+        for position, replaced in reversed(tuple(enumerate(self._archive))):
+            layer = older(replaced, self._entries)
+            turns, clearing = tuple(turns_in(layer)), newest(replaced)
+            if (
+                position in self._cleared
+                and clearing is not None
+                and len(layer) == len(replaced)
+                and any(_messages(layer))
+            ):
+                return Undoable(clearing, cleared=True)
+            if turns:
+                return Undoable(turns[-1])
+        return None
 
     def apply(self, message: WireMessage) -> None:
         """Fold one message (or delta) in; what does not concern the model is passed over."""
@@ -315,7 +321,8 @@ class Context:
         if of_model:
             self.undone.clear()
             self._left.clear()
-        self._entries.append(Checkpoint(self.checkpoint, turn=of_model and isinstance(message, TurnBegin)))
+        kind = "step" if not isinstance(message, TurnBegin) else "command" if message.command else "turn"
+        self._entries.append(Checkpoint(self.checkpoint, kind))
 
     def _count(self, status: StatusUpdate) -> None:
         tokens = status.token_usage.total if status.token_usage else status.context_tokens
@@ -357,6 +364,7 @@ class Context:
         self.compacted_size = len(self.messages)
 
     def _clear(self, _: ContextCleared) -> None:
+        self._cleared.add(len(self._archive))
         self._archive.append(self._entries)
         self._replace([])
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from sould.agents.wire.context import Checkpoint, Context, Entry, Usage
+from sould.agents.wire.checkpoints import Checkpoint
+from sould.agents.wire.context import Context, Entry, Usage
 from sould.agents.wire.writer import JournalWriter
 
 logger = logging.getLogger(__name__)
