@@ -1,6 +1,7 @@
 """Subagents: leader and workers, pipeline, parallel, hierarchy; what becomes of one that fails."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -388,5 +389,6 @@ async def test_hooks_hear_of_subagents_and_can_keep_them_from_starting(bench: Be
         await finish(watcher.session, "go")
     assert "not that one" in results(watcher)[0].message
     assert results(watcher)[1].output == "ok"
-    assert '"response":"ok"' in (bench.project / "stopped").read_text()
+    (stopped,) = map(json.loads, (bench.project / "stopped").read_text().splitlines())
+    assert (stopped["agent_name"], stopped["response"]) == ("coder", "ok")
     assert (bench.project / "started").read_text().count("SubagentStart") == 2

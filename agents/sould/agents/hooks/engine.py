@@ -92,7 +92,8 @@ class Hooks:
 
     async def compaction(self, event: str, trigger: str, tokens: int) -> None:
         """Before or after the conversation is condensed; hooks are told, they cannot forbid it."""
-        await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens})
+        after = {"estimated_token_count": tokens} if event == "PostCompact" else {}  # the reference's name for it
+        await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens, **after})
 
     def _commands(self, event: str, target: str, content: Mapping[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
         """The same command is run once, however often it is named."""

@@ -163,10 +163,11 @@ class Crew:
 
     async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
         birth = worker.birth
-        facts = {"agent_id": birth.id, "subagent_type": birth.record.kind}
+        kind = birth.record.kind
+        facts = {"agent_name": kind, "agent_id": birth.id, "subagent_type": kind}
         if birth.goes_on:
             return await self._to_its_end(worker, job, call, facts)
-        decision = await self.market.hooks.fire("SubagentStart", birth.record.kind, {**facts, "prompt": job.prompt})
+        decision = await self.market.hooks.fire("SubagentStart", kind, {**facts, "prompt": job.prompt})
         if decision.blocked:
             raise SubagentError(f"A hook keeps the subagent from starting: {decision.reason}")
         return await self._to_its_end(worker, job, call, facts)
