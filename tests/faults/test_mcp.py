@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,17 @@ async def test_a_tool_that_changed_asks_again(bench: Bench) -> None:
         assert len(watcher.of(ApprovalRequest)) == asked_before + 1
 
 
+async def test_another_server_under_a_known_name_asks_again(bench: Bench) -> None:
+    configure(user_file(bench), {"box": entry()})
+    async with bench.running():
+        watcher = Watcher(await new_session(bench), answer="approve_for_session")
+        await result_of(bench, watcher, "box__echo", text="a")
+        configure(user_file(bench), {"box": entry(mark="other")})
+        again = await result_of(bench, watcher, "box__echo", text="a")
+        assert again.output == "a"
+        assert len(watcher.of(ApprovalRequest)) == 2
+
+
 def echo_description(watcher: Watcher) -> str:
     specs = watcher.session.soul.tools.toolset.specs
     return next((spec.description for spec in specs if spec.name == "box__echo"), "")
@@ -184,7 +196,8 @@ async def test_a_project_starts_nothing_until_trusted_and_nothing_again_after_on
     script = bench.project / "server.py"
     script.write_text(Path(SERVER).read_text())
     mine = entry(mark=mark, env={MARK: mark})
-    configure(bench.project / ".mcp.json", {"mine": {**mine, "args": ["server.py", "ok", mark]}})
+    mine |= {"command": "/bin/sh", "args": ["-c", f"exec '{sys.executable}' ./server.py ok {mark}"]}
+    configure(bench.project / ".mcp.json", {"mine": mine})
     trust = TrustStore(bench.state / "trust.json")
     async with bench.running():
         watcher = await open_session(bench)

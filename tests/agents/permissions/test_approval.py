@@ -218,7 +218,13 @@ async def test_f77_letters_that_look_like_others_are_named() -> None:
     assert person.seen[1].display == (diff,)
 
 
+def test_f77_nothing_is_out_of_sight_behind_blank_space() -> None:
+    for blank in ("\n" * 900, "\n \t" * 300, " " * 900, "\t" * 900):
+        assert visible(f"ls{blank}rm -rf x").count("\n") < 8
+
+
 TEXTS = st.text(alphabet=st.sampled_from("\\u202e0\u202e {17}\x1b\r\na\U000e0041U\u00a0\ud800")) | st.text()
+TEXTS |= st.text(alphabet=st.sampled_from("\n\n\n\t  \\u0a{8}"), min_size=8)
 
 
 @given(TEXTS, TEXTS)

@@ -17,6 +17,7 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
 )
+from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath
@@ -82,9 +83,11 @@ PATHS = """.git/hooks/pre-commit .git .GIT/config .gitmodules .gitattributes sub
     .kimi-code/x opencode.json opencode.jsonc .mcp.json mcp.json .cursorrules .github/copilot-instructions.md
     .github/workflows/ci.yml .GitHub/Workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .husky/pre-push
     .pre-commit-config.yaml lefthook.yml .envrc .tool-versions mise.toml .npmrc .yarnrc.yml .pnp.cjs pip.conf
+    .agents/skills/x/SKILL.md .helix/languages.toml .githooks/pre-push srv.git/hooks/update .cargo/config.toml .envrc.local
+    .gitea/workflows/ci.yml .github/actions/a/action.yml .lefthook-local.yml .mise.local.toml .travis.yml .clinerules bunfig.toml
     tests/conftest.py sitecustomize.py a.pth .devcontainer/devcontainer.json tools/ls .git./config .g\u200cit/config
     /people/u/.bashrc /people/u/.config/x /people/u/.local/bin/x /people/u/.ssh/authorized_keys /people/u/.gitconfig /people/u/.netrc
-    /people/u/.aws/config /people/u/.docker/config.json /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
+    /people/u/.aws/config /people/u/.kube/config /people/u/.tmux.conf /people/u/.docker/config.json /etc/cron.d/x /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
     """
 PROTECTED = PATHS.split()
 
@@ -96,7 +99,7 @@ def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str,
         verdict = decide(edit(path), everything, "trusted", mode, where)
         assert (verdict.decision, verdict.scope_offer) == ("ask", None)
         assert verdict.reason
-    if not path.startswith(("/usr", "tools")):
+    if not path.startswith(("/usr", "/etc", "tools")):
         for line in (f"cp a '{path}'", f"echo x > {path}", f"rm -rf {path}", f"chmod 777 {path}", f"dd of={path}"):
             assert decide(run(line), everything, "trusted", "full", where).decision == "ask", line
 
@@ -223,6 +226,21 @@ def test_what_a_session_would_remember_is_exactly_what_was_asked() -> None:
     outside = offer(read("/srv/a"))
     assert judge(read("/srv/b"), outside).decision == "ask"
     offer(CallExternal("s__t", {}))
+
+
+def test_files_of_the_account_are_protected_where_the_home_directory_only_links_to_them(tmp_path: Path) -> None:
+    home, dotfiles = tmp_path / "home", tmp_path / "dotfiles"
+    home.mkdir()
+    (dotfiles / "nvim").mkdir(parents=True)
+    (dotfiles / "bashrc").write_text("")
+    (home / ".bashrc").symlink_to(dotfiles / "bashrc")
+    (home / ".config").symlink_to(dotfiles)
+    where = Surroundings.of(
+        dotfiles, (), Environment({"PATH": "/bin", "HOME": str(home)}), account=account_places(home)
+    )
+    for path in (dotfiles / "bashrc", dotfiles / "nvim" / "init.lua"):
+        assert decide(EditFile(ResolvedPath(path, True), "modify"), Rules(), "trusted", "full", where).decision == "ask"
+    assert decide(RunCommand("rm ~/.bashrc", tmp_path), Rules(), "trusted", "full", where).decision == "ask"
 
 
 def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:

@@ -5,7 +5,7 @@ Every call is a question unless a rule, the mode or an earlier answer allows it.
 """
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from pydantic import JsonValue, RootModel
@@ -18,9 +18,6 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.tools.base import CallView, Tool, ToolCallContext
 from sould.agents.wire.messages import ToolReturn
-
-SHOWN: Final = 20_000
-"""Characters of arguments shown with the question."""
 
 
 class Arguments(RootModel[dict[str, JsonValue]]):
@@ -61,7 +58,7 @@ class McpTool(Tool[Arguments]):
             call,
             CallExternal(self.name, arguments),
             sender=self.name,
-            description=f"Call {self.definition.name} of the MCP server {self.server.spec.name} with\n{shown[:SHOWN]}",
+            description=f"Call {self.definition.name} of the MCP server {self.server.spec.name} with\n{shown}",
         )
         if refused is not None:
             return refused

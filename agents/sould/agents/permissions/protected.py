@@ -53,7 +53,13 @@ _SECRET_TREES: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".password
 _SECRET_FILES: Final = frozenset({".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".vault-token"})
 _SECRET_PATTERNS: Final = ("*.pem", "*.kdbx", "*.p12", "*.pfx", "*.jks")
 _SECRET_PAIRS: Final = frozenset(
-    {(".docker", "config.json"), (".kube", "config"), (".config", "gcloud"), (".config", "gh"), (".kimi", "credentials")}
+    {
+        (".docker", "config.json"),
+        (".kube", "config"),
+        (".config", "gcloud"),
+        (".config", "gh"),
+        (".kimi", "credentials"),
+    }
 )
 _EXAMPLES: Final = frozenset({".example", ".sample", ".template", ".dist"})
 _PROC_FILES: Final = frozenset({"environ", "mem"})
@@ -112,7 +118,7 @@ def read_is_protected(path: Path, where: Surroundings) -> str:
 
 def account_places(home: Path) -> tuple[Path, ...]:
     """Where the account's own files really are, as far as links lead elsewhere: many keep them in a project of theirs."""
-    entries = [home / entry for entry in sorted(_HOME)]
+    entries = [Path(os.path.realpath(home), entry) for entry in sorted(_HOME)]
     return tuple(real for entry in entries if (real := Path(os.path.realpath(entry))) != entry)
 
 
