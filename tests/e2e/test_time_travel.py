@@ -1,15 +1,17 @@
 """Time travel through the real daemon, as an editor and the command line see it."""
 
+import asyncio
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from soultest.acpclient import AgentError
-from soultest.scenarios import scenarios, session_of
+from soultest.acpclient import AcpClient, AgentError
+from soultest.scenarios import run, said, scenarios, session_of
 from soultest.world import World, call
 
 SCRIPTS: dict[str, list[str]] = {
@@ -23,7 +25,20 @@ SCRIPTS: dict[str, list[str]] = {
         "text: second",
         "text: after",
     ],
+    "many": [call("Shell", "1", command="echo x >> many/3.txt; echo y >> a.txt; echo told"), "text: done"],
+    "slow": [call("Shell", "1", command="echo y >> a.txt"), "text: done"],
+    "maker": [call("Make", "1"), "text: made"],
 }
+MAKER = """\
+from pathlib import Path
+from sould.agents.tools import Session, tool
+
+@tool
+def make(session: Session) -> str:
+    (session.cwd / "a.txt").write_text("by the tool")
+    (session.cwd / "made.txt").write_text("by the tool")
+    return "made"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +50,36 @@ def world() -> Iterator[World]:
     shutil.rmtree(root, ignore_errors=True)
 
 
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A directory of the test's own."""
+    (tmp_path / "a.txt").write_text("hello\n")
+    return tmp_path
+
+
+@contextmanager
+def configured(world: World, lines: str) -> Generator[None]:
+    """Sessions that begin within have these lines in their configuration."""
+    config = world.root / "config" / "sould" / "config.toml"
+    before = config.read_text()
+    config.write_text(f"{before}\n{lines}\n")
+    try:
+        yield
+    finally:
+        config.write_text(before)
+
+
 def tree(root: Path) -> dict[str, tuple[int, bytes]]:
     return {
         str(path.relative_to(root)): (path.lstat().st_mode, b"" if path.is_dir() else path.read_bytes())
         for path in sorted(root.rglob("*"))
     }
+
+
+def shown(client: AcpClient) -> str:
+    """The output that an editor shows on the cards of calls."""
+    outputs = [update.get("_meta", {}).get("terminal_output", {}) for update in client.updates("tool_call_update")]
+    return "".join(output.get("data", "") for output in outputs)
 
 
 def outcomes(answer: dict[str, Any]) -> dict[str, str]:
@@ -90,3 +130,42 @@ async def test_an_editor_goes_back_and_returns_with_all_that_tools_and_commands_
         await client.request("_sould/redo", sessionId=session)
         assert a.read_text() == "mine\n1\nTWO\n3\n4\n5\n6\n"
         assert (tmp_path / "c.txt").read_text() == "mine\n"
+
+
+async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_size_and_time(
+    world: World, project: Path
+) -> None:
+    (project / "many").mkdir()
+    for n in range(20):
+        (project / "many" / f"{n}.txt").write_text("much\n")
+    with configured(world, "[capture]\nmax_files = 10"):
+        async with session_of(world, project, "many", mode="full") as (client, session):
+            await client.prompt(session, "go")
+            told = shown(client)
+            assert "told\n\n[Of the files beyond the first 10 only sizes and times are compared." in told
+            assert f"It changed something in: {project / 'many'}." in told
+            assert "1 file restored" in await said(client, session, "/undo")
+    assert (project / "a.txt").read_text() == "hello\n"
+    assert (project / "many" / "3.txt").read_text() == "much\nx\n"
+    with configured(world, "[capture]\ncopy_s = 0.000001"):
+        async with session_of(world, project, "slow", mode="full") as (client, session):
+            await client.prompt(session, "go")
+            told = shown(client)
+            assert "There was no time to save 21 files as they were" in told
+            assert f"it was not saved: {project / 'a.txt'}." in told
+            assert f"Left as it is: `{project / 'a.txt'}`" in await said(client, session, "/undo")
+    assert (project / "a.txt").read_text() == "hello\ny\n"
+
+
+async def test_what_a_project_s_own_tool_changed_is_taken_back(world: World, project: Path) -> None:
+    agents = project / ".sould" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "maker.yaml").write_text("version: 1\nagent: {extend: default, tools: [inherit, './maker.py:make']}\n")
+    (agents / "maker.py").write_text(MAKER)
+    assert (await asyncio.to_thread(run, world, project, "trust", "--yes")).returncode == 0
+    async with session_of(world, project, "maker", mode="full", agent="maker") as (client, session):
+        await client.prompt(session, "go")
+        assert (project / "made.txt").read_text() == "by the tool"
+        assert "2 files restored" in await said(client, session, "/undo")
+    assert not (project / "made.txt").exists()
+    assert (project / "a.txt").read_text() == "hello\n"

@@ -157,6 +157,20 @@ class ToolLimits(Section):
     """Hosts of the private network that pages may be fetched from, by exact name or address (F80)."""
 
 
+class CaptureLimits(Section):
+    """How much of a project is looked at and copied around a command, so that it can be taken back (D19)."""
+
+    max_files: Count = 200_000
+    """Of more only sizes and times are compared, a directory at a time."""
+    max_file_bytes: Count = 2 * 1024 * 1024
+    max_kept_bytes: Count = 1024 * 1024 * 1024
+    """Of all copies of a session."""
+    copy_s: Positive = 2.0
+    """Files that cannot be copied in so many seconds are compared by size and time."""
+    look_s: Positive = 4.0
+    """What cannot be looked at in so many seconds is not known."""
+
+
 class FlowLimits(Section):
     """Limits of flow skills."""
 
@@ -316,6 +330,7 @@ class Config(Section):
     loop_control: LoopControl = LoopControl()
     timeouts: ModelTimeouts = ModelTimeouts()
     tools: ToolLimits = ToolLimits()
+    capture: CaptureLimits = CaptureLimits()
     flows: FlowLimits = FlowLimits()
     subagents: SubagentLimits = SubagentLimits()
     background: Background = Background()

@@ -16,10 +16,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sould.agents.config import CaptureLimits
 from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.gitfiles import GitFiles
-from sould.agents.review.preimages import Difference, Directory, Held, Kept, Limits
+from sould.agents.review.preimages import Difference, Directory, Held, Kept
 from sould.agents.review.state import DIRECTORY, UNKEPT, Edit
 from sould.agents.workspace import CommandExit, RunningCommand
 
@@ -107,7 +108,7 @@ class Capture:
     variables: Mapping[str, str]
     hidden: tuple[Path, ...]
     writers: Writers
-    limits: Limits = field(default_factory=Limits)
+    limits: CaptureLimits
     _intervals: dict[str, _Interval] = field(default_factory=dict[str, _Interval])
     _directories: dict[Path, Directory] = field(default_factory=dict[Path, Directory])
     _kept: Kept | None = None
@@ -219,16 +220,19 @@ class Capture:
     def _worded(self, lost: Sequence[Path]) -> str:
         said: list[str] = []
         if any(each.partial for each in self._directories.values()):
-            said.append("The project has more files than are looked at, so not all that changed is known.")
+            said.append("There was no time to look at all files of the project, so not all that changed is known.")
+        if any(each.beyond for each in self._directories.values()):
+            folders = [root / folder for root, each in self._directories.items() for folder in each.changed_beyond]
+            found = f" It changed something in: {_named(folders)}." if folders else ""
+            most = f"{self.limits.max_files:,}"
+            said.append(f"Of the files beyond the first {most} only sizes and times are compared.{found}")
         unread = sum(each.unread for each in self._directories.values())
         if unread:
             said.append(
                 f"There was no time to save {unread} files as they were; they are only compared by size and time."
             )
         if lost:
-            names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in lost[:5])
-            names += ", ..." if len(lost) > 5 else ""
-            said.append(f"Changed, and going back cannot restore it because it was not saved: {names}.")
+            said.append(f"Changed, and going back cannot restore it because it was not saved: {_named(lost)}.")
         return " ".join(said)
 
     # --- looking -----------------------------------------------------------------------------------------------------
@@ -243,7 +247,7 @@ class Capture:
 
     def _at(self, root: Path) -> Directory:
         if self._kept is None:
-            self._kept = Kept(self.directory, self.limits.kept)
+            self._kept = Kept(self.directory, self.limits.max_kept_bytes)
         if root not in self._directories:
             git = GitFiles(root, self.variables)
             self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden)
@@ -271,6 +275,11 @@ class Capture:
         with contextlib.suppress(OSError):
             return self.store.put(data, sync=False)
         return UNKEPT
+
+
+def _named(paths: Sequence[Path]) -> str:
+    names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in paths[:5])
+    return names + (", ..." if len(paths) > 5 else "")
 
 
 def _is_text(path: Path) -> bool:

@@ -14,31 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sould.agents.config import CaptureLimits
 from sould.agents.review.gitfiles import GitFiles
 from sould.agents.review.state import DIRECTORY, UNKEPT
 from sould.agents.review.tree import Look, Seen, look
 
-MOST_FILES = 200_000
-MOST_SECONDS = 2.0
-MOST_SIZE = 2 * 1024 * 1024
-"""Of one file (D19)."""
 MOST_GIT = 16 * 1024 * 1024
 """Of one file that git has."""
-MOST_KEPT = 1024 * 1024 * 1024
-"""Of all copies of a session."""
 FRESH = 50_000_000
 """Nanoseconds: a file written so shortly before it was read may be written again without its times telling."""
 _GIT = "git:"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much is looked at and copied for one command."""
-
-    files: int = MOST_FILES
-    seconds: float = MOST_SECONDS
-    size: int = MOST_SIZE
-    kept: int = MOST_KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,40 +91,59 @@ class Directory:
     root: Path
     git: GitFiles
     kept: Kept
-    limits: Limits
+    limits: CaptureLimits
     hidden: tuple[Path, ...] = ()
     """Directories that are not looked at: our own."""
     unread: int = 0
     """Files that could not be copied in time, by the last look."""
     partial: bool = False
     """The last look did not reach all files."""
+    beyond: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of each directory that holds more than is kept: how all of it looked together."""
+    changed_beyond: list[str] = field(default_factory=list[str])
+    """Those of them that the last look found changed."""
     _held: dict[str, Held] = field(default_factory=dict[str, Held])
     _fresh: set[str] = field(default_factory=set[str])
 
     def update(self) -> list[Difference]:
         """Look again; what is not as it was."""
-        deadline = time.monotonic() + self.limits.seconds
-        now = look(self.root, lambda at: self._ignored(at, deadline), self.limits.files, deadline)
+        began = time.monotonic()
+        latest, deadline = began + self.limits.look_s, began + self.limits.copy_s
+        now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
         tracked = self.git.tracked(deadline)
         self.unread = 0
-        was_partial = self.partial
         found = list(self._compare(now, tracked, deadline))
+        known = [each for each in found if each.before is not None or self._is_new(each.path)]
+        self._look_beyond(now)
         self.partial = now.partial
         for difference in found:
             if difference.after is None:
                 self._held.pop(difference.path, None)
             else:
                 self._held[difference.path] = difference.after
-        if was_partial:  # nobody knows what of this is new
-            found = [each for each in found if each.before is not None]
-        return [each for each in found if each.before is None or each.after is None or _differs(each)]
+        return [each for each in known if each.before is None or each.after is None or _differs(each)]
+
+    def _is_new(self, path: str) -> bool:
+        """Whether something that is not known was not there at the last look."""
+        return not self.partial and _folder(path) not in self.beyond
+
+    def _look_beyond(self, now: Look) -> None:
+        """What is not kept any more is forgotten, so that it is never compared with how it once was."""
+        self.changed_beyond = [
+            at
+            for at, seen in now.beyond.items()
+            if self.beyond.get(at) != seen and (at in self.beyond or at not in self._held)
+        ]
+        for path in [path for path in self._held if _folder(path) in now.beyond] if now.beyond else ():
+            del self._held[path]
+        self.beyond = now.beyond
 
     def contents(self, held: Iterable[Held]) -> dict[str, bytes]:
         """The contents by their `ref`, as far as they can still be had."""
         sizes = {(each.ref, each.seen[1]) for each in held if each.ref not in (DIRECTORY, UNKEPT)}
         wanted = {ref for ref, _ in sizes}
         of_git = {(ref.removeprefix(_GIT), size) for ref, size in sizes if ref.startswith(_GIT)}
-        found = self.git.contents(of_git, time.monotonic() + 10 * self.limits.seconds)
+        found = self.git.contents(of_git, time.monotonic() + 10 * self.limits.copy_s)
         result = {f"{_GIT}{blob}": data for blob, data in found.items()}
         for ref in wanted:
             data = self.kept.get(ref) if not ref.startswith(_GIT) else None
@@ -165,7 +169,8 @@ class Directory:
                 yield Difference(path, old, new)
         if not (now.partial or self.partial):
             for path in self._held.keys() - now.found.keys():
-                yield Difference(path, self._held[path], None)
+                if _folder(path) not in now.beyond:
+                    yield Difference(path, self._held[path], None)
 
     def _hold(
         self, path: str, seen: Seen, known: tuple[tuple[int, int, int], str] | None, deadline: float
@@ -180,7 +185,7 @@ class Directory:
                 return Held(seen, self.kept.put(os.fsencode(os.readlink(self.root / path))))
             except OSError:
                 return Held(seen, UNKEPT)
-        if size > self.limits.size:
+        if size > self.limits.max_file_bytes:
             return Held(seen, UNKEPT)
         if time.monotonic() > deadline:
             self.unread += 1
@@ -196,7 +201,7 @@ class Directory:
         try:
             for _ in range(3):
                 now = _seen(os.fstat(fd))
-                data = os.pread(fd, now[1], 0) if now[1] <= self.limits.size else b""
+                data = os.pread(fd, now[1], 0) if now[1] <= self.limits.max_file_bytes else b""
                 if len(data) == now[1] and _seen(os.fstat(fd)) == now:
                     if time.time_ns() - max(now[2], now[3]) < FRESH:
                         self._fresh.add(path)
@@ -206,6 +211,10 @@ class Directory:
         finally:
             os.close(fd)
         return Held(seen, UNKEPT)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _seen(status: os.stat_result) -> Seen:

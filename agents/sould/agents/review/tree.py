@@ -22,21 +22,25 @@ NEVER = frozenset({".git", ".hg", ".svn"})
 
 @dataclass(slots=True)
 class Look:
-    """By path relative to the root. `partial`: there was more than could be looked at."""
+    """By path relative to the root. `partial`: there was more than could be looked at in time.
+
+    `beyond`: of each directory that holds more than was asked for, how everything in it looks, as one number.
+    """
 
     found: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    beyond: dict[str, int] = field(default_factory=dict[str, int])
     partial: bool = False
 
 
 def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadline: float) -> Look:
-    """Look at everything below `root`, up to `most` files. `ignored` is asked for the root and for every git project in it.
+    """Look at everything below `root`, at `most` files one by one. `ignored` is asked for the root and for every git project in it.
 
     What it answers is relative to the directory it was asked for; directories end in a slash.
     """
     seen = Look()
     pending: list[tuple[str, frozenset[str], str]] = [("", ignored(root), "")]
     while pending:
-        if len(seen.found) >= most or time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             seen.partial = True
             return seen
         folder, hidden, base = pending.pop()
@@ -47,18 +51,22 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
             continue
         if folder and any(entry.name == ".git" for entry in entries):
             hidden, base = ignored(root / folder), folder
-        _take(seen, entries, folder, hidden, base, pending)
+        here = _take(entries, folder, hidden, base, pending)
+        if len(seen.found) + len(here) <= most:
+            seen.found.update(here)
+        else:
+            seen.beyond[folder] = hash(frozenset(here.items()))
     return seen
 
 
 def _take(
-    seen: Look,
     entries: list["os.DirEntry[str]"],
     folder: str,
     hidden: frozenset[str],
     base: str,
     pending: list[tuple[str, frozenset[str], str]],
-) -> None:
+) -> dict[str, Seen]:
+    here: dict[str, Seen] = {}
     prefix = f"{folder}/" if folder else ""
     skip = len(base) + 1 if base else 0
     for entry in entries:
@@ -73,7 +81,8 @@ def _take(
         if stat.S_ISDIR(mode):
             if hidden and f"{path[skip:]}/" in hidden:
                 continue
-            seen.found[path] = (mode, 0, 0, 0, 0)
+            here[path] = (mode, 0, 0, 0, 0)
             pending.append((path, hidden, base))
         elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
-            seen.found[path] = (mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            here[path] = (mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return here

@@ -152,6 +152,7 @@ async def open_ledger(
         environment.variables,
         services.own,
         services.writers,
+        services.config().capture,
     )
     return ledger
 

@@ -281,7 +281,12 @@ class ToolRunner:
             if capture is not None:
                 await capture.finish(call.id)
             raise
-        return with_findings(result, await capture.finish(call.id)) if capture is not None else result
+        if capture is None:
+            return result
+        findings = await capture.finish(call.id)
+        if findings.note:
+            context.stream(f"\n[{findings.note}]\n")  # also to who watches the output in a terminal
+        return with_findings(result, findings)
 
     def _stream(self, call_id: str, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=call_id, text=text))
