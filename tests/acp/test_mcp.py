@@ -121,6 +121,8 @@ async def test_an_editor_serves_a_tool_over_the_connection_it_has(patient: Bench
         assert "1/2 half" in shown
         assert server.methods()[0] == "server/discover"
         assert len({each["requestId"] for each in server.asked}) == len(server.asked)
+        said = server.asked[0]["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]
+        assert (said["name"], said["version"]) == ("sould", "9.8")
 
 
 async def test_an_inner_error_is_a_result_for_the_model(patient: Bench, connect: Connect) -> None:

@@ -24,6 +24,7 @@ from sould.agents.wire.journal import JournalWriter
 from sould.daemon.configfile import config_path, other_configuration
 from sould.daemon.configuration import LiveConfig, Refreshed
 from sould.daemon.credentials import Credentials
+from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
 _log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ def compose(paths: Paths) -> Composition:
     guard = ProcessGuard(grace=lambda: config().background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
-    mcp = McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins"))
+    mcp = McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     services = HostServices(
         store=store,
         writer=writer,

@@ -146,7 +146,7 @@ class Bench:
         store = SessionStore(self.state)
         trust = TrustStore(self.state / "trust.json")
         own = (self.state,)
-        mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"))
+        mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"), "9.8")
         services = HostServices(
             store, writer, guard, self.config, pool, trust, Rules, self.state, own, mcp, self.root / "config"
         )

@@ -233,9 +233,11 @@ class Link:
 
 @asynccontextmanager
 async def open_link(
-    transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers, *, stateless: bool = False
+    transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers, version: str, *, stateless: bool = False
 ) -> AsyncGenerator[Link]:
     """Connect and shake hands; closing ends the conversation, not the process. `stateless`: there is no handshake.
+
+    The server is told our name and `version`.
 
     Raises:
         UnauthorizedError: the server wants a sign-in.
@@ -277,7 +279,7 @@ async def open_link(
             sampling_handler=cast("Any", sampled) if handlers.sample is not None else None,
             log_handler=_ignore,
             init_timeout=0,
-            client_info=mcp_types.Implementation(name="sould", version="1"),
+            client_info=mcp_types.Implementation(name="sould", version=version),
         )
 
     try:

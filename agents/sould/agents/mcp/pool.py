@@ -30,10 +30,12 @@ class _Entry:
 class McpPool:
     """`running` owns every server's task; acquire and release are only called inside it."""
 
-    def __init__(self, guard: ProcessGuard, limits: Callable[[], McpClient], sign_ins: SignIns) -> None:
+    def __init__(self, guard: ProcessGuard, limits: Callable[[], McpClient], sign_ins: SignIns, version: str) -> None:
+        """`version`: sould's, as servers are told it."""
         self._guard = guard
         self._limits = limits
         self._sign_ins = sign_ins
+        self._version = version
         self._group: asyncio.TaskGroup | None = None
         self._entries: dict[str, _Entry] = {}
         self._own = 0
@@ -72,7 +74,7 @@ class McpPool:
             key = f"{key} {self._own}"
         entry = self._entries.get(key)
         if entry is None:
-            server = Server(spec, place, self._guard, self._limits, self._sign_ins)
+            server = Server(spec, place, self._guard, self._limits, self._sign_ins, self._version)
             entry = _Entry(key, server, self._group.create_task(server.run(), name=f"MCP server {spec.name}"))
             self._entries[key] = entry
         else:

@@ -117,6 +117,7 @@ class Server:
         guard: ProcessGuard,
         limits: Callable[[], McpClient],
         sign_ins: SignIns,
+        version: str,
     ) -> None:
         self.spec = spec
         self.place = place
@@ -134,6 +135,7 @@ class Server:
         self._guard = guard
         self._limits = limits
         self._sign_ins = sign_ins
+        self._version = version
         self._link: Link | None = None
         self._ended = asyncio.Event()
         self._relist = asyncio.Event()
@@ -332,7 +334,7 @@ class Server:
         stateless = self.spec.carrier is not None
         async with (
             self._transport() as transport,
-            open_link(transport, self.place.roots, handlers, stateless=stateless) as link,
+            open_link(transport, self.place.roots, handlers, self._version, stateless=stateless) as link,
         ):
             yield link
 

@@ -6,8 +6,9 @@ the others read and write files and load nothing heavy.
 
 import asyncio
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import orjson
@@ -20,11 +21,14 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
+from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from sould.agents.mcp.server import Server
 
+_NAME: Final = re.compile(r"\w[\w.-]*")
+"""So that `/mcp:NAME:PROMPT` and `@NAME:URI` can be typed."""
 START_S = 60.0
 """Seconds a server gets when a person waits for it: it may be installing itself."""
 
@@ -68,6 +72,12 @@ def add(
     kind = transport or ("http" if remote else "stdio")
     if (kind == "stdio") == remote or (remote and target[1:]):
         raise click.UsageError("A server is either one URL (--transport http or sse) or, after --, a command.")
+    if not remote and "://" in target[0]:
+        raise click.UsageError(f"{target[0]} is no address of a server: it begins with http:// or https://.")
+    if not _NAME.fullmatch(name):
+        raise click.UsageError(f"{name!r} is no name: letters, digits, _, - and ., without blanks.")
+    if variables if remote else headers:
+        raise click.UsageError("--header is for URLs, --env for commands.")
     entry: dict[str, Any]
     if remote:
         entry = {"type": kind, "url": target[0], "headers": dict(_pair(text, ":", "--header") for text in headers)}
@@ -266,7 +276,7 @@ async def _tried(spec: ServerSpec) -> "_Tried":
 
     guard = ProcessGuard()
     limits = McpClient(start_timeout_ms=int(START_S * 1000))
-    pool = McpPool(guard, lambda: limits, _sign_ins())
+    pool = McpPool(guard, lambda: limits, _sign_ins(), VERSION)
     try:
         async with pool.running():
             server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),)))
@@ -301,7 +311,7 @@ async def _signed_in(spec: ServerSpec, *, browser: bool) -> str:
     oauth = InteractiveOAuth(spec, _sign_ins().file(spec.url), variables, show=show, browser=browser)
     transport = remote_transport(spec, variables, oauth, lambda _: None)
     try:
-        async with open_link(transport, (Path.cwd(),), Handlers(lambda: None, nobody)) as link:
+        async with open_link(transport, (Path.cwd(),), Handlers(lambda: None, nobody), VERSION) as link:
             await link.definitions()
     except Exception as error:  # noqa: BLE001 -- the library raises anything; the user is told one sentence
         if not before:
