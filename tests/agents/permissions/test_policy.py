@@ -87,7 +87,8 @@ PATHS = """.git/hooks/pre-commit .git .GIT/config .gitmodules .gitattributes sub
     .gitea/workflows/ci.yml .github/actions/a/action.yml .lefthook-local.yml .mise.local.toml .travis.yml .clinerules bunfig.toml
     tests/conftest.py sitecustomize.py a.pth .devcontainer/devcontainer.json tools/ls .git./config .g\u200cit/config
     /people/u/.bashrc /people/u/.config/x /people/u/.local/bin/x /people/u/.ssh/authorized_keys /people/u/.gitconfig /people/u/.netrc
-    /people/u/.aws/config /people/u/.kube/config /people/u/.tmux.conf /people/u/.docker/config.json /etc/cron.d/x /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
+    /people/u/.aws/config /people/u/.kube/config /people/u/.tmux.conf /people/u/.docker/config.json
+    /etc/cron.d/x /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
     """
 PROTECTED = PATHS.split()
 
