@@ -109,3 +109,27 @@ def test_one_bad_session_never_hides_the_others(sould: Sould) -> None:
     assert session in [each["sessionId"] for each in listed]
     refusal = editor.request("session/load", sessionId="BAD2", cwd=str(sould.workspace), mcpServers=[])
     assert "error" in refusal
+
+
+def test_f11_a_journal_of_a_newer_format_is_refused_with_a_sentence_and_left_as_it_is(sould: Sould) -> None:
+    sould.world.script(["text: one"])
+    editor = Editor(sould, sould.acp())
+    session = editor.open()
+    editor.prompt("the good one")
+    editor.request("session/close", sessionId=session)
+    sessions = Path(sould.environment["XDG_STATE_HOME"]) / "sould" / "sessions"
+    (sessions / session).rename(sessions / "NEWER")
+    journal = sessions / "NEWER" / "wire.jsonl"
+    first, rest = journal.read_bytes().split(b"\n", 1)
+    written = first.replace(b'"format":1', b'"format":7') + b"\n" + rest + b"\x01\x02 a record of another kind\n"
+    journal.write_bytes(written)
+    refusal = editor.request("session/load", sessionId="NEWER", cwd=str(sould.workspace), mcpServers=[])
+    assert "written by a newer sould (journal format 7; this one writes 1)" in refusal["error"]["message"]
+    assert "Update sould, then run `sould restart`" in refusal["error"]["message"]
+    listed = editor.request("session/list")["result"]["sessions"]
+    assert [each["sessionId"] for each in listed] == ["NEWER"]
+    with sould.control() as daemon:
+        assert "newer sould" in daemon.fsck().problems[0].problem
+    assert "the good one" in sould.cli("sessions", "export", "NEWER").stdout
+    assert journal.read_bytes() == written
+    assert not list(journal.parent.glob("wire.jsonl.torn-*"))

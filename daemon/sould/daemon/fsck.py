@@ -36,6 +36,9 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
                     _problem(directory, "wire.jsonl", f"records {expected} to {record.seq - 1} are missing")
                 )
             expected = record.seq + 1
+    if scan.newer:
+        newer = f"was written by a newer sould (journal format {scan.newer}); update sould, then run `sould restart`"
+        return [*problems, _problem(directory, "wire.jsonl", newer)], scan.records
     if scan.metadata is None:
         problems.append(_problem(directory, "wire.jsonl", "has no first line that says what it is"))
     problems += [

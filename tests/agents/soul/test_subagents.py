@@ -294,6 +294,20 @@ async def test_an_unknown_agent_cannot_be_resumed(bench: Bench, agent_id: str) -
     assert "no agent" in results(watcher)[0].message
 
 
+async def test_one_whose_journal_cannot_be_opened_is_a_result_for_the_parent_too(bench: Bench) -> None:
+    bench.script(call("Agent", prompt="x"), "text: ok", "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "go")
+    (journal,) = bench.state.glob("sessions/*/subagents/*/wire.jsonl")
+    journal.write_bytes(journal.read_bytes().replace(b'"format":1', b'"format":7', 1))
+    bench.script(call("Agent", prompt="go on", resume=journal.parent.name), "text: done")
+    async with bench.running():
+        again = Watcher(await bench.open(watcher.session.id))
+        await finish(again.session, "again")
+    assert "written by a newer sould" in results(again)[-1].message
+
+
 async def test_a_failing_model_is_a_result_for_the_parent(bench: Bench) -> None:
     bench.script(call("Agent", prompt="x"), "error: 401 wrong key", "text: I go on.")
     async with bench.running():

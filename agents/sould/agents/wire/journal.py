@@ -23,6 +23,7 @@ from sould.agents.wire.journalfile import JournalFile
 from sould.agents.wire.locking import lock_file
 from sould.agents.wire.messages import WireMessage
 from sould.agents.wire.records import (
+    FORMAT,
     Damage,
     JournalRecord,
     Scan,
@@ -310,6 +311,11 @@ async def _recover(
                     records.append(Record(record.seq, 0, message, record.timestamp))
     if not scan.ours:
         raise SouldError(f"{path} was written by another program; it can be read but not continued.")
+    if scan.newer:
+        raise SouldError(
+            f"{path} was written by a newer sould (journal format {scan.newer}; this one writes {FORMAT}), so the session "
+            "can be listed and exported but not opened here. Update sould, then run `sould restart`."
+        )
     torn = scan.size - scan.good_end
     recovered = Recovery(
         records=scan.records,

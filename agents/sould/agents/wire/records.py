@@ -126,6 +126,11 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
+def _format(metadata: Mapping[str, Any]) -> int:
+    found = metadata.get("format")
+    return found if isinstance(found, int) else 0
+
+
 @dataclass(slots=True)
 class _Unfinished:
     """A message put together from its partial lines."""
@@ -231,6 +236,12 @@ class Scan:
         """Whether the file is a journal of this format, and not another Wire writer's."""
         return self._ours
 
+    @property
+    def newer(self) -> int:
+        """The format of a newer version of ours that the file says it has; 0: one that is known."""
+        found = _format(self.metadata or {})
+        return found if found > FORMAT else 0
+
     def _mark_good(self, line: bytes) -> None:
         self.good_end = self.size
         self.unterminated = not line.endswith(b"\n")
@@ -239,9 +250,9 @@ class Scan:
         fields = unseal(line)
         if fields is None:
             fields = _object(line)
-            if fields is None or "format" in fields or "c" in fields:
+            if fields is None or (_format(fields) <= FORMAT and ("format" in fields or "c" in fields)):
                 return False
-            self._ours = False
+            self._ours = "format" in fields
         if fields.get("type") == "metadata":
             self.metadata = fields
             return True

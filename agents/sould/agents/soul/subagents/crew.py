@@ -151,6 +151,8 @@ class Crew:
             directory = market.find(birth.id)[0] if resumed else market.settle(birth.id, birth.record)
             log = await market.open_log(directory, not resumed)
             market.opened(birth.id, log)
+        except SouldError as error:
+            raise SubagentError(error.message) from error
         except OSError as error:
             raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
         try:
