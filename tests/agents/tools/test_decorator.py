@@ -33,7 +33,7 @@ async def greet_somebody(
 
 
 @tool(name="Weigh", kind="think")
-def weigh(unit: Literal["g", "kg"], session: Session | None = None) -> ToolReturn:
+def weigh(unit: Literal["g", "kg"], session: Annotated[Session | None, "whose"] = None) -> ToolReturn:
     """Weigh."""
     return tool_error(f"{unit} {threading.current_thread() is threading.main_thread()} {session}")
 

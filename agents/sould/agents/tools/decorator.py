@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
@@ -130,7 +130,9 @@ def tool(
 
 
 def service_type(kind: object) -> object:
-    """The type a parameter asks for: `X | None` asks for X, and does without."""
+    """The type a parameter asks for: `X | None` asks for X, and does without; `Annotated[X, …]` asks for X."""
+    if get_origin(kind) is Annotated:
+        return service_type(get_args(kind)[0])
     arguments = [each for each in get_args(kind) if each is not NoneType]
     is_optional = get_origin(kind) in (Union, UnionType) and len(arguments) == 1
     return arguments[0] if is_optional else kind
