@@ -1,11 +1,14 @@
 """`initialize` and what surrounds it: versions, capabilities, sign-in, and what may not come before it."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from sould.acp.dispatch import ROUTES
+from sould.acp.schema import OwnCapabilities
 from soultest.acpbench import Connect, Keys
 from soultest.acpclient import FULL, AgentError
 from soultest.bench import Bench
@@ -39,6 +42,18 @@ async def test_initialize_says_everything_we_can_do(connect: Connect) -> None:
         assert capabilities["auth"] == {"logout": {}, "status": {}}
         assert answer["_meta"]["steering"] == {"supported": True}
         assert answer["agentInfo"]["name"] == "sould"
+
+
+async def test_what_is_beyond_the_protocol_is_said_in_one_place_and_written_on_one_page(connect: Connect) -> None:
+    async with connect() as client:
+        answer = await client.initialize({"_meta": {"sould": {"queue": 5, "hooks": [{"event": "Stop"}, 3]}}})
+    own = answer["agentCapabilities"]["_meta"]["sould"]
+    assert set(answer["_meta"]) == {"steering"}
+    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text()
+    said = {field.alias or to_camel(name) for name, field in OwnCapabilities.model_fields.items()} - {"_meta"}
+    rows = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    assert rows >= {*said, *own}
+    assert all(f"`{method}`" in page for method in ROUTES if method.startswith("_"))
 
 
 async def test_the_terminal_method_is_offered_only_to_clients_that_have_terminals_for_it(connect: Connect) -> None:

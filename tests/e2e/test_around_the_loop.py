@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from soultest.acpclient import FULL, AcpClient, ignore
+from soultest.acpclient import AcpClient, ignore
 from soultest.editor import calls, titled
 from soultest.mcpbench import SERVER
 from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
@@ -268,10 +268,10 @@ def queue_of(client: AcpClient) -> list[list[str]]:
 
 
 async def test_waiting_prompts_are_seen_and_changed_by_every_client(world: World, project: Path) -> None:
-    told = FULL | {"_meta": {"sould": {"queue": True}}}
+    told: Json = {"queue": True}
     async with (
-        session_of(world, project, "queue", capabilities=told, permissions=ignore) as (client, session),
-        client_of(world, capabilities=told, permissions=ignore) as other,
+        session_of(world, project, "queue", meta=told, permissions=ignore) as (client, session),
+        client_of(world, meta=told, permissions=ignore) as other,
     ):
         running = client.prompt(session, "go")
         asked = await client.wait_request("session/request_permission")

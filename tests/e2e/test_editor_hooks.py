@@ -83,8 +83,8 @@ async def test_an_editor_decides_as_a_hook(world: World, project: Path) -> None:
             "write": {"action": "block", "reason": "not this file"},
             "stop": {"action": "block", "reason": "look once more"},
         }
-        answer = await client.initialize(FULL, _meta={"sould": {"hooks": hooks}})
-        known = answer["_meta"]["sould"]["hooks"]
+        answer = await client.initialize(FULL | {"_meta": {"sould": {"hooks": hooks}}})
+        known = answer["agentCapabilities"]["_meta"]["sould"]["hooks"]
         assert len(known["supported_events"]) == 13
         assert known["configured"] == {"PreToolUse": 1, "Stop": 1, "SessionStart": 1, "SessionEnd": 1}
         session = await client.new_session(project)
@@ -106,7 +106,7 @@ async def test_an_editor_is_asked_about_all_thirteen_events(world: World, projec
     stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
     async with Hooked(stream) as client:
         hooks = [hook(event, event) for event in EVENTS]
-        await client.initialize(FULL, _meta={"sould": {"hooks": hooks}})
+        await client.initialize(FULL | {"_meta": {"sould": {"hooks": hooks}}})
         session = await client.new_session(project)
         await client.request("session/set_config_option", sessionId=session, configId="model", value="thirteen")
         await client.prompt(session, "go")

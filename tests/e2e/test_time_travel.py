@@ -95,7 +95,7 @@ async def test_an_editor_goes_back_and_returns_with_all_that_tools_and_commands_
     (tmp_path / "c.txt").write_text("old\n")
     before = tree(tmp_path)
     async with session_of(world, tmp_path, "files", mode="full") as (client, session):
-        assert client.messages[0]["result"]["_meta"]["sould"]["timeTravel"] == {"supported": True}
+        assert client.messages[0]["result"]["agentCapabilities"]["_meta"]["sould"]["timeTravel"] == {"supported": True}
         await client.prompt(session, "first")
         between = tree(tmp_path)
         await client.prompt(session, "second")

@@ -62,8 +62,8 @@ class Attachment:
             compaction=capabilities.session.compaction is not None,
             terminals=capabilities.display_terminals,
             forms=capabilities.elicitation.form is not None,
-            queue=capabilities.shows_queue,
-            own_turns=capabilities.own_turns,
+            queue=capabilities.own.queue,
+            own_turns=capabilities.own.own_turns,
         )
         facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
         self.updates = UpdatesV1(facts, features, client_id)

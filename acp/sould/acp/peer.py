@@ -72,12 +72,13 @@ class Peer:
     @property
     def speaks_for_user(self) -> bool:
         """See `Client`."""
-        return self.capabilities.asks_people
+        return self.capabilities.own.questions
 
     @property
     def chooses_for_project(self) -> bool:
         """See `Client`."""
-        return self.capabilities.asks_people and self.capabilities.remembers_choices
+        own = self.capabilities.own
+        return own.questions and own.remember_choices
 
     def require_initialized(self) -> None:
         """Refuse work before the handshake."""
@@ -120,7 +121,7 @@ class Peer:
     def _subscriptions(self) -> "list[Subscription]":
         from sould.agents.hooks.events import Subscription  # noqa: PLC0415 -- as above
 
-        hooks = self.client.hooks if self.client else []
+        hooks = self.capabilities.own.hooks
         return [Subscription(hook.id, hook.event, hook.matcher, hook.timeout) for hook in hooks]
 
     def detach(self, session_id: str) -> None:
@@ -185,7 +186,7 @@ class Peer:
     def _shows_hunks(self) -> bool:
         """D20: clients known to show edits for review."""
         info = self.client.client_info if self.client else None
-        return self.capabilities.shows_hunks or (info is not None and info.name.lower() == "zed")
+        return self.capabilities.own.review or (info is not None and info.name.lower() == "zed")
 
     # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ A broken optional field counts as absent, a broken item of a list is dropped; a 
 `initialize` is answered with this module loaded.
 """
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
@@ -98,6 +99,39 @@ class ElicitationCapabilities(Inbound):
     url: Lenient[Json | None] = None
 
 
+class HookParams(Inbound):
+    """An event the client wants to decide on, as in Wire's `initialize`."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    event: str
+    matcher: Lenient[Annotated[str, Field(max_length=1000)]] = ""
+    timeout: Lenient[Annotated[float, Field(ge=1, le=600)]] = 30
+
+
+class OwnCapabilities(Inbound):
+    """What clients that know us say beyond the protocol, in `_meta.sould` of their capabilities (docs/clients.md)."""
+
+    hooks: Items[HookParams] = Field(default_factory=list, max_length=100)
+    """The events it wants to decide on."""
+    queue: Lenient[bool] = False
+    """It shows the prompts that wait, and wants to be told of every change."""
+    review: Lenient[bool] = False
+    """It shows edits for review (D20)."""
+    own_turns: Lenient[bool] = False
+    """It shows one answer, its own: what others do in the session stays out of it."""
+    questions: Lenient[bool] = True
+    """Somebody is there who can answer a question; only a program that says otherwise is alone."""
+    remember_choices: Lenient[bool] = True
+    """A mode chosen there is the project's from then on; a client whose choices are flags of one run says otherwise."""
+
+
+class CapabilitiesMeta(Inbound):
+    """`_meta` of a client's capabilities, as far as we know it."""
+
+    terminal_output: Lenient[bool] = Field(default=False, alias="terminal_output")
+    sould: Lenient[OwnCapabilities] = Field(default_factory=OwnCapabilities)
+
+
 class ClientCapabilities(Inbound):
     """What the client can do; absent is unsupported."""
 
@@ -115,66 +149,24 @@ class ClientCapabilities(Inbound):
             "fs.writeTextFile": self.fs.write_text_file,
             "terminal": self.terminal,
             "elicitation.form": self.elicitation.form is not None,
-            "review": self.shows_hunks,
-            "questions": self.asks_people,
+            "review": self.own.review,
+            "questions": self.own.questions,
         }
         return frozenset(name for name, supported in offered.items() if supported)
 
     @property
     def display_terminals(self) -> bool:
         """The client shows terminals that the agent feeds (`_meta.terminal_*`)."""
-        return self.meta.get("terminal_output") is True
+        return self._known.terminal_output
 
     @property
-    def asks_people(self) -> bool:
-        """Somebody is there who can answer a question; only a program that says otherwise is alone."""
-        ours = self.meta.get("sould")
-        return not isinstance(ours, dict) or ours.get("questions") is not False  # pyright: ignore[reportUnknownMemberType] -- JSON
+    def own(self) -> OwnCapabilities:
+        """What it says to us alone."""
+        return self._known.sould
 
-    @property
-    def remembers_choices(self) -> bool:
-        """A mode chosen there is the project's from then on; a client whose choices are flags of one run says otherwise."""
-        ours = self.meta.get("sould")
-        return not isinstance(ours, dict) or ours.get("rememberChoices") is not False  # pyright: ignore[reportUnknownMemberType] -- JSON
-
-    @property
-    def shows_queue(self) -> bool:
-        """The client shows the prompts that wait, and wants to be told of every change."""
-        ours = self.meta.get("sould")
-        return isinstance(ours, dict) and bool(ours.get("queue"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
-
-    @property
-    def own_turns(self) -> bool:
-        """The client shows one answer, its own: what others do in the session stays out of it."""
-        ours = self.meta.get("sould")
-        return isinstance(ours, dict) and bool(ours.get("ownTurns"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
-
-    @property
-    def shows_hunks(self) -> bool:
-        """The client says that it shows edits for review (D20)."""
-        ours = self.meta.get("sould")
-        return isinstance(ours, dict) and bool(ours.get("review"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- JSON
-
-
-class HookParams(Inbound):
-    """An event the client wants to decide on, as in Wire's `initialize`."""
-
-    id: Annotated[str, Field(min_length=1, max_length=200)]
-    event: str
-    matcher: Lenient[Annotated[str, Field(max_length=1000)]] = ""
-    timeout: Lenient[Annotated[float, Field(ge=1, le=600)]] = 30
-
-
-class OwnParams(Inbound):
-    """What clients that know us add to `initialize`, below `_meta.sould`."""
-
-    hooks: Items[HookParams] = Field(default_factory=list, max_length=100)
-
-
-class InitializeMeta(Inbound):
-    """`_meta` of `initialize`, as far as it is ours."""
-
-    sould: Lenient[OwnParams] = Field(default_factory=OwnParams)
+    @cached_property
+    def _known(self) -> CapabilitiesMeta:
+        return CapabilitiesMeta.model_validate(self.meta)
 
 
 class InitializeParams(Inbound):
@@ -183,11 +175,6 @@ class InitializeParams(Inbound):
     protocol_version: int
     client_capabilities: Lenient[ClientCapabilities] = Field(default_factory=ClientCapabilities)
     client_info: Lenient[Implementation | None] = None
-
-    @property
-    def hooks(self) -> list[HookParams]:
-        """The events this client wants to decide on."""
-        return InitializeMeta.model_validate(self.meta).sould.hooks
 
 
 class AuthenticateParams(Inbound):

@@ -39,8 +39,9 @@ async def client_of(
     """An initialized client without a session. `meta` is what it says to us alone."""
     stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
     async with AcpClient(stream, permissions=permissions, **more) as client:
-        own = {"_meta": {"sould": meta}} if meta else {}
-        await client.initialize(FULL if capabilities is None else capabilities, **own)
+        said = FULL if capabilities is None else capabilities
+        own: Json = {"_meta": {**said.get("_meta", {}), "sould": meta}} if meta else {}
+        await client.initialize(said | own)
         yield client
     client.check()
 

@@ -22,7 +22,7 @@ async def initialize(peer: Peer, params: InitializeParams) -> Json:
         "agentCapabilities": _capabilities(peer),
         "authMethods": _auth_methods(peer),
         "agentInfo": {"name": "sould", "title": "sould", "version": peer.services.version},
-        "_meta": {"steering": {"supported": True}, "sould": _own(params)},
+        "_meta": {"steering": {"supported": True}},
     }
 
 
@@ -57,9 +57,9 @@ async def auth_status(peer: Peer, _: NoParams) -> Json:
     return {"state": "authenticated", "accounts": [{"label": name} for name in names]}
 
 
-def _own(params: InitializeParams) -> Json:
-    """What clients that know us can use beyond the protocol: see docs/hooks.md and docs/commands.md."""
-    events = [hook.event for hook in params.hooks if hook.event in EVENTS]
+def _own(peer: Peer) -> Json:
+    """What clients that know us can use beyond the protocol: see docs/clients.md."""
+    events = [hook.event for hook in peer.capabilities.own.hooks if hook.event in EVENTS]
     configured = {event: events.count(event) for event in EVENTS if event in events}
     hooks = {"supported_events": list(EVENTS), "configured": configured}
     return {"queue": {"supported": True}, "timeTravel": {"supported": True}, "hooks": hooks}
@@ -79,6 +79,7 @@ def _capabilities(peer: Peer) -> Json:
             "fork": {},
             "title": {},
         },
+        "_meta": {"sould": _own(peer)},
     }
     if peer.services.accounts is not None:
         capabilities["auth"] = {"logout": {}, "status": {}}
