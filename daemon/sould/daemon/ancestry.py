@@ -10,6 +10,8 @@ import os
 import sys
 
 PR_SET_CHILD_SUBREAPER = 36
+GUARD = b"sould-guard"
+"""What the guard and its keepers are called."""
 _TRIES = 3
 
 
@@ -25,6 +27,21 @@ def is_below(pid: int, ancestor: int) -> bool | None:
         if found is not None:
             return found
     return None
+
+
+def runs_guarded() -> bool:
+    """Whether this very process is below the guard of any daemon, whatever its environment says of where that is."""
+    pid = os.getpid() if sys.platform.startswith("linux") else 0
+    while pid > 1:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                before, _, after = file.read().rpartition(b")")
+        except OSError:
+            return False
+        if before.endswith(b"(" + GUARD):
+            return True
+        pid = int(after.split()[1])
+    return False
 
 
 def _climb(pid: int, ancestor: int) -> bool | None:

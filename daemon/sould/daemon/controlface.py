@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from sould.agents.errors import OptionError, SessionNotFoundError
+from sould.agents.errors import OptionError
 from sould.agents.rpc.connection import Connection as RpcConnection
 from sould.agents.rpc.connection import Limits as RpcLimits
 from sould.agents.rpc.connection import Reply
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
+LOOKS = frozenset({"ping", "status", "sessions.list", "sessions.show", "sessions.export", "requests.show", "fsck"})
+"""What something that an agent runs may ask for."""
 PROMPT = 200
 """Characters of a queued prompt in a list."""
 
@@ -111,8 +113,13 @@ class ControlFace:
             asked = model.model_validate(params)
         except ValidationError as error:
             raise RpcError(INVALID_PARAMS, f"{method}: {_wrong(error)}") from None
+        if connection.of_agent and method not in LOOKS:
+            raise OptionError(
+                "What the agent runs cannot answer for you or take anything of yours away; do this in a terminal or an "
+                "editor of your own."
+            )
         if isinstance(asked, AnswerParams):
-            return (await self._answer_request(connection, asked)).model_dump(mode="json")
+            return (await self._answer_request(asked)).model_dump(mode="json")
         answer = await self._handlers[method](asked)
         if isinstance(answer, Reply):
             return answer
@@ -231,37 +238,15 @@ class ControlFace:
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return next(each for each in waiting(session, None) if each.id == request.id)
 
-    async def _answer_request(self, connection: Connection, params: AnswerParams) -> Answered:
+    async def _answer_request(self, params: AnswerParams) -> Answered:
         from sould.daemon.waiting import answer, find  # noqa: PLC0415 -- as above
 
-        if connection.of_agent:
-            raise OptionError(
-                "What the agent runs cannot answer for you; answer in a terminal or an editor of your own."
-            )
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return answer(session, request, params)
 
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""
-        store = (await self._sessions.composition()).store
-        try:
-            return store.find(beginning)
-        except SessionNotFoundError:
-            matches: list[str] = []
-            cursor: str | None = None
-            while beginning:
-                page = store.list(None, cursor, 500)
-                matches += [info.id for info in page.items if info.id.startswith(beginning)]
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            if len(matches) == 1:
-                return store.find(matches[0])
-            if matches:
-                raise SessionNotFoundError(
-                    f"{len(matches)} sessions begin with {beginning!r}; give more of the id."
-                ) from None
-            raise
+        return (await self._sessions.composition()).store.begins_with(beginning)
 
     async def _fsck(self, params: FsckParams) -> FsckReport:
         from sould.daemon.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it

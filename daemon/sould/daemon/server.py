@@ -43,7 +43,7 @@ class Connection:
     task: "asyncio.Task[None] | None" = None
     client: str = ""
     of_agent: bool = False
-    """Something that an agent runs, or nobody can tell: it may look, and answers nothing in the user's name."""
+    """Something that an agent runs, or nobody can tell: it may look, and does nothing in the user's name."""
     waits_for_newer: bool = False
     """Not served here: the bridge is left waiting for the daemon to go."""
     sessions: Callable[[], tuple[str, ...]] = tuple

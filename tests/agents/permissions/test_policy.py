@@ -333,12 +333,15 @@ def test_a_project_may_tighten_but_not_loosen(tmp_path: Path) -> None:
         Rules.load_project(file, TODAY)
 
 
-@pytest.mark.parametrize("line", ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"'])
+@pytest.mark.parametrize(
+    "line",
+    ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"', "sould mcp add x -- y"],
+)
 def test_the_agent_gives_no_trust_by_itself(where: Surroundings, line: str) -> None:
     everything = Rules((Rule("allow", "shell"),))
     for mode in ("ask", "full"):
         verdict = decide(run(line), everything, "trusted", mode, where)
-        assert (verdict.decision, "may run as you" in verdict.reason) == ("ask", True)
+        assert (verdict.decision, "run as you" in verdict.reason) == ("ask", True)
 
 
 def test_what_was_allowed_in_one_place_is_not_allowed_where_a_cd_leads() -> None:

@@ -84,12 +84,18 @@ def test_a_script_of_the_agent_approves_nothing(user: User, attempt: str) -> Non
 
 
 def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
-    (user.project / "script.sh").write_text(f"{SOULD} trust --yes 2>&1\n")
+    elsewhere = "env -u XDG_RUNTIME_DIR setsid"
+    script = f"{SOULD} trust --yes 2>&1\n{elsewhere} {SOULD} trust --yes 2>&1\n{SOULD} mcp add x -- y 2>&1\n"
+    script += f"{SOULD} sessions delete --yes $({SOULD} sessions list --json | grep -o '01[0-9A-Z]\\{{24\\}}' | head -1) 2>&1\n"
+    (user.project / "script.sh").write_text(script)
     user.scripted(call("Shell", "c1", command="bash script.sh"), "text: Done.")
     editor = Editor(user.daemon, user.daemon.acp())
     editor.open()
     editor.request("session/set_config_option", sessionId=editor.session, configId="mode", value="full")
     assert editor.prompt("go")["result"]["stopReason"] == "end_turn"
-    assert "the agent cannot decide for you" in json.dumps(editor.updates)
+    said = json.dumps(editor.updates)
+    assert "cannot decide for you what is trusted" in said
+    assert "cannot decide for you which MCP servers" in said
+    assert "or take anything of yours away" in said
     assert "is not trusted" in user.sould("trust", "--show").stdout
     assert user.sould("trust", "--yes").returncode == 0

@@ -35,6 +35,13 @@ Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
+_DECIDES = {
+    "trust": "whether this project's configuration may run as you",
+    "mcp": "which MCP servers run as you",
+    "login": "which key models are asked with",
+    "logout": "which key models are asked with",
+}
+"""Commands of our own that the agent may not use on itself, and what each decides."""
 _MOVES = frozenset({"cd", "pushd", "popd"})
 MOST_PLACES = 8
 """Directories from which the words of one command are looked at."""
@@ -261,11 +268,12 @@ class _Command:
         return ""
 
     def _gives_trust(self) -> str:
-        """The agent may not take its own changes of the project's configuration into use (D23)."""
+        """The agent may not take its own changes of configuration into use (D23)."""
         for argv in (*self.reading.commands, *read_loosely(self.line)):
             words = [word.rpartition("/")[2] for word in argv]
-            if ("sould", "trust") in pairwise(words):
-                return "it decides whether this project's configuration may run as you"
+            for command, decides in _DECIDES.items():
+                if ("sould", command) in pairwise(words):
+                    return f"it decides {decides}"
         return ""
 
     def _named_paths(self) -> list[Path]:

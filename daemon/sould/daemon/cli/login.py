@@ -12,6 +12,7 @@ from sould.agents.llm.discovery import Found, known_services
 from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
+from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.cli.signin import Teller, sign_in
 from sould.daemon.configfile import config_path
 from sould.daemon.configuration import Loaded, load
@@ -41,6 +42,7 @@ def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: boo
       pass show moonshot | sould login kimi --file
       sould login acme --json     # for programs: a line with the page's address, then the outcome
     """
+    refuse_agent("the agent cannot decide for you with which key models are asked")
     loaded = load(Paths(os.environ), os.environ)
     known = {service.name: service for service in known_services()}
     configured = loaded.config.providers

@@ -21,6 +21,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
+from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
@@ -204,6 +205,7 @@ def _document() -> dict[str, Any]:
 
 
 def _write(document: dict[str, Any]) -> None:
+    refuse_agent("the agent cannot decide for you which MCP servers run as you")
     path = _file()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")

@@ -9,10 +9,9 @@ import click
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.review.authors import BY_AGENT
 from sould.agents.sessions.trusting import Standing, standing
-from sould.daemon.ancestry import is_below
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError, visible
-from sould.daemon.identity import read_owner
+from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.paths import Paths
 
 
@@ -39,7 +38,10 @@ def trust(directory: Path | None, action: str | None, yes: bool) -> None:
     paths = Paths(os.environ)
     store = trust_store(paths)
     if action != "show":
-        _refuse_agent(paths)
+        refuse_agent(
+            "the agent cannot decide for you what is trusted",
+            "Run this in a terminal of your own, or say /trust in the editor.",
+        )
     match action:
         case None:
             _trust(store, project, Path(paths.state) / "sessions", yes=yes)
@@ -50,16 +52,6 @@ def trust(directory: Path | None, action: str | None, yes: bool) -> None:
         case _:
             _show(standing(store, project, Path(paths.state) / "sessions"))
     click.echo(f"{project} is {store.state(project).replace('unknown', 'not trusted')}.")
-
-
-def _refuse_agent(paths: Paths) -> None:
-    """Trust is the user's to give, and no command of the agent gives it, not even from inside a script."""
-    owner = read_owner(paths.lock)
-    if owner is not None and owner[0].alive() and is_below(os.getpid(), owner[0].pid):
-        raise CommandError(
-            "Nothing was changed: the agent cannot decide for you what is trusted. Run this in a terminal of your own, "
-            "or say /trust in the editor."
-        )
 
 
 def _trust(store: TrustStore, project: Path, sessions: Path, *, yes: bool) -> None:
