@@ -393,7 +393,7 @@ class Server:
             return command
         found = find_program(command, path, self.place.roots) or find_program(command, path)
         if found is None:
-            raise CommandStartError(f"The command was not started: there is no program {command} on its PATH.")
+            raise CommandStartError(f"The command was not started: {command} cannot be run (no directory of its PATH has it).")
         return found
 
     async def _listen(self, process: GuardedProcess) -> None:
