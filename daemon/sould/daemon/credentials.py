@@ -6,14 +6,12 @@ changes under a lock, and so does the renewal of a sign-in: daemons and commands
 """
 
 import asyncio
-import fcntl
 import hashlib
 import json
 import os
 import stat
-import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
@@ -22,13 +20,12 @@ from pydantic import SecretStr, ValidationError
 from sould.agents.errors import ConfigError
 from sould.agents.llm.tokens import Tokens
 from sould.agents.privatefile import write_private
+from sould.agents.processlock import alone
 from sould.daemon.paths import Paths
 
 SERVICE = "sould"
 Where: TypeAlias = Literal["keyring", "file"]
 _KEYRING_S = 20.0
-_LOCK_S = 60.0
-"""Longer than anybody holds a lock: a renewal waits for one server, which has its own limits."""
 _PROBE = "probe"
 
 
@@ -142,24 +139,9 @@ class Credentials:
         with self._lock("index"):
             self._write(self._entries() | {provider: entry})
 
-    @contextmanager
-    def _lock(self, name: str) -> Generator[None]:
+    def _lock(self, name: str) -> AbstractContextManager[None]:
         """Keep other processes and threads out. A process that dies lets go of it."""
-        path = self._file.with_name(f"credentials.{name}.lock")
-        try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be locked: {error.strerror}") from None
-        try:
-            deadline = time.monotonic() + _LOCK_S
-            while not _locked(descriptor):
-                if time.monotonic() > deadline:
-                    raise ConfigError(f"Another process holds {path} for longer than {_LOCK_S:g} s; is it stopped?")
-                time.sleep(0.02)
-            yield
-        finally:
-            os.close(descriptor)
+        return alone(self._file.with_name(f"credentials.{name}.lock"))
 
     def _entries(self) -> dict[str, dict[str, str]]:
         try:
@@ -181,14 +163,6 @@ class Credentials:
             write_private(self._file, json.dumps(entries).encode(), durable=True)
         except OSError as error:
             raise ConfigError(f"The key cannot be stored in {self._file}: {error.strerror}") from None
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _from_keyring(provider: str) -> SecretStr | None:

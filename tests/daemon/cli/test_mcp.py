@@ -14,7 +14,7 @@ import httpx2
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.mcpbench import SERVER, configure
-from soultest.mcpremote import remote
+from soultest.mcpremote import RENEWALS, remote
 from soultest.processes import MARK, marked, until_gone
 from soultest.world import SOULD, call
 
@@ -45,6 +45,9 @@ def test_adding_keeps_what_else_stands_in_the_file(user: User) -> None:
 
 def test_wrong_use_says_what_is_right(user: User) -> None:
     assert "either one URL" in user.sould("mcp", "add", "--transport", "http", "x", "--", "true").stderr
+    assert "--header is for URLs" in user.sould("mcp", "add", "--header", "A: b", "x", "--", "true").stderr
+    assert "is no name" in user.sould("mcp", "add", "x y", "--", "true").stderr
+    assert "is no address" in user.sould("mcp", "add", "x", "ftp://x/y").stderr
     assert "--env takes NAME=VALUE" in user.sould("mcp", "add", "--env", "a", "x", "--", "true").stderr
     assert "There is no server 'x'" in user.sould("mcp", "test", "x").stderr
     user.sould("mcp", "add", "x", "--", "no-such-program")
@@ -99,14 +102,18 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
             await browser.get(page)
         said, _ = await signing.communicate()
         assert b"Signed in to far" in said
-        kept = list((user.state / "mcp-sign-ins").iterdir())
+        kept = list((user.state / "mcp-sign-ins").glob("*.json"))
         assert [file.stat().st_mode & 0o777 for file in kept] == [0o600]
         assert "signed in" in user.sould("mcp", "list").stdout
         first = access_token(kept[0])
-        let_expire(kept[0])
-        user.scripted(call("far__greet", "1", name="Ada"), "text: done")
+        user.sould("mcp", "add", "near", url)
+        calls = call("far__greet", "1", name="Ada") + "\n" + call("near__greet", "2", name="Bea")
+        user.scripted(calls, "text: done")
         assert (await asyncio.to_thread(user.result, "--mode", "full", "greet"))["text"] == "done"
-        assert "hello Ada" in journals(user)
+        let_expire(kept[0])
+        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet at once"))["text"] == "done"
+        assert len(re.findall('"output":"hello (?:Ada|Bea)', journals(user))) == 4
+        assert (user.home / RENEWALS).read_text() == "renewed\n"  # once for both: a token that comes again is refused
         assert access_token(kept[0]) != first  # renewed, without anybody
         assert not [path for path in files_with(user.home, access_token(kept[0])) if path != kept[0]]
         assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout

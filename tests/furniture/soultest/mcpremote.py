@@ -102,12 +102,24 @@ def _open(kind: str, port: int) -> None:
     server.run(transport="sse" if kind == "sse" else "http", host="127.0.0.1", port=port, show_banner=False)
 
 
+RENEWALS = "renewals"
+"""The file beside it where the server notes them: a line for each."""
+
+
 def _sign_in(port: int) -> "OAuthProvider":
-    """An authorisation server that lets everybody in at once."""
+    """An authorisation server that lets everybody in at once. Refresh tokens are good for once; renewed, the old tokens end."""
     from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
     from mcp.server.auth.settings import ClientRegistrationOptions
 
-    return InMemoryOAuthProvider(
+    class Noting(InMemoryOAuthProvider):
+        async def load_refresh_token(self, client: Any, refresh_token: str) -> Any:
+            found = await super().load_refresh_token(client, refresh_token)
+            with Path(RENEWALS).open("a") as file:
+                file.write("renewed\n" if found is not None else "refused\n")
+            await asyncio.sleep(0.2)  # so that others come meanwhile
+            return found
+
+    return Noting(
         base_url=f"http://127.0.0.1:{port}", client_registration_options=ClientRegistrationOptions(enabled=True)
     )
 

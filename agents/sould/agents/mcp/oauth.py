@@ -3,21 +3,33 @@
 Loaded only for a server that somebody signed in to, and by `sould mcp auth`. Tokens appear in no log and no error.
 """
 
+import asyncio
 import contextlib
 import time
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any, SupportsFloat, cast
+from typing import Any, ClassVar, SupportsFloat, cast
 
+import httpx2
 import orjson
 from fastmcp.client.auth import OAuth
 
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.privatefile import write_private
+from sould.agents.processlock import alone_without_blocking
 
 Value = dict[str, Any]
+_UNAUTHORIZED, _TOO_MANY, _TROUBLE = 401, 429, 500
+_LONG_AGO = 1.0
+_RENEWALS: "set[asyncio.Task[None]]" = set()
+"""Those under way: a task that nobody holds may vanish."""
+
+
+class RenewalError(Exception):
+    """The sign-in is as good as before, but its server did not renew it now."""
 
 
 class TokenFile:
@@ -96,7 +108,14 @@ class TokenFile:
 
 
 class StoredOAuth(OAuth):
-    """Uses and renews a stored sign-in; where a new one is needed it says so instead of opening a browser."""
+    """Uses and renews a stored sign-in; where a new one is needed it says so instead of opening a browser.
+
+    Whoever renews holds a lock of all processes and looks first whether another has done it, because many servers take
+    a refresh token once, and end the sign-in when it comes again.
+    """
+
+    asks_user: ClassVar[bool] = False
+    """Somebody is there who can sign in anew."""
 
     def __init__(self, spec: ServerSpec, file: Path, variables: Mapping[str, str]) -> None:
         super().__init__(
@@ -105,14 +124,95 @@ class StoredOAuth(OAuth):
             token_storage=TokenFile(file),
             httpx_client_factory=http_client(spec, variables),
         )
+        self._lock = file.with_suffix(".lock")
 
     async def redirect_handler(self, authorization_url: str) -> None:
         """See `OAuth`."""
         raise UnauthorizedError
 
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """See `OAuth`. A token that is over, or that the server refuses, is renewed once before the user is needed."""
+        await self._take_over()
+        if not self.context.is_token_valid() and self.context.can_refresh_token():
+            await self._renew(request, "")
+        used = self._token
+        async with aclosing(super().async_auth_flow(request)) as flow:
+            outgoing = await anext(flow)
+            while True:
+                response = yield outgoing
+                if outgoing is request and response.status_code == _UNAUTHORIZED and await self._can_do_better(used):
+                    break
+                try:
+                    outgoing = await flow.asend(response)
+                except StopAsyncIteration:
+                    return
+        await self._renew(request, used)
+        async with aclosing(super().async_auth_flow(request)) as flow:
+            outgoing = await anext(flow)
+            with contextlib.suppress(StopAsyncIteration):
+                while True:
+                    outgoing = await flow.asend((yield outgoing))
+
+    @property
+    def _token(self) -> str:
+        return self.context.current_tokens.access_token if self.context.current_tokens is not None else ""
+
+    async def _take_over(self) -> None:
+        """Use what is stored now, whoever stored it."""
+        tokens = await self.token_storage_adapter.get_tokens()
+        expires = await self.token_storage_adapter.get_token_expiry()
+        self.context.current_tokens = tokens
+        self.context.token_expiry_time = expires if tokens is not None and tokens.expires_in else None
+        self.context.client_info = await self.token_storage_adapter.get_client_info() or self.context.client_info
+
+    async def _can_do_better(self, refused: str) -> bool:
+        await self._take_over()
+        return bool(refused) and (self._token not in ("", refused) or self.context.can_refresh_token())
+
+    async def _renew(self, request: httpx2.Request, refused: str) -> None:
+        """Once begun it is finished, whoever is cancelled: the server may have taken the old token already."""
+        renewal = asyncio.ensure_future(self._renew_alone(request, refused))
+        _RENEWALS.add(renewal)
+        renewal.add_done_callback(_over)
+        await asyncio.shield(renewal)
+
+    async def _renew_alone(self, request: httpx2.Request, refused: str) -> None:
+        async with alone_without_blocking(self._lock):
+            await self._take_over()
+            if self.context.is_token_valid() and self._token != refused:
+                return  # another was faster
+            if refused:
+                self.context.token_expiry_time = _LONG_AGO
+            status = await self._ask_for_tokens(request)
+        if self.context.is_token_valid() or self.asks_user:
+            return
+        if status == _TOO_MANY or status >= _TROUBLE:
+            raise RenewalError(f"its sign-in could not be renewed (HTTP {status})")
+        raise UnauthorizedError
+
+    async def _ask_for_tokens(self, request: httpx2.Request) -> int:
+        """Do what the library does before a request whose token is over; the status of the last answer."""
+        status = 0
+        probe = httpx2.Request("GET", self.mcp_url, headers=request.headers)
+        async with self.httpx_client_factory() as client, aclosing(super().async_auth_flow(probe)) as flow:
+            outgoing = await anext(flow)
+            while outgoing is not probe:
+                response = await client.send(outgoing)
+                status = response.status_code
+                outgoing = await flow.asend(response)
+        return status
+
+
+def _over(renewal: "asyncio.Task[None]") -> None:
+    _RENEWALS.discard(renewal)
+    if not renewal.cancelled():
+        renewal.exception()  # whoever wanted it was told, or is gone
+
 
 class InteractiveOAuth(StoredOAuth):
     """Sends the user to the server's page; `show` is told the address, for terminals without a browser."""
+
+    asks_user = True
 
     def __init__(
         self,

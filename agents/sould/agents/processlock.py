@@ -1,0 +1,68 @@
+"""A lock that all daemons and commands of the user share: a file that is locked while somebody does what only one may.
+
+The lock is the kernel's and ends with its holder, however that ends; the file stays, empty.
+"""
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from sould.agents.errors import ConfigError
+
+LONGEST = 60.0
+"""Seconds to wait for another holder, which is longer than one holds it: a renewal waits for one server with limits of its own;"""
+_BETWEEN = 0.02
+"""between two looks."""
+
+
+@contextmanager
+def alone(path: Path) -> Generator[None]:
+    """Keep other processes and threads out; blocks until they are. Raises ConfigError."""
+    descriptor = _opened(path)
+    try:
+        deadline = time.monotonic() + LONGEST
+        while not _locked(descriptor):
+            _give_up_after(deadline, path)
+            time.sleep(_BETWEEN)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@asynccontextmanager
+async def alone_without_blocking(path: Path) -> AsyncGenerator[None]:
+    """As `alone`, for a coroutine. Raises ConfigError."""
+    descriptor = _opened(path)
+    try:
+        deadline = time.monotonic() + LONGEST
+        while not _locked(descriptor):
+            _give_up_after(deadline, path)
+            await asyncio.sleep(_BETWEEN)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be locked: {error.strerror}") from None
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _give_up_after(deadline: float, path: Path) -> None:
+    if time.monotonic() > deadline:
+        raise ConfigError(f"Another process holds {path} for longer than {LONGEST:g} s; is it stopped?")
