@@ -226,7 +226,10 @@ def blocks(page: str, language: str) -> list[str]:
 async def test_every_command_of_the_page_does_what_it_says(world: World) -> None:
     commands = re.findall(r"`(/compact[^`]*)`", (DOCS / "compaction.md").read_text())
     assert len(commands) >= 3
-    world.script(["text: one", "text: two", SUMMARY, "text: three", *[SUMMARY, "text: more"] * len(commands)])
+    long = "x" * 6000
+    world.script(
+        [f"text: one {long}", "text: two", SUMMARY, f"text: three {long}", *[SUMMARY, f"text: {long}"] * len(commands)]
+    )
     async with editor(world, FULL, form=Forms(*[CONFIRM] * len(commands))) as (
         client,
         session,

@@ -7,6 +7,7 @@ import pytest
 from sould.agents.compaction.compactor import DECLINED
 from sould.agents.compaction.preview import CONFIRM, EDIT, EDIT_IT, GUIDE, QUESTION, REGENERATE
 from sould.agents.sessions.session import Session
+from sould.agents.tokens import tokens
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.context import COMPACTED
 from sould.agents.wire.messages import (
@@ -101,11 +102,33 @@ async def test_guidance_reaches_the_model_and_the_users_language_chooses_the_pro
     bench.settings["providers"] = {"script": {"type": "_echo"}}
     async with bench.running():
         watcher = Watcher(await bench.new())
-        for prompt in ("请读取文件并修复错误", "再试一次", "/compact 接口名称"):
+        watcher.answers = {QUESTION: CONFIRM}
+        for prompt in ("请读取文件并修复错误", "再试一次", "/compact preview 接口名称"):
             await finish(watcher.session, prompt)
         # the echoing model answers with the question itself, so the prompt's own sections are read back
         assert "接口名称" in said(watcher.session)
         assert COMPACTED in said(watcher.session)
+
+
+async def test_a_summary_longer_than_what_it_stands_for_is_told_and_not_used(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await talked(bench)
+        before = watcher.session.log.context.messages
+        await finish(watcher.session, "/compact")
+        assert watcher.session.log.context.messages == before
+        answer = watcher.of(TextPart)[-1].text
+        assert answer.startswith("The context is as it was. A summary would take more room than what it stands for")
+
+
+async def test_by_hand_most_is_condensed_also_where_all_of_it_would_fit(bench: Bench) -> None:
+    prompts = [f"error {number}: " + "it does not work " * 100 for number in range(6)]
+    bench.script(*["text: hm"] * 6, SUMMARY)
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        for prompt in (*prompts, "/compact"):
+            await finish(watcher.session, prompt)
+        (end,) = watcher.of(CompactionEnd)
+        assert end.tokens_before - end.tokens_after > sum(map(tokens, prompts)) // 3
 
 
 async def test_a_model_that_fails_leaves_the_context_and_says_so(bench: Bench) -> None:
@@ -209,6 +232,7 @@ async def test_a_preview_shows_summary_and_tokens_and_waits_for_confirmation(ben
         (asked,) = watcher.of(QuestionRequest)
         assert "the summary" in asked.questions[0].body
         assert "tokens become about" in asked.questions[0].body
+        assert "more room than what it stands for" in asked.questions[0].body
         assert "the summary" in said(watcher.session)
 
 

@@ -75,7 +75,7 @@ async def test_compact_replaces_what_it_condensed(bench: Bench) -> None:
     bench.script("text: one", "text: two", f"text: {summary_of('summary')}", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        for prompt in ("first", "second", "/compact keep names"):
+        for prompt in ("first " * 200, "second", "/compact keep names"):
             await finish(watcher.session, prompt)
         messages = watcher.session.log.context.messages
         (end,) = watcher.of(CompactionEnd)

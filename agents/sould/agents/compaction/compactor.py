@@ -43,6 +43,7 @@ PROMPT_TOKENS = 800
 """What the question itself takes."""
 INTERRUPTED = "Compaction was interrupted."
 DECLINED = "The conversation was kept as it is."
+LARGER = "A summary would take more room than what it stands for: there is little to condense yet."
 
 
 async def _nothing(_event: str, _trigger: str, _tokens: int) -> None:
@@ -168,6 +169,8 @@ class Compactor:
         if len(messages) == self.log.context.compacted_size:
             return False
         room = self._room()
+        if by_hand:  # who asks for it wants less of the conversation, also where all of it would fit
+            room = replace(room, excerpts=min(room.excerpts, message_tokens(messages) // 4))
         plan = await self._plan(messages, room)
         while plan is None and must and room.keep > 0:  # even the last messages are too much
             room = replace(room, keep=room.keep - 1)
@@ -181,6 +184,9 @@ class Compactor:
         try:
             await self.log.commit()
             draft = await self._draft(messages, plan, room, guidance, must=must)
+            if draft.grows and by_hand and not (preview or must):
+                self._fail(compaction_id, LARGER)
+                return False
             if preview:
                 settled = await Preview(self.log, compaction_id).settle(
                     draft, lambda hint: self._draft(messages, plan, room, hint, must=False)
@@ -237,7 +243,8 @@ class Compactor:
             self._notify(f"{error.message} The conversation was cut instead; it stays readable in the history.")
         kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]
         fixed = tokens(self.log.context.system_prompt) + self._tools
-        return Draft(summary.text, note, self.used, fixed + tokens(summary.text) + message_tokens(kept))
+        said, left = tokens(summary.text), message_tokens(kept)
+        return Draft(summary.text, note, self.used, fixed + said + left, grows=said >= message_tokens(messages) - left)
 
     async def _ask(self, request: ChatRequest) -> str:
         provider = self.provider()

@@ -15,6 +15,7 @@ QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
 GUIDE = "What should the new summary stress?"
 NO_TEXT = "No text came back, so nothing was changed; where no text can be typed, a summary cannot be edited.\n\n"
+GROWS = "This summary takes more room than what it stands for: there is little to condense yet. "
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
 
@@ -26,6 +27,8 @@ class Draft:
     note: str
     before: int
     after: int
+    grows: bool
+    """The summary takes no less room than what it stands for."""
 
 
 Regenerate = Callable[[str], Awaitable[Draft]]
@@ -74,10 +77,11 @@ class Preview:
 
 
 def _question(draft: Draft, hint: str) -> QuestionItem:
+    warning = GROWS if draft.grows else ""
     return QuestionItem(
         question=QUESTION,
         header="Compaction",
-        body=f"{hint}{draft.before} tokens become about {draft.after}. {draft.note}\n\n{draft.text}",
+        body=f"{hint}{draft.before} tokens become about {draft.after}. {warning}{draft.note}\n\n{draft.text}",
         options=(
             QuestionOption(label=CONFIRM, description="Use it; the full conversation stays readable."),
             QuestionOption(label=EDIT_IT, description="Change its text first."),
