@@ -1,6 +1,7 @@
 """Hooks through the real daemon: editors that decide, commands of the configuration and of a trusted project."""
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,9 +12,9 @@ import pytest
 
 from sould.agents.hooks.events import EVENTS
 from soultest.acpclient import FULL, AcpClient, AgentError, Json, ProcessStream
-from soultest.editor import titled
+from soultest.editor import calls, titled
 from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
-from soultest.world import SOULD, World, call
+from soultest.world import SOULD, World, call, running
 
 GLOB = call("Glob", "g", pattern="*")
 SCRIPTS: Mapping[str, list[str]] = {
@@ -23,11 +24,12 @@ SCRIPTS: Mapping[str, list[str]] = {
         GLOB,
         call("ReadFile", "1", path="missing.txt"),
         call("Agent", "2", prompt="look", subagent_type="explore", description="Look"),
-        "text: nothing to see " + "here " * 200,
+        "text: nothing to see " + "here " * 2000,
         "text: done",
         *["text: <current_focus>all is done</current_focus>"] * 2,
     ],
     "configured": [GLOB, "text: I see"],
+    "together": [call("Grep", "g", pattern="hello"), "text: I see"],
     "plain": ["text: hello"],
 }
 MORE = """
@@ -40,6 +42,22 @@ command = 'if test -e noglobs; then echo "No globs here." >&2; exit 2; fi'
 event = "PreToolUse"
 matcher = "Glob"
 command = 'if test -e noglobs; then echo "No globs here." >&2; exit 2; fi'
+
+[[hooks]]
+event = "PreToolUse"
+matcher = "^Grep$"
+command = 'echo hi > pipe'
+
+[[hooks]]
+event = "PreToolUse"
+matcher = "^Grep$"
+command = 'cat pipe > met'
+
+[[hooks]]
+event = "PreToolUse"
+matcher = "^Grep$"
+command = 'echo $$ > slow; sleep 1000; exit 2'
+timeout = 1
 """
 
 
@@ -149,6 +167,23 @@ async def test_a_configured_hook_forbids_and_runs_once_however_often_it_is_named
         assert notice["description"] == "No globs here."
     (fired,) = [each["payload"] for each in journal(world, session) if each["type"] == "HookTriggered"]
     assert fired["hook_count"] == 1
+
+
+async def test_hooks_of_an_event_run_at_once_and_one_that_is_too_slow_is_ended_told_and_forbids_nothing(
+    world: World, project: Path
+) -> None:
+    os.mkfifo(project / "pipe")
+    async with session_of(world, project, "together") as (client, session):
+        await client.prompt(session, "go")
+        assert (project / "met").read_text() == "hi\n"
+        (searched,) = calls(client)
+        assert searched["status"] == "completed"
+        failed = "A hook for PreToolUse failed and decided nothing"
+        notice = await client.wait_update("notice", lambda notice: notice["title"] == failed)
+        assert notice["description"] == "It was ended because it took longer than 1 s."
+    assert not running(int((project / "slow").read_text()))
+    (fired,) = [each["payload"] for each in journal(world, session) if each["type"] == "HookTriggered"]
+    assert fired["hook_count"] == 3
 
 
 async def test_a_project_s_hooks_run_only_when_it_is_trusted(world: World, project: Path) -> None:

@@ -47,6 +47,9 @@ class Notices:
             case wire.HookResolved():
                 if message.action == "block":
                     yield self.notice("warning", f"A hook blocked {message.target}", message.reason, record)
+                elif message.reason:
+                    title = f"A hook for {message.event} failed and decided nothing"
+                    yield self.notice("warning", title, message.reason, record)
 
     def compacting(self, message: wire.CompactionBegin | wire.CompactionEnd, record: Record) -> Json:
         """A compaction begins or has ended."""

@@ -16,6 +16,7 @@ import orjson
 
 from sould.agents.environment import Environment
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+from sould.agents.workspace import CommandExit
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +24,13 @@ BLOCKS = 2
 """The exit code that forbids; standard error says why."""
 MOST_OUTPUT = 64 * 1024
 MOST_REASON = 2_000
+MOST_COMPLAINT = 200
+"""Characters of a failed hook's standard error that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What hooks said. `reason` is for the model and for people."""
+    """What hooks said. `reason` is for the model and for people; of one that failed it says how, and nothing is blocked."""
 
     blocked: bool = False
     reason: str = ""
@@ -49,7 +52,7 @@ class HookRunner:
             process = await self.guard.start(argv, self.cwd, variables, timeout=timeout, stdin=True, errors=True)
         except CommandStartError as error:
             logger.warning("hook not started: %s", error)
-            return Decision()
+            return Decision(reason=f"It could not be started: {error}")
         try:
             async with asyncio.TaskGroup() as streams:
                 streams.create_task(_feed(process, event))
@@ -61,12 +64,12 @@ class HookRunner:
             raise
         if ended.timed_out:
             logger.warning("a hook was ended after %g s", timeout)
-            return Decision()
+            return Decision(reason=f"It was ended because it took longer than {timeout:g} s.")
         if ended.code == BLOCKS:
             return Decision(blocked=True, reason=_reason(complained.result()) or "A hook forbids it.")
         if ended.code != 0:
             logger.warning("a hook failed with exit code %s; it decides nothing", ended.code)
-            return Decision()
+            return Decision(reason=_failure(ended, complained.result()))
         return decision_in(said.result())
 
 
@@ -99,6 +102,12 @@ async def _read(stream: AsyncGenerator[bytes, None]) -> bytes:
     async for data in stream:
         kept += data[: max(0, MOST_OUTPUT - len(kept))]
     return bytes(kept)
+
+
+def _failure(ended: CommandExit, complained: bytes) -> str:
+    how = f"exit code {ended.code}" if ended.code is not None else f"signal {ended.signal}"
+    said = _reason(complained)[:MOST_COMPLAINT]
+    return f"It ended with {how}: {said}" if said else f"It ended with {how}."
 
 
 def _reason(data: bytes) -> str:

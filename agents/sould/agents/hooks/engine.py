@@ -78,7 +78,7 @@ class Hooks:
             return Decision()
         self.log.publish(HookTriggered(event=event, target=target[:MOST_TARGET], hook_count=len(work)))
         began = time.monotonic()
-        decision = next((said for said in await asyncio.gather(*work) if said.blocked), Decision())
+        decision = _together(await asyncio.gather(*work))
         self.log.publish(
             HookResolved(
                 event=event,
@@ -122,13 +122,22 @@ class Hooks:
         try:
             async with asyncio.timeout(timeout):
                 response = await self.log.channel.request(request)
-        except (TimeoutError, RequestClosedError):
+        except TimeoutError:
+            return Decision(reason=f"The editor did not answer within {timeout:g} s.")
+        except RequestClosedError:
             return Decision()
         finally:
             del self._asking[request.id]
         if not isinstance(response, HookResponse) or response.action == "allow":
             return Decision()
         return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook forbids it.")
+
+
+def _together(said: Sequence[Decision]) -> Decision:
+    """The first that forbids, else the first that failed, else nothing."""
+    blocking = (each for each in said if each.blocked)
+    failed = (each for each in said if each.reason)
+    return next(blocking, None) or next(failed, None) or Decision()
 
 
 def matches(matcher: str, target: str) -> bool:

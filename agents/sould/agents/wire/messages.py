@@ -287,7 +287,7 @@ class HookTriggered(Message):
 
 
 class HookResolved(Message):
-    """What the hooks decided."""
+    """What the hooks decided. With `allow` a reason says how one of them failed."""
 
     event: str
     target: str
