@@ -68,31 +68,33 @@ class Turn:
     error: str = ""
 
 
-def read_turns(journal: Path) -> list[Turn]:
-    """The conversation in a journal."""
+def read_turns(journal: Path, *, until: str = "") -> list[Turn]:
+    """The conversation in a journal, up to the turn with the id `until`."""
     reader = _Reader()
     for record in read_records(journal):
         message = record.message
+        if isinstance(message, TurnBegin) and message.turn_id and message.turn_id == until:
+            break
         if message is not None:
             reader.take(message, record.timestamp)
     return reader.turns
 
 
-def as_json(journal: Path) -> dict[str, JsonValue | list[Turn]]:
+def as_json(journal: Path, *, until: str = "") -> dict[str, JsonValue | list[Turn]]:
     """The conversation for programs."""
-    return {"format": "sould-conversation", "version": 1, "turns": read_turns(journal)}
+    return {"format": "sould-conversation", "version": 1, "turns": read_turns(journal, until=until)}
 
 
-def as_jsonl(journal: Path) -> str:
+def as_jsonl(journal: Path, *, until: str = "") -> str:
     """The conversation as messages, one a line, each with `role` and `content`, as many programs take them."""
-    messages = (message for turn in read_turns(journal) for message in _messages(turn))
+    messages = (message for turn in read_turns(journal, until=until) for message in _messages(turn))
     return "".join(orjson.dumps(message).decode() + "\n" for message in messages)
 
 
-def as_markdown(journal: Path, *, heading: bool) -> str:
+def as_markdown(journal: Path, *, heading: bool, until: str = "") -> str:
     """The conversation for people."""
     blocks: list[str] = []
-    turns = read_turns(journal)
+    turns = read_turns(journal, until=until)
     if heading and turns:
         info = read_info(journal.parent)
         when = datetime.fromtimestamp(turns[0].began, UTC)

@@ -36,7 +36,7 @@ async def export(session: Session, argument: str) -> Ending:
     if not path.parent.is_dir():
         return say(session, f"There is no directory {path.parent}; make it first, or name another place.")
     await session.log.commit()
-    text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower())
+    text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower(), session.current_turn)
     try:
         await files.write_text(path, text, expected=None)
     except FileChangedError:
@@ -65,14 +65,15 @@ async def bring(session: Session, argument: str) -> Ending:
     return say(session, f"Imported {source}: about {size} tokens, which the agent now knows.")
 
 
-def _written(journal: Path, form: str) -> str:
+def _written(journal: Path, form: str, turn_id: str) -> str:
+    """Without the turn that asks for it."""
     match form:
         case ".json":
-            return orjson.dumps(as_json(journal), option=orjson.OPT_INDENT_2).decode() + "\n"
+            return orjson.dumps(as_json(journal, until=turn_id), option=orjson.OPT_INDENT_2).decode() + "\n"
         case ".jsonl":
-            return as_jsonl(journal)
+            return as_jsonl(journal, until=turn_id)
         case _:
-            return as_markdown(journal, heading=True) + "\n"
+            return as_markdown(journal, heading=True, until=turn_id) + "\n"
 
 
 async def _conversation(session: Session, argument: str) -> tuple[str, str]:
