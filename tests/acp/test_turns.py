@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sould.agents.wire.content import TextPart
 from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AgentError, choose, ignore
 from soultest.bench import Bench, call
@@ -216,6 +217,24 @@ async def test_an_answer_that_was_not_offered_is_no_permission(bench: Bench, con
         session = await client.new_session(bench.project)
         await client.prompt(session, "edit")
         assert not (bench.project / "b.txt").exists()
+
+
+async def test_what_the_model_refused_is_not_put_to_it_again(bench: Bench, connect: Connect) -> None:
+    """The protocol: neither the prompt nor what follows it is in the next context; a person still sees it."""
+    bench.script("text: one", "text: I cannot.\nfinish: refusal", "text: two")
+    async with bench.running() as host, connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "first")
+        assert await client.prompt(session, "something bad") == {"stopReason": "refusal"}
+        await client.prompt(session, "second")
+        context = host.sessions[session].log.context
+        said = [part.text for message in context.messages for part in message.content if isinstance(part, TextPart)]
+        assert said == ["first", "one", "second", "two"]
+        assert client.text() == "oneI cannot.two"
+    async with bench.running():
+        again = await bench.open(session)
+        assert again.log.context.messages == context.messages
 
 
 async def test_a_request_is_withdrawn_by_cancel_request(bench: Bench, connect: Connect) -> None:

@@ -34,7 +34,7 @@ from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.rewind import told
 from sould.agents.wire.channel import Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_text
-from sould.agents.wire.messages import DirectoryAdded, Response, SessionChanged, StatusUpdate
+from sould.agents.wire.messages import ContextReverted, DirectoryAdded, Response, SessionChanged, StatusUpdate
 from sould.agents.wire.recovery import Recovery
 from sould.agents.workspace import Workspace
 
@@ -192,10 +192,19 @@ class Session:
             if ending.error is not None:
                 logger.warning("a turn failed (%s): %s", ending.error.kind, ending.error.message)
             await self.hooks.failed(ending)
+            if ending.stop_reason == "refusal":
+                self._forget_refused()
             self._take_leftovers(prompt)
             return ending
         finally:
             self._keep_todos()
+
+    def _forget_refused(self) -> None:
+        """What a model refused is not asked of it again with the next prompt (ACP); people see it all the same."""
+        refused = self.log.context.undoable
+        if refused is not None and not refused.cleared:
+            self.log.publish(ContextReverted(checkpoint_id=refused.checkpoint))
+            self.soul.compactor.tell_used()
 
     def _take_leftovers(self, prompt: Prompt) -> None:
         """What came too late to steer the turn is a prompt of its own; its sender was told that it is taken."""
