@@ -220,7 +220,7 @@ async def test_a_dmail_to_oneself_takes_the_conversation_back_and_the_strongest_
 
 async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daemon(world: World, project: Path) -> None:
     async with session_of(world, project, "condensed", mode="full", agent="okabe") as (client, session):
-        for prompt in ("first", "second", "/compact", "third"):
+        for prompt in ("first " * 1000, "second", "/compact", "third"):
             await client.prompt(session, prompt)
         assert "before the last compaction" in results(world, session)[-1]
         assert "only the user's /rewind goes there" in results(world, session)[-1]

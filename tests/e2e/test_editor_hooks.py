@@ -24,7 +24,7 @@ SCRIPTS: Mapping[str, list[str]] = {
         GLOB,
         call("ReadFile", "1", path="missing.txt"),
         call("Agent", "2", prompt="look", subagent_type="explore", description="Look"),
-        "text: nothing to see " + "here " * 2000,
+        "text: nothing to see " + "here " * 200,
         "text: done",
         *["text: <current_focus>all is done</current_focus>"] * 2,
     ],
@@ -127,7 +127,7 @@ async def test_an_editor_is_asked_about_all_thirteen_events(world: World, projec
         await client.initialize(FULL | {"_meta": {"sould": {"hooks": hooks}}})
         session = await client.new_session(project)
         await client.request("session/set_config_option", sessionId=session, configId="model", value="thirteen")
-        await client.prompt(session, "go")
+        await client.prompt(session, "go " * 1000)  # worth a summary
         assert "compacted" in await said(client, session, "/compact")
         await client.prompt(session, "/queue")
         with pytest.raises(AgentError):  # the script is used up
