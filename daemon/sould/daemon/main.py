@@ -28,9 +28,10 @@ from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 
 _log = logging.getLogger(__name__)
 
-COLLECT = (10_000, 5, 100)
-"""When garbage is looked for. Young objects often, at most some milliseconds a time; all of them hardly ever while
-turns run, for that takes a tenth of a second where a long session is open; `Sessions` does so when one has ended."""
+COLLECT = (5_000, 1, 400)
+"""When garbage is looked for. Young objects often and few at a time, which takes two milliseconds at most; all of them
+hardly ever while turns run, for that takes a tenth of a second where a long session is open; `Sessions` does so when one
+has ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

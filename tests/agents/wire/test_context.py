@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
-from sould.agents.wire.context import COMPACTED, INTERRUPTED, Context
+from sould.agents.wire.context import COMPACTED, Context
+from sould.agents.wire.entries import INTERRUPTED
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Literal, TypeVar
 
-from sould.agents.llm.provider import ChatMessage
+from sould.agents.wire.entries import Said
 
 EntryT = TypeVar("EntryT")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Checkpoint:
     """A place in the context to which `ContextReverted` can go back: before a turn, a slash command's, or a step."""
 
@@ -33,7 +33,7 @@ def turns_in(entries: Iterable[object]) -> Iterator[int]:
         match entry:
             case Checkpoint(kind="turn"):
                 command = None
-                if isinstance(following, ChatMessage):
+                if isinstance(following, Said):
                     yield entry.id
             case Checkpoint(kind="command"):
                 command = entry.id

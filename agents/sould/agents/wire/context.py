@@ -5,15 +5,14 @@ call has exactly one result, right after it; nothing empty is sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-import orjson
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.wire.checkpoints import Checkpoint, Undoable, newest, older, turns_in
-from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
+from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
+from sould.agents.wire.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_content
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
@@ -29,14 +28,12 @@ from sould.agents.wire.messages import (
     ToolCall,
     ToolCallPart,
     ToolResult,
-    ToolReturn,
     TurnBegin,
     TurnEnd,
     WireMessage,
 )
-from sould.agents.wire.stream import joined, piece
+from sould.agents.wire.stream import piece
 
-INTERRUPTED = "interrupted; it may or may not have run"
 COMPACTED = (
     "The conversation so far was condensed. What follows in this message stands for it; any messages after this one were "
     "kept word for word."
@@ -53,57 +50,7 @@ class Usage:
 
 
 Entry: TypeAlias = ChatMessage | Checkpoint | Usage
-
-
-@dataclass(slots=True)
-class _Run:
-    """Deltas of one content part or tool call."""
-
-    first: WireMessage
-    pieces: list[str]
-
-    def whole(self) -> WireMessage:
-        return joined(self.first, self.pieces)
-
-
-@dataclass(slots=True)
-class _Step:
-    """What one model call said and did. Its messages are made anew until it is closed and every call has its result."""
-
-    content: list[_Run | ContentPart] = field(default_factory=list["_Run | ContentPart"])
-    calls: dict[str, _Run] = field(default_factory=dict[str, _Run])
-    results: dict[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
-    closed: bool = False
-    _made: tuple[ChatMessage, ...] | None = None
-
-    def add(self, part: TextPart | ThinkPart, text: str) -> None:
-        last = self.content[-1] if self.content else None
-        if isinstance(last, _Run) and type(last.first) is type(part):
-            last.pieces.append(text)
-        else:
-            self.content.append(_Run(part, [text]))
-
-    def messages(self) -> tuple[ChatMessage, ...]:
-        if self._made is not None:
-            return self._made
-        made = tuple(self._make())
-        if self.closed and len(self.results) == len(self.calls):
-            self._made = made
-        return made
-
-    def count(self) -> int:
-        """How many messages it makes, without making them."""
-        return len(self.calls) + 1 if self.calls or not all(map(_is_thought_or_blank, self.content)) else 0
-
-    def _make(self) -> Iterator[ChatMessage]:
-        if not self.count():
-            return  # no provider takes a message of thoughts alone
-        content = tuple(part for part in map(_finished, self.content) if not _is_blank(part))
-        yield ChatMessage("assistant", content, tuple(_sendable(run.whole()) for run in self.calls.values()))
-        for call_id in self.calls:
-            result = self.results.get(call_id)
-            said = _result_content(result) if result else (TextPart(text=f"<system>{INTERRUPTED}</system>"),)
-            yield ChatMessage("tool", said, tool_call_id=call_id)
+_Kept: TypeAlias = Entry | Said | Step
 
 
 class Context:
@@ -123,19 +70,19 @@ class Context:
         """Directories the user added to the workspace; going back does not take them away."""
         self.undone: list[str] = []
         """The reverts that can be taken back, as their restores' ids, newest last."""
-        self._entries: list[Entry | _Step] = []
-        self._archive: list[list[Entry | _Step]] = []
+        self._entries: list[_Kept] = []
+        self._archive: list[list[_Kept]] = []
         """What compaction and clearing replaced; only going back reaches it."""
         self._cleared: set[int] = set()
         """Which of it clearing replaced."""
-        self._left: list[list[Entry | _Step]] = []
+        self._left: list[list[_Kept]] = []
         """What was left by going back, as long as it can be returned to."""
-        self._step: _Step | None = None
+        self._step: Step | None = None
         self._step_at = 0
         self._call = ""
         self._muted = False
         """In a slash command's turn, before any step: what is said is for people."""
-        self._owners: dict[str, _Step] = {}
+        self._owners: dict[str, Step] = {}
         self.compacted_size = -1
         """How many messages there were right after the last compaction, -1 when history was replaced since in another way."""
         self._pending = 0
@@ -187,12 +134,12 @@ class Context:
     def settled_lines(self) -> int:
         """How many entries `entries(0, settled)` gives."""
         entries = self._entries[: self.settled]
-        return sum(entry.count() if isinstance(entry, _Step) else 1 for entry in entries)
+        return sum(entry.count() if isinstance(entry, Step) else 1 for entry in entries)
 
     def entries(self, start: int, stop: int) -> Iterator[Entry]:
         """Entries by position, as messages, checkpoints and usage."""
         for entry in self._entries[start:stop]:
-            if isinstance(entry, _Step):
+            if isinstance(entry, Said | Step):
                 yield from entry.messages()
             else:
                 yield entry
@@ -258,7 +205,7 @@ class Context:
 
     def _add_call(self, call: ToolCall) -> None:
         step = self._step if self._step is not None else self._open_step()
-        step.calls[call.id] = _Run(call, [piece(call)])
+        step.calls[call.id] = Run(call, [piece(call)])
         self._owners[call.id] = step
         self._call = call.id
         self._pending += weight(call.function.name) + weight(piece(call))
@@ -274,13 +221,13 @@ class Context:
         owner = self._owners.get(result.tool_call_id)
         if owner is not None and result.tool_call_id not in owner.results:
             owner.results[result.tool_call_id] = result.return_value
-            self._pending += _weight(_result_content(result.return_value))
+            self._pending += content_weight(result_content(result.return_value))
 
-    def _open_step(self) -> _Step:
-        self._step = _Step()
+    def _open_step(self) -> Step:
+        step = self._step = Step()
         self._step_at = len(self._entries)
-        self._entries.append(self._step)
-        return self._step
+        self._entries.append(step)
+        return step
 
     def _close_step(self) -> None:
         if self._step is not None:
@@ -293,7 +240,7 @@ class Context:
         self._mark(turn)
         self._muted = turn.command
         if not turn.command:
-            self._add_user(_parts(turn.user_input))
+            self._add_user(turn.user_input)
 
     def _end_turn(self, _: TurnEnd) -> None:
         self._close_step()
@@ -301,17 +248,17 @@ class Context:
 
     def _steer(self, steer: SteerInput) -> None:
         self._close_step()
-        self._add_user(_parts(steer.user_input))
+        self._add_user(steer.user_input)
 
     def _note(self, note: ContextNote) -> None:
-        self._add_user((TextPart(text=f"<system>{note.text}</system>"),))
+        self._add_user(f"<system>{note.text}</system>")
 
-    def _add_user(self, content: tuple[ContentPart, ...]) -> None:
-        if any(map(_is_blank, content)):
-            content = tuple(part for part in content if not _is_blank(part))
+    def _add_user(self, content: UserInput) -> None:
+        if not isinstance(content, str):
+            content = tuple(part for part in content if not is_blank(part))
         if content:
-            self._entries.append(ChatMessage("user", content))
-            self._pending += _weight(content)
+            self._entries.append(Said(content))
+            self._pending += weight(content) if isinstance(content, str) else content_weight(content)
 
     def _mark(self, message: WireMessage) -> None:
         self._muted = False
@@ -381,17 +328,17 @@ class Context:
             self.undone.pop()
             self._replace(self._left.pop())
 
-    def _holding(self, checkpoint_id: int) -> "list[Entry | _Step] | None":
+    def _holding(self, checkpoint_id: int) -> list[_Kept] | None:
         mark = Checkpoint(checkpoint_id)
         return next((entries for entries in (self._entries, *reversed(self._archive)) if mark in entries), None)
 
-    def _replace(self, entries: "list[Entry | _Step]") -> None:
+    def _replace(self, entries: list[_Kept]) -> None:
         self._close_step()
         self.generation += 1
         self.compacted_size = -1
         self._measured = False
         self._entries = entries
-        self._owners = {call_id: step for step in entries if isinstance(step, _Step) for call_id in step.calls}
+        self._owners = {call_id: step for step in entries if isinstance(step, Step) for call_id in step.calls}
         counted = max((at for at, entry in enumerate(entries) if isinstance(entry, Usage)), default=-1)
         usage = entries[counted] if counted >= 0 else None
         self.token_count = usage.token_count if isinstance(usage, Usage) else 0
@@ -400,9 +347,9 @@ class Context:
             self._pending += weight(self.system_prompt)
 
 
-def _messages(entries: "Iterable[Entry | _Step]") -> Iterator[ChatMessage]:
+def _messages(entries: Iterable[_Kept]) -> Iterator[ChatMessage]:
     for entry in entries:
-        if isinstance(entry, _Step):
+        if isinstance(entry, Said | Step):
             yield from entry.messages()
         elif isinstance(entry, ChatMessage):
             yield entry
@@ -425,58 +372,3 @@ def _without_orphans(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
         known.update(call.id for call in message.tool_calls)
         if message.tool_call_id is None or message.tool_call_id in known:
             yield message
-
-
-def _finished(part: "_Run | ContentPart") -> ContentPart:
-    whole = part.whole() if isinstance(part, _Run) else part
-    assert isinstance(whole, TextPart | ThinkPart | ImagePart | AudioPart | VideoPart)
-    return whole
-
-
-def _is_thought_or_blank(part: "_Run | ContentPart") -> bool:
-    first = part.first if isinstance(part, _Run) else part
-    if isinstance(first, ThinkPart):
-        return True
-    return isinstance(part, _Run) and not any(part.pieces)
-
-
-def _is_blank(part: ContentPart) -> bool:
-    return (isinstance(part, TextPart) and not part.text) or (
-        isinstance(part, ThinkPart) and not part.think and not part.encrypted
-    )
-
-
-def _sendable(call: WireMessage) -> ToolCall:
-    """A call whose arguments are a JSON object: a broken one (cut off, or the model's mistake) has none."""
-    assert isinstance(call, ToolCall)
-    try:
-        sound = isinstance(orjson.loads(call.function.arguments or ""), dict)
-    except orjson.JSONDecodeError:
-        sound = False
-    if sound:
-        return call
-    return call.model_copy(update={"function": call.function.model_copy(update={"arguments": "{}"})})
-
-
-def _parts(user_input: UserInput) -> tuple[ContentPart, ...]:
-    return (TextPart(text=user_input),) if isinstance(user_input, str) else user_input
-
-
-def _result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
-    note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
-    said = tuple(part for part in (*note, *_parts(result.output)) if not _is_blank(part))
-    return said or (TextPart(text="<system>No output.</system>"),)
-
-
-def message_weight(message: ChatMessage) -> int:
-    """Quarter tokens of a message, estimated."""
-    return _weight(message.content) + sum(
-        weight(call.function.name) + weight(piece(call)) for call in message.tool_calls
-    )
-
-
-def _weight(content: Iterable[ContentPart]) -> int:
-    total = 0
-    for part in content:
-        total += weight(piece(part)) if isinstance(part, (TextPart, ThinkPart)) else 4 * MEDIA_TOKENS
-    return total

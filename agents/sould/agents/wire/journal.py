@@ -52,6 +52,8 @@ SLICE = 0.0003
 """Seconds of parsing between two turns of the loop."""
 _LOOKS = 16
 """Records between two looks at the clock."""
+_BUFFER = 64 * 1024
+"""Bytes read at once while parsing: each read lets other threads have the interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +299,7 @@ async def _recover(
     records: deque[Record] = deque()
     pause = time.monotonic() + SLICE
     keep = status.st_size <= KEPT_BYTES
-    with os.fdopen(os.dup(descriptor), "rb") as source:
+    with os.fdopen(os.dup(descriptor), "rb", buffering=_BUFFER) as source:
         scan = Scan(source)
         for number, record in enumerate(scan, 1):
             if number % _LOOKS == 0 and time.monotonic() > pause:

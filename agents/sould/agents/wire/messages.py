@@ -437,13 +437,15 @@ Response: TypeAlias = ApprovalResponse | ToolResult | QuestionResponse | HookRes
 # --- envelope -----------------------------------------------------------------------------------------------------------------
 
 _CONTENT = get_args(Content)
-_CONTENT_ADAPTER: TypeAdapter[Content] = TypeAdapter(ContentPart)
 _PARSERS: dict[str, Callable[[Any], WireMessage]] = {
-    "ContentPart": _CONTENT_ADAPTER.validate_python,
-    **{kind.__name__: kind.model_validate for kind in get_args(WireEvent | WireRequest | Extension)},
-    "ApprovalRequestResolved": ApprovalResponse.model_validate,
+    name: TypeAdapter[WireMessage](kind).validator.validate_python
+    for name, kind in (
+        ("ContentPart", ContentPart),
+        *((kind.__name__, kind) for kind in get_args(WireEvent | WireRequest | Extension)),
+        ("ApprovalRequestResolved", ApprovalResponse),
+    )
 }
-"""By the envelope's `type`; the last is a legacy name."""
+"""By the envelope's `type`; the last is a legacy name. Bare validators: a session is read back by them, record by record."""
 EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
 
 

@@ -181,42 +181,19 @@ class Scan:
     def __iter__(self) -> Iterator[JournalRecord]:
         """The records in order, the unfinished last one included."""
         for line in self.source:
-            start = self.size
-            self.size += len(line)
-            sound = self._next(line)
-            if sound is not None:
-                self.good_end = self.size
-                self.unterminated = False
-                yield sound
-                continue
-            content = line.removesuffix(b"\n")
-            if start == 0 and self._read_first(content.removeprefix(_BOM)):
-                self._mark_good(line)
-                continue
-            found = self._accept(content)
-            if found is not None:
-                self._mark_good(line)
-                yield from found
-            elif self._ours:
-                # a lost newline or junk before a record spoils the line, not the records in it
-                before = self.good_end
-                yield from self._salvage(content, start)
-                if self.good_end == start + len(content) and content:
-                    self._mark_good(line)
-                elif self.good_end > before:
-                    self.unterminated = True
+            record = self._next(line)
+            if record is not None:
+                yield record
             else:
-                self._bad.append(Damage(start, len(line)))
+                yield from self._look_closer(line)
         if self._unfinished:
             self.cut = self._unfinished.record()
             yield self.cut
 
     def _next(self, line: bytes) -> JournalRecord | None:
         """The record of a line like nearly all lines: ours, whole, finished, in order. None: look closer."""
-        if self.metadata is None or not self._ours or self._unfinished:
-            return None
         # a line whose checksum matches is what `seal` made, so its shape needs no second look
-        if line[-11:] != b'%08x"}\n' % crc32(line[: -_CHECK_LENGTH - 1]) or not line.startswith(_RECORD_START):
+        if line[-11:] != b'%08x"}\n' % crc32(line[: -_CHECK_LENGTH - 1]) or self._unfinished or not self._ours:
             return None
         try:
             fields = orjson.loads(line)
@@ -229,7 +206,32 @@ class Scan:
             return None
         self.last_seq = seq
         self.records += 1
+        self.size = self.good_end = self.size + len(line)
+        self.unterminated = False
         return found
+
+    def _look_closer(self, line: bytes) -> Iterator[JournalRecord]:
+        """The records of a line, whatever it is."""
+        start = self.size
+        self.size += len(line)
+        content = line.removesuffix(b"\n")
+        if start == 0 and self._read_first(content.removeprefix(_BOM)):
+            self._mark_good(line)
+            return
+        found = self._accept(content)
+        if found is not None:
+            self._mark_good(line)
+            yield from found
+        elif self._ours:
+            # a lost newline or junk before a record spoils the line, not the records in it
+            before = self.good_end
+            yield from self._salvage(content, start)
+            if self.good_end == start + len(content) and content:
+                self._mark_good(line)
+            elif self.good_end > before:
+                self.unterminated = True
+        else:
+            self._bad.append(Damage(start, len(line)))
 
     @property
     def ours(self) -> bool:

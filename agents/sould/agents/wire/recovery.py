@@ -1,7 +1,7 @@
 """What a journal says its last writer left undone, so that the session host can close it honestly (F61)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,28 +80,31 @@ class Recovery:
         return f"The session was recovered: {'; '.join(told)}." if told else ""
 
 
-_CONCERNED = frozenset(
-    (
-        *(TurnBegin, TurnEnd, StepBegin, ToolCall, ToolCallPart, ToolResult, CompactionBegin, CompactionEnd),
-        *(FilesRestoring, FilesRestored, DMailHeld, DMailTaken),
-        *(ApprovalRequest, ToolCallRequest, QuestionRequest, HookRequest),
-        *(ApprovalResponse, QuestionResponse, HookResponse, RequestClosed),
-    )
-)
-
-
-@dataclass(slots=True)
 class OpenWork:
     """Follows a stream and knows what is open at each point."""
 
-    turn: TurnBegin | None = None
-    step: int = 0
-    compaction: CompactionBegin | None = None
-    restore: FilesRestoring | None = None
-    dmail: DMailHeld | None = None
-    _calls: dict[str, tuple[ToolCall, list[str]]] = field(default_factory=dict[str, tuple[ToolCall, list[str]]])
-    _last_call: str = ""
-    _requests: dict[str, WireRequest] = field(default_factory=dict[str, WireRequest])
+    def __init__(self) -> None:
+        self.turn: TurnBegin | None = None
+        self.step = 0
+        self.compaction: CompactionBegin | None = None
+        self.restore: FilesRestoring | None = None
+        self.dmail: DMailHeld | None = None
+        self._calls: dict[str, tuple[ToolCall, list[str]]] = {}
+        self._last_call = ""
+        self._requests: dict[str, WireRequest] = {}
+        self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
+            TurnBegin: self._begin_turn,
+            TurnEnd: lambda _: self._begin_turn(None),
+            StepBegin: self._begin_step,
+            ToolCall: self._open_call,
+            ToolCallPart: self._extend_call,
+            ToolResult: self._close_call,
+            **dict.fromkeys((CompactionBegin, CompactionEnd), self._compact),
+            **dict.fromkeys((FilesRestoring, FilesRestored), self._restore),
+            **dict.fromkeys((DMailHeld, DMailTaken), self._hold),
+            **dict.fromkeys((ApprovalRequest, ToolCallRequest, QuestionRequest, HookRequest), self._ask),
+            **dict.fromkeys((ApprovalResponse, QuestionResponse, HookResponse, RequestClosed), self._answer),
+        }
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -115,50 +118,46 @@ class OpenWork:
 
     def apply(self, message: WireMessage) -> None:
         """Take the next message."""
-        if type(message) in _CONCERNED:
-            self._apply(message)
-
-    def _apply(self, message: WireMessage) -> None:
-        match message:
-            case StepBegin(n=n):
-                self.step = n
-            case ToolCall(id=call_id):
-                self._calls[call_id] = (message, [piece(message)])
-                self._last_call = call_id
-            case ToolCallPart():
-                if opened := self._calls.get(message.tool_call_id or self._last_call):
-                    opened[1].append(piece(message))
-            case ToolResult(tool_call_id=call_id):
-                self._calls.pop(call_id, None)
-                self._requests.pop(call_id, None)
-            case TurnBegin():
-                self._begin_turn(message)
-            case TurnEnd():
-                self._begin_turn(None)
-            case CompactionBegin():
-                self.compaction = message
-            case CompactionEnd():
-                self.compaction = None
-            case FilesRestoring():
-                self.restore = message
-            case FilesRestored():
-                self.restore = None
-            case DMailHeld():
-                self.dmail = message
-            case DMailTaken():
-                self.dmail = None
-            case ApprovalRequest() | ToolCallRequest() | QuestionRequest() | HookRequest():
-                self._requests[message.id] = message
-            case ApprovalResponse() | QuestionResponse() | HookResponse() | RequestClosed():
-                self._requests.pop(message.request_id, None)
-            case _:
-                pass
+        handler = self._handlers.get(type(message))
+        if handler:
+            handler(message)
 
     def _begin_turn(self, turn: TurnBegin | None) -> None:
         self.turn = turn
         self.step = 0
-        self._calls.clear()
         self._last_call = ""
+        if self._calls:
+            self._calls.clear()
+
+    def _begin_step(self, step: StepBegin) -> None:
+        self.step = step.n
+
+    def _open_call(self, call: ToolCall) -> None:
+        self._calls[call.id] = (call, [piece(call)])
+        self._last_call = call.id
+
+    def _extend_call(self, part: ToolCallPart) -> None:
+        if opened := self._calls.get(part.tool_call_id or self._last_call):
+            opened[1].append(piece(part))
+
+    def _close_call(self, result: ToolResult) -> None:
+        self._calls.pop(result.tool_call_id, None)
+        self._requests.pop(result.tool_call_id, None)
+
+    def _compact(self, message: CompactionBegin | CompactionEnd) -> None:
+        self.compaction = message if isinstance(message, CompactionBegin) else None
+
+    def _restore(self, message: FilesRestoring | FilesRestored) -> None:
+        self.restore = message if isinstance(message, FilesRestoring) else None
+
+    def _hold(self, message: DMailHeld | DMailTaken) -> None:
+        self.dmail = message if isinstance(message, DMailHeld) else None
+
+    def _ask(self, request: WireRequest) -> None:
+        self._requests[request.id] = request
+
+    def _answer(self, answer: ApprovalResponse | QuestionResponse | HookResponse | RequestClosed) -> None:
+        self._requests.pop(answer.request_id, None)
 
 
 def _whole(call: ToolCall, pieces: list[str]) -> ToolCall:

@@ -1,0 +1,147 @@
+"""What a context is made of: what was said and done, from which the messages for a model are made when one is asked.
+
+Never reads a file. A session of thousands of messages is read back without making any of them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from sould.agents.llm.provider import ChatMessage
+from sould.agents.tokens import MEDIA_TOKENS, weight
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
+from sould.agents.wire.messages import ToolCall, ToolReturn, WireMessage
+from sould.agents.wire.stream import joined, piece
+
+INTERRUPTED = "interrupted; it may or may not have run"
+
+
+@dataclass(slots=True)
+class Run:
+    """Deltas of one content part or tool call."""
+
+    first: WireMessage
+    pieces: list[str]
+
+    def whole(self) -> WireMessage:
+        """The part or call."""
+        return joined(self.first, self.pieces)
+
+
+class Said:
+    """What a person said, or a note in their place."""
+
+    __slots__ = ("_content", "_made")
+
+    def __init__(self, content: UserInput) -> None:
+        self._content = content
+        self._made: tuple[ChatMessage, ...] = ()
+
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """One message."""
+        if not self._made:
+            self._made = (ChatMessage("user", _parts(self._content)),)
+        return self._made
+
+
+class Step:
+    """What one model call said and did. Its messages are made anew until it is closed and every call has its result."""
+
+    __slots__ = ("_made", "calls", "closed", "content", "results")
+
+    def __init__(self) -> None:
+        self.content: list[Run | ContentPart] = []
+        self.calls: dict[str, Run] = {}
+        self.results: dict[str, ToolReturn] = {}
+        self.closed = False
+        self._made: tuple[ChatMessage, ...] | None = None
+
+    def add(self, part: TextPart | ThinkPart, text: str) -> None:
+        """Text or thinking, joined to what of the same kind is at the end."""
+        last = self.content[-1] if self.content else None
+        if isinstance(last, Run) and type(last.first) is type(part):
+            last.pieces.append(text)
+        else:
+            self.content.append(Run(part, [text]))
+
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """The answer and the results of its calls; nothing when only thoughts came."""
+        if self._made is not None:
+            return self._made
+        made = tuple(self._make())
+        if self.closed and len(self.results) == len(self.calls):
+            self._made = made
+        return made
+
+    def count(self) -> int:
+        """How many messages it makes, without making them."""
+        return len(self.calls) + 1 if self.calls or not all(map(_is_thought_or_blank, self.content)) else 0
+
+    def _make(self) -> Iterator[ChatMessage]:
+        if not self.count():
+            return  # no provider takes a message of thoughts alone
+        content = tuple(part for part in map(_finished, self.content) if not is_blank(part))
+        yield ChatMessage("assistant", content, tuple(_sendable(run.whole()) for run in self.calls.values()))
+        for call_id in self.calls:
+            result = self.results.get(call_id)
+            said = result_content(result) if result else (TextPart(text=f"<system>{INTERRUPTED}</system>"),)
+            yield ChatMessage("tool", said, tool_call_id=call_id)
+
+
+def _finished(part: Run | ContentPart) -> ContentPart:
+    whole = part.whole() if isinstance(part, Run) else part
+    assert isinstance(whole, TextPart | ThinkPart | ImagePart | AudioPart | VideoPart)
+    return whole
+
+
+def _is_thought_or_blank(part: Run | ContentPart) -> bool:
+    first = part.first if isinstance(part, Run) else part
+    if isinstance(first, ThinkPart):
+        return True
+    return isinstance(part, Run) and not any(part.pieces)
+
+
+def is_blank(part: ContentPart) -> bool:
+    """There is nothing in it that a model could be sent."""
+    return (isinstance(part, TextPart) and not part.text) or (
+        isinstance(part, ThinkPart) and not part.think and not part.encrypted
+    )
+
+
+def _sendable(call: WireMessage) -> ToolCall:
+    """A call whose arguments are a JSON object: a broken one (cut off, or the model's mistake) has none."""
+    assert isinstance(call, ToolCall)
+    try:
+        sound = isinstance(orjson.loads(call.function.arguments or ""), dict)
+    except orjson.JSONDecodeError:
+        sound = False
+    if sound:
+        return call
+    return call.model_copy(update={"function": call.function.model_copy(update={"arguments": "{}"})})
+
+
+def _parts(user_input: UserInput) -> tuple[ContentPart, ...]:
+    return (TextPart(text=user_input),) if isinstance(user_input, str) else user_input
+
+
+def result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
+    """What the model is told of a call's result."""
+    note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
+    said = tuple(part for part in (*note, *_parts(result.output)) if not is_blank(part))
+    return said or (TextPart(text="<system>No output.</system>"),)
+
+
+def message_weight(message: ChatMessage) -> int:
+    """Quarter tokens of a message, estimated."""
+    return content_weight(message.content) + sum(
+        weight(call.function.name) + weight(piece(call)) for call in message.tool_calls
+    )
+
+
+def content_weight(content: Iterable[ContentPart]) -> int:
+    """Quarter tokens of parts, estimated."""
+    total = 0
+    for part in content:
+        total += weight(piece(part)) if isinstance(part, (TextPart, ThinkPart)) else 4 * MEDIA_TOKENS
+    return total
