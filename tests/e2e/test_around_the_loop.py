@@ -53,7 +53,7 @@ SCRIPTS: Mapping[str, list[str]] = {
     "asks-buttons": [ASK, "text: thanks"],
     "queue": [HOLD, "text: first", "text: second"],
     "steer": [HOLD, "text: steered"],
-    "btw": [HOLD, "text: because", "text: done"],
+    "btw": [HOLD, "text: because of one", "text: because of two", "text: done"],
     "todo": [
         call("Think", "1", thought="First things first."),
         call(
@@ -316,18 +316,31 @@ async def test_a_running_turn_is_steered(world: World, project: Path) -> None:
     assert kinds.index("ToolResult") < kinds.index("SteerInput") < len(kinds) - kinds[::-1].index("StepBegin")
 
 
-async def test_a_side_question_is_answered_meanwhile_and_forgotten(world: World, project: Path) -> None:
+async def test_side_questions_are_answered_meanwhile_and_never_remembered(world: World, project: Path) -> None:
     async with session_of(world, project, "btw", permissions=ignore) as (client, session):
-        running = client.prompt(session, "go")
+        turn = client.prompt(session, "go")
         asked = await client.wait_request("session/request_permission")
-        assert await client.prompt(session, "/btw why so slow?") == {"stopReason": "end_turn"}
-        assert "because" in client.text()
+        aside = [client.prompt(session, f"/btw why {word}?") for word in ("slow", "red")]
+        assert [await each for each in aside] == [{"stopReason": "end_turn"}] * 2
+        assert "because of one" in client.text()
+        assert "because of two" in client.text()
+        assert not turn.done()
         client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "approve"}})
-        assert await running == {"stopReason": "end_turn"}
+        assert await turn == {"stopReason": "end_turn"}
     kinds = [each["type"] for each in journal(world, session)]
-    assert kinds.index("BtwBegin") < kinds.index("BtwEnd") < kinds.index("ToolResult")
+    assert kinds.count("TurnBegin") == 1
+    assert kinds.count("BtwEnd") == 2
+    assert kinds.index("BtwEnd") < kinds.index("ToolResult")
     (context,) = (world.root / "state").glob(f"**/sessions/{session}/context.jsonl")
-    assert "because" not in context.read_text()
+    before = context.read_text()
+    assert (await asyncio.to_thread(run, world, project, "stop")).returncode == 0
+    context.unlink()
+    async with client_of(world) as client:
+        await client.request("session/load", sessionId=session, cwd=str(project), mcpServers=[])
+        assert "because of one" in client.text(), "people see it in the history"
+    assert context.read_text() == before
+    assert "because" not in before
+    assert "why" not in before.partition('"_checkpoint"')[2]
 
 
 # --- thoughts, notices, modes ------------------------------------------------------------------------------------------

@@ -230,11 +230,14 @@ async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daem
     async with client_of(world) as client:
         await client.request("session/load", sessionId=session, cwd=str(project), mcpServers=[])
         assert "Back at checkpoint 3. 1 file restored." in await said(client, session, "/rewind 3")
-    now = remembered(world, session)
-    assert "one.txt" in now
-    assert "the summary" not in now
-    assert (project / "one.txt").exists()
-    assert not (project / "two.txt").exists()
+        now = remembered(world, session)
+        assert "one.txt" in now
+        assert "the summary" not in now
+        assert (project / "one.txt").exists()
+        assert not (project / "two.txt").exists()
+        assert "Returned. 1 file restored." in await said(client, session, "/redo")
+        assert "the summary" in remembered(world, session)
+        assert (project / "two.txt").exists()
 
 
 async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: World, project: Path) -> None:

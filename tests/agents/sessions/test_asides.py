@@ -1,37 +1,14 @@
-"""Side questions: answered beside a turn, without tools, and never remembered by the model."""
+"""Side questions: answered without tools, and given up once."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, BtwBegin, BtwEnd, ToolCall, TurnBegin, TurnEnd
+from sould.agents.wire.messages import BtwBegin, BtwEnd, ToolCall
 from soultest.bench import Watcher, call, finish, make_bench
 
 SHELL = call("Shell", command="touch b.txt")
-
-
-async def test_a_side_question_is_answered_while_a_turn_waits_and_is_not_remembered(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path, scripts=[SHELL, "text: because of the disk", "text: done"])
-    async with bench.running():
-        session = await bench.new()
-        watcher = Watcher(session, answer=None)
-        prompt = session.prompt("go", "watcher")
-        request = await watcher.wait_for(ApprovalRequest)
-        end = await asyncio.wait_for(finish(session, "/btw why so slow?"), 10)
-        assert end.stop_reason == "finished"
-        assert session.running
-        assert watcher.of(BtwBegin)[0].question == "why so slow?"
-        assert watcher.of(BtwBegin)[0].client_id == "watcher"
-        answer = watcher.of(BtwEnd)[0]
-        assert (answer.id, answer.response) == (watcher.of(BtwBegin)[0].id, "because of the disk")
-        session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
-        await prompt.outcome()
-        assert len(watcher.of(TurnBegin)) == len(watcher.of(TurnEnd)) == 1
-        remembered = repr(session.log.context.messages)
-        assert "why so slow" not in remembered
-        assert "because of the disk" not in remembered
-    assert (bench.project / "b.txt").exists()
 
 
 async def test_a_side_question_runs_no_tool_and_gets_two_tries(tmp_path: Path) -> None:

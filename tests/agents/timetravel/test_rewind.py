@@ -6,9 +6,8 @@ from pathlib import Path
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import CompactionEnd, ContextReverted, FilesRestored, FilesRestoring
+from sould.agents.wire.messages import ContextReverted, FilesRestored, FilesRestoring
 from soultest.bench import Bench, Watcher, call, finish
-from soultest.summaries import summary_of
 
 
 def asked(session: Session) -> list[str]:
@@ -112,21 +111,6 @@ async def test_rewind_lists_the_turns_and_goes_to_one(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "hello\n"
     assert "2 files restored" in replies(watcher)
     assert "no checkpoint '77'" in replies(watcher)
-
-
-async def test_rewind_reaches_what_compaction_condensed(bench: Bench) -> None:
-    async with bench.running():
-        watcher = await worked(bench)
-        bench.script(*["text: unused"] * 4, f"text: {summary_of('s')}")
-        await finish(watcher.session, "/compact")
-        assert watcher.of(CompactionEnd)
-        await finish(watcher.session, "/undo")
-        assert asked(watcher.session) == ["first"]
-    async with bench.running():
-        again = await bench.open(watcher.session.id)
-        assert asked(again) == ["first"]
-        await finish(again, "/redo")
-        assert (bench.project / "a.txt").read_text() == "two\n"
 
 
 async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> None:
