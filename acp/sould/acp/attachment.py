@@ -63,6 +63,7 @@ class Attachment:
             terminals=capabilities.display_terminals,
             forms=capabilities.elicitation.form is not None,
             queue=capabilities.own.queue,
+            custom=capabilities.own.custom,
             own_turns=capabilities.own.own_turns,
         )
         facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)

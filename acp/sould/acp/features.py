@@ -22,6 +22,8 @@ class Features:
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
     queue: bool = False
     """Ours: the prompts that wait, told with every change."""
+    custom: bool = False
+    """Ours: messages that tools and hooks of the user's make up."""
     own_turns: bool = False
     """Ours: no turn but the client's own is shown."""
 

@@ -13,6 +13,7 @@ import orjson
 from sould.acp.calls import Calls
 from sould.acp.chunks import TextChunks, chunk, user_chunks
 from sould.acp.content import block, text_block
+from sould.acp.custom import custom_in, custom_line
 from sould.acp.features import Facts, Features
 from sould.acp.notices import Notices
 from sould.acp.outbound import Json
@@ -40,6 +41,7 @@ class UpdatesV1:
     def __init__(self, facts: Facts, features: Features, client_id: str) -> None:
         self._features = features
         self._client_id = client_id
+        self._session_id = facts.session_id
         self.replaying = False
         """What is fed is history: the user's own prompts are shown, passing states are not."""
         self._head = (
@@ -66,6 +68,10 @@ class UpdatesV1:
             return self._chunks.lines(message.text, record.seq, TextPart)
         if type(message) is ThinkPart:
             return self._chunks.lines(message.think, record.seq, ThinkPart) if message.think else b""
+        custom = custom_in(message)
+        if custom is not None:
+            known = self._features.custom and not self.elsewhere
+            return custom_line(self._session_id, *custom) if known else b""
         updates = list(self._updates(record))  # what is not shown is learnt all the same
         hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
         lines = b"" if hidden else b"".join(map(self.line, updates))
@@ -153,7 +159,7 @@ class UpdatesV1:
                 | wire.SubagentCreated() | wire.DirectoryAdded() | wire.SystemPrompt()
                 | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()
-                | wire.DMailHeld() | wire.DMailTaken()
+                | wire.DMailHeld() | wire.DMailTaken() | wire.Custom()
             ):  # fmt: skip
                 return
             case _:

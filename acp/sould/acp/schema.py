@@ -115,6 +115,8 @@ class OwnCapabilities(Inbound):
     """The events it wants to decide on."""
     queue: Lenient[bool] = False
     """It shows the prompts that wait, and wants to be told of every change."""
+    custom: Lenient[bool] = False
+    """It knows messages that tools and hooks of the user's make up (D35)."""
     review: Lenient[bool] = False
     """It shows edits for review (D20)."""
     own_turns: Lenient[bool] = False

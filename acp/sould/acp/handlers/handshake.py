@@ -62,7 +62,12 @@ def _own(peer: Peer) -> Json:
     events = [hook.event for hook in peer.capabilities.own.hooks if hook.event in EVENTS]
     configured = {event: events.count(event) for event in EVENTS if event in events}
     hooks = {"supported_events": list(EVENTS), "configured": configured}
-    return {"queue": {"supported": True}, "timeTravel": {"supported": True}, "hooks": hooks}
+    return {
+        "queue": {"supported": True},
+        "timeTravel": {"supported": True},
+        "custom": {"supported": True},
+        "hooks": hooks,
+    }
 
 
 def _capabilities(peer: Peer) -> Json:

@@ -8,14 +8,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
+from pydantic import ValidationError
 
 from sould.agents.environment import Environment
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+from sould.agents.wire.messages import Custom
 from sould.agents.workspace import CommandExit
 
 logger = logging.getLogger(__name__)
@@ -34,6 +36,8 @@ class Decision:
 
     blocked: bool = False
     reason: str = ""
+    messages: tuple[Custom, ...] = ()
+    """For clients that know them (D35)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class HookRunner:
         if ended.code != 0:
             logger.warning("a hook failed with exit code %s; it decides nothing", ended.code)
             return Decision(reason=_failure(ended, complained.result()))
-        return decision_in(said.result())
+        return replace(decision_in(said.result()), messages=messages_in(said.result()))
 
 
 def decision_in(output: bytes) -> Decision:
@@ -88,6 +92,22 @@ def decision_in(output: bytes) -> Decision:
     return Decision(
         blocked=True, reason=str(specific.get("permissionDecisionReason") or "A hook forbids it.")[:MOST_REASON]
     )
+
+
+def messages_in(output: bytes) -> tuple[Custom, ...]:
+    """The messages of its own that a hook printed as JSON, under `custom`; one that is none is left out."""
+    try:
+        document: object = orjson.loads(output)
+    except orjson.JSONDecodeError:
+        return ()
+    listed = cast("dict[str, Any]", document).get("custom") if isinstance(document, dict) else None
+    found: list[Custom] = []
+    for each in cast("list[Any]", listed) if isinstance(listed, list) else ():
+        try:
+            found.append(Custom.model_validate(each))
+        except ValidationError:
+            logger.warning("a hook printed a message that has no name of the form vendor/what")
+    return tuple(found)
 
 
 async def _feed(process: GuardedProcess, event: bytes) -> None:

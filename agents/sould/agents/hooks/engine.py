@@ -101,7 +101,13 @@ class Hooks:
             hook.command: hook for hook in self.commands() if hook.event == event and matches(hook.matcher, target)
         }
         given = orjson.dumps(content) if chosen else b""
-        return (self.runner.run(hook.command, given, hook.timeout) for hook in chosen.values())
+        return (self._run(hook, given) for hook in chosen.values())
+
+    async def _run(self, hook: Hook, given: bytes) -> Decision:
+        decision = await self.runner.run(hook.command, given, hook.timeout)
+        for message in decision.messages:
+            self.log.publish(message)
+        return decision
 
     def _asked(self, event: str, target: str, content: dict[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
         for client_id, subscriptions in self._subscriptions.items():

@@ -22,9 +22,11 @@ from sould.agents.review.capture import Capture
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
+from sould.agents.tools.custom import CustomMessage, as_custom
 from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
+    Custom,
     FunctionCall,
     StopReason,
     ToolCall,
@@ -235,6 +237,7 @@ class ToolRunner:
             lambda text: setattr(call, "parting", text),
             lambda: self._begin(call.id),
             self.log.context.checkpoint,
+            send=self._send,
         )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
@@ -290,6 +293,9 @@ class ToolRunner:
 
     def _stream(self, call_id: str, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=call_id, text=text))
+
+    def _send(self, message: CustomMessage | Custom) -> None:
+        self.log.publish(as_custom(message))
 
     def _verdict(
         self, calls: Sequence[OpenCall], prepared: Sequence[dict[str, Any] | None], repeats: RepeatGuard

@@ -17,11 +17,12 @@ from sould.agents.tools.base import (
     tool_ok,
     tool_rejected,
 )
+from sould.agents.tools.custom import CustomMessage
 from sould.agents.tools.decorator import tool
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.session import PromptArguments, Session
 from sould.agents.tools.toolset import CheckedCall, InvalidToolError, Toolset
-from sould.agents.wire.messages import Location, ToolKind, ToolReturn
+from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 
 if TYPE_CHECKING:
     from sould.agents.config import Config
@@ -45,6 +46,8 @@ __all__ = [
     "CallView",
     "CheckedCall",
     "Config",
+    "Custom",
+    "CustomMessage",
     "DenwaRenji",
     "Environment",
     "InvalidToolError",

@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
+from sould.agents.tools.custom import CustomMessage
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
-from sould.agents.wire.messages import Location, ToolKind, ToolReturn
+from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
@@ -87,6 +88,8 @@ class ToolCallContext:
     """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
     checkpoint: int = -1
     """The newest of the agent that calls."""
+    send: Callable[[CustomMessage | Custom], None] = lambda _: None
+    """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""
 
 
 @runtime_checkable

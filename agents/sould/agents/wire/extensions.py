@@ -3,7 +3,7 @@
 Other Wire readers pass over them. Each docstring states the message's ordering contract.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -77,6 +77,13 @@ class SessionChanged(Message):
     title: str | None = None
     options: dict[str, str | bool] | None = None
     commands: bool = False
+
+
+class Custom(Message):
+    """A message that a tool or a hook of the user's made up (D35), named `vendor/what`. The model never sees it."""
+
+    name: Annotated[str, Field(max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._/-]*$")]
+    data: JsonValue = None
 
 
 class SystemPrompt(Message):

@@ -37,6 +37,7 @@ from sould.agents.wire.extensions import (
     ContextNote,
     ContextReturned,
     ContextReverted,
+    Custom,
     DirectoryAdded,
     DMailHeld,
     DMailTaken,
@@ -424,7 +425,7 @@ WireEvent: TypeAlias = (
 WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | HookRequest
 
 Extension: TypeAlias = (
-    ToolCallDetail | ToolOutput | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
+    ToolCallDetail | ToolOutput | Custom | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
     | SubagentCreated | DirectoryAdded | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
     | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
 )  # fmt: skip
