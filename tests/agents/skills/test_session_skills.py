@@ -114,6 +114,33 @@ async def test_a_skill_that_cannot_be_used_is_told_once(bench: Bench) -> None:
     assert len([told for told in watcher.of(Notification) if "broken.md" in told.body]) == 1
 
 
+async def test_what_waits_for_trust_is_told_once_at_the_session_s_start(bench: Bench) -> None:
+    write(bench, "tidy", "Sort.")
+    runs, agents = bench.project / ".agents" / "skills" / "runs", bench.project / ".sould" / "agents"
+    for directory, name in (
+        (runs, "SKILL.md"),
+        (runs, "it.sh"),
+        (agents, "lib.yaml"),
+        (agents / "judge", "agent.yaml"),
+    ):
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("true")
+    bench.script("text: one", "text: two")
+    told: list[Notification] = []
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/status")
+        await finish(watcher.session, "first")
+        told += watcher.of(Notification)
+        await bench.host.close(watcher.session.id, watcher.id)
+        watcher = Watcher(await bench.open(watcher.session.id))
+        await finish(watcher.session, "second")
+        told += watcher.of(Notification)
+    (only,) = told
+    assert only.body.startswith("agent judge, agent lib, skill runs. ")
+    assert "sould trust" in only.body
+
+
 @pytest.mark.parametrize(
     ("prompt", "said"),
     [

@@ -223,7 +223,7 @@ class Session:
         self.ceilings.begin()
         await self._models.refresh()
         self._news.tell()
-        await self.trusting.tell()
+        await self.trusting.tell(new=not self.info.turns)
         await self.mcp.refresh()
         self._agent.refresh()
         if prompt.resumes:

@@ -14,6 +14,7 @@ from sould.agents.permissions.projectfiles import Change, Contents, Seen, conten
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
 from sould.agents.review.authors import described
 from sould.agents.skills.scripts import has_scripts
+from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.tools.questions import Questions
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import Notification, QuestionItem, QuestionOption
@@ -60,6 +61,23 @@ def _is_text_of_a_skill(path: Path) -> bool:
     return not has_scripts(skill) if skill.is_dir() else skill.suffix == ".md"
 
 
+def _waiting_for_trust(workspace: Path) -> tuple[str, ...]:
+    """The project's agents and the skills with programs. Its hooks and MCP servers are named by those who would run them."""
+    found = {_named(Path(path), workspace.resolve()) for path in contents(workspace)}
+    return tuple(sorted(name for name in found if name))
+
+
+def _named(path: Path, workspace: Path) -> str:
+    """The agent or skill that a file of the project's configuration makes; "" for others."""
+    skills = next((parent for parent in path.parents if parent.name == "skills"), None)
+    if skills is not None:
+        return "" if _is_text_of_a_skill(path) else f"skill {path.relative_to(skills).parts[0]}"
+    homes = [workspace / folder for folder in PROJECT_FOLDERS]
+    if path.suffix in (".yaml", ".yml") and path.parent in homes:
+        return f"agent {path.stem}"
+    return f"agent {path.parent.name}" if path.name == "agent.yaml" and path.parent.parent in homes else ""
+
+
 def _all(seen: Contents) -> list[Change]:
     return [Change(Path(path), "there", digest) for path, digest in sorted(seen.items())]
 
@@ -75,9 +93,18 @@ class TrustQuestion:
     questions: Questions
     _seen: Seen = field(default_factory=Seen)
     _told: frozenset[tuple[Path, str]] = frozenset()
+    _introduced: bool = False
 
-    async def tell(self) -> None:
-        """Name the files that are not as the user trusted them, each state of them once."""
+    async def tell(self, *, new: bool) -> None:
+        """Name the files that are not as the user trusted them, each state of them once.
+
+        In a `new` session also what of a project that nobody has decided on waits for the user's trust.
+        """
+        if new and not self._introduced and self.trust.state(self.workspace) == "unknown":
+            self._introduced = True
+            waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace)
+            if waiting:
+                self._introduce(waiting)
         found = await asyncio.to_thread(self._waiting)
         news = frozenset((change.path, change.digest) for change in found)
         if news and news != self._told:
@@ -91,6 +118,14 @@ class TrustQuestion:
             return []
         changes = self.trust.changes(self.workspace, contents(self.workspace, self._seen))
         return [change for change in changes if not _is_text_of_a_skill(change.path)]
+
+    def _introduce(self, waiting: tuple[str, ...]) -> None:
+        more = f" and {len(waiting) - MOST_LINES} more" if len(waiting) > MOST_LINES else ""
+        body = f"{', '.join(waiting[:MOST_LINES])}{more}. Look at them, then use /trust here or `sould trust` in a terminal."
+        title = "This project brings agents or skills with programs that wait until you trust it"
+        self.log.publish(
+            Notification(id=secrets.token_hex(6), type="trust", title=title, body=body, created_at=time.time())
+        )
 
     def _publish(self, text: str) -> None:
         advice = "Agents, hooks, MCP servers and skills with programs wait as long as they differ. Look at the change, "

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sould.agents.skills.discovery import Accept, Found, Root, discover
+from sould.agents.skills.scripts import WAITS
 from sould.agents.skills.skill import Skill
 
 LIST_BUDGET = 16_000
@@ -49,8 +50,8 @@ class SkillCatalog:
         return _changes(before, self._found)
 
     def new_problems(self) -> tuple[str, ...]:
-        """Problems this has not yet returned; each is told once a session."""
-        fresh = tuple(problem for problem in self.problems if problem not in self._told)
+        """Problems this has not yet returned; each is told once a session. What waits for trust is none of them."""
+        fresh = tuple(problem for problem in self.problems if problem not in self._told and not problem.endswith(WAITS))
         self._told.update(fresh)
         return fresh
 

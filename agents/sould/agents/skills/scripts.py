@@ -17,6 +17,7 @@ _SUFFIXES = frozenset(
     }
 )
 MAX_FILES = 500
+WAITS = "it is used once you trust this project (`sould trust`)."
 
 
 def has_scripts(directory: Path) -> bool:
@@ -46,7 +47,7 @@ class TrustedScripts:
     def refusal(self, directory: Path) -> str:
         """Why the skill in `directory` may not be used now; "" when it may."""
         if self._trust.state(self._workspace) != "trusted":
-            return "it is used once you trust this project (`sould trust`)."
+            return WAITS
         if self._trust.changed(self._workspace, _files(directory)):
             return "it has changed since you trusted this project; look at it and run `sould trust` again."
         return ""
