@@ -439,14 +439,14 @@ Response: TypeAlias = ApprovalResponse | ToolResult | QuestionResponse | HookRes
 
 _CONTENT = get_args(Content)
 _PARSERS: dict[str, Callable[[Any], WireMessage]] = {
-    name: TypeAdapter[WireMessage](kind).validator.validate_python
-    for name, kind in (
-        ("ContentPart", ContentPart),
-        *((kind.__name__, kind) for kind in get_args(WireEvent | WireRequest | Extension)),
-        ("ApprovalRequestResolved", ApprovalResponse),
-    )
+    "ContentPart": TypeAdapter[Content](ContentPart).validator.validate_python,
+    **{
+        kind.__name__: TypeAdapter(kind).validator.validate_python
+        for kind in get_args(WireEvent | WireRequest | Extension)
+    },
+    "ApprovalRequestResolved": TypeAdapter(ApprovalResponse).validator.validate_python,
 }
-"""By the envelope's `type`; the last is a legacy name. Bare validators: a session is read back by them, record by record."""
+"""By the envelope's `type`; the last is a legacy name. Bare validators, because reading a session back is made of them."""
 EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
 
 
