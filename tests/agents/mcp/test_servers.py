@@ -55,6 +55,14 @@ async def test_long_output_is_cut_to_the_limit_and_says_so(bench: Bench) -> None
         assert "100000 of 250000 characters" in result.message
 
 
+async def test_of_an_answer_of_very_many_parts_the_first_are_kept(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box", "rich"))
+        result = await result_of(bench, watcher, "box__parts", count=100_000)
+        assert str(result.output).count("t\n") == 2000
+        assert str(result.output).endswith("[... 98000 further parts left out ...]")
+
+
 async def test_a_call_without_an_answer_ends_in_time_and_shows_its_progress(bench: Bench) -> None:
     bench.settings["mcp"]["client"]["tool_call_timeout_ms"] = 300
     async with bench.running():

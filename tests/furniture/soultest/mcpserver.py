@@ -48,6 +48,7 @@ RICH = [
     tool("progress", "Reports on the way, very often.", times="integer"),
     tool("churn", "Says very often that its tools changed.", times="integer"),
     tool("rename", "Its guide becomes another one."),
+    tool("parts", "An answer of many parts.", count="integer"),
 ]
 GUIDE = "docs://guide"
 POISON = [
@@ -145,6 +146,8 @@ class Server:
                 self.guides = ["docs://handbook"]
                 self.say({"method": "notifications/resources/list_changed"})
                 return text("done")
+            case "parts":
+                return {"result": {"content": [{"type": "text", "text": "t"}] * arguments["count"]}}
             case "fail":
                 return {"result": {"content": [{"type": "text", "text": "no such row"}], "isError": True}}
             case _:

@@ -1,15 +1,38 @@
-"""What a remote MCP server may send at once: answers are read to a limit, however long they claim or turn out to be.
+"""What an MCP server may send at once: answers are read to a limit, however long they claim or turn out to be.
 
-The library reads an answer whole before anybody sees it, so the limit stands where the bytes arrive.
+The library reads an answer whole before anybody sees it, so the limit stands where the bytes arrive; and it looks at
+every entry of a list, for which a few megabytes of tiny ones take it many seconds, so lists are cut before that.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Final
+from typing import Any, Final, cast
 
 import httpx2
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of an answer, or of one event of a stream."""
+
+
+MOST: Final = {"tools": 256} | dict.fromkeys(
+    ("content", "contents", "messages", "prompts", "resources", "resourceTemplates"), 2000
+)
+"""Entries of the lists in a server's messages."""
+
+
+def cut_lists(message: dict[str, Any]) -> None:
+    """Shorten the lists of a JSON-RPC message in place. The model is told where the parts of a result were cut."""
+    for outer in ("result", "params"):
+        fields = message.get(outer)
+        if not isinstance(fields, dict):
+            continue
+        for name, most in MOST.items():
+            found = cast("dict[str, Any]", fields).get(name)
+            entries = cast("list[Any]", found) if isinstance(found, list) else []
+            if len(entries) > most:
+                more = len(entries) - most
+                del entries[most:]
+                if name == "content":
+                    entries.append({"type": "text", "text": f"[... {more} further parts left out ...]"})
 
 
 class TooMuchError(httpx2.ReadError):

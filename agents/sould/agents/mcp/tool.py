@@ -58,7 +58,7 @@ class McpTool(Tool[Arguments]):
             call,
             CallExternal(self.name, arguments),
             sender=self.name,
-            description=f"Call {self.definition.name} of the MCP server {self.server.spec.name} with\n{shown}",
+            description=f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name} with\n{shown}",
         )
         if refused is not None:
             return refused
