@@ -99,6 +99,28 @@ async def test_an_editors_tools_work_over_its_connection_and_over_a_killed_daemo
         assert "editor__shout" not in str([each for each in calls(client) if each["status"] == "failed"])
 
 
+async def test_servers_that_an_editor_brought_outlive_a_restart_and_are_named_when_a_crash_took_them(
+    world: World,
+) -> None:
+    asks = call("brought__whoami", "1", variable="MARK")
+    world.script([asks, "text: done"], CLIENT)
+    secret, mark = {"name": "TOKEN", "value": "sk-canary-brought"}, {"name": "MARK", "value": "marked"}
+    brought = {"name": "brought", "command": sys.executable, "args": [SERVER, "ok"], "env": [secret, mark]}
+    async with editor(world) as client:
+        session = await opened(client, world, brought)
+        await client.prompt(session, "who?")
+        seen = len(client.messages)
+        assert (await asyncio.to_thread(sould, world, "restart")).returncode == 0
+        await client.prompt(session, "still?")
+        assert [each["status"] for each in calls(client) if "marked" in str(each["content"])] == ["completed"] * 2
+        assert not [each for each in client.messages[seen:] if "of your editor" in str(each)]
+        os.kill(world.daemon(), signal.SIGKILL)
+        notice = await client.wait_update("notice", lambda update: "of your editor" in str(update))
+        assert "the MCP server brought of your editor is missing: open the session again there" in str(notice)
+    files = [path for path in world.root.rglob("*") if path.is_file()]
+    assert not [path for path in files if secret["value"].encode() in path.read_bytes()]
+
+
 # --- servers of the user ----------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ClientCapabilities, ContentBlock
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.sessions.opening import McpServer
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.turns import Prompt
 from sould.agents.wire import messages as wire
@@ -55,6 +56,10 @@ class Attachment:
         self.session = session
         self.served: tuple[tuple[str, str], ...] = ()
         """The MCP servers its client serves itself: name and id."""
+        self.brought: tuple[McpServer, ...] = ()
+        """The others it brought to the session."""
+        self.missed: tuple[str, ...] = ()
+        """Those it had brought to a daemon that was killed."""
         self._connection = connection
         self._client_id = client_id
         features = Features(

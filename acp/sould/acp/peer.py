@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sould.acp.brought import pack
 from sould.acp.mcp import McpCarrier
 from sould.acp.outbound import Json
 from sould.acp.schema import ClientCapabilities, InitializeParams, OpeningParams
@@ -114,6 +115,7 @@ class Peer:
         attachment.served = tuple(
             (each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None
         )
+        attachment.brought = tuple(each for each in opening.mcp_servers if each.carrier is None and not each.problem)
         self.attachments[session.id] = attachment
         return attachment
 
@@ -194,6 +196,10 @@ class Peer:
         """Hand the daemon what the next one would need."""
         self.services.remember(self.snapshot())
 
+    def private(self) -> bytes:
+        """What the next daemon would need besides, and what is handed over from memory only."""
+        return pack({key: attachment.brought for key, attachment in self.attachments.items()})
+
     def snapshot(self) -> AcpResume:
         """What the next daemon would need if this one died now and everything written had left."""
         unanswered = (
@@ -228,6 +234,7 @@ def _session_of(params: Json) -> str:
 
 def _remembered(attachment: "Attachment") -> AttachedSession:
     info, cursor = attachment.session.info, attachment.cursor
+    brought = (*(server.name for server in attachment.brought), *attachment.missed)
     return AttachedSession(
-        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, attachment.served
+        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, attachment.served, brought
     )

@@ -2,7 +2,9 @@
 
 import logging
 
+from sould.acp.brought import unpack
 from sould.acp.dispatch import Dispatcher, parsed
+from sould.acp.outbound import Json
 from sould.acp.peer import Peer
 from sould.acp.schema import InitializeParams, OpeningParams
 from sould.acp.services import Accounts, AcpResume, AcpServices, AttachedSession, Unanswered
@@ -29,6 +31,7 @@ async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
     )
     peer.connect(connection)
     services.watch(peer.snapshot)
+    services.hand_over(peer.private)
     before = (lambda: _go_on(peer, resume)) if resume else None
     try:
         await connection.serve(before)
@@ -49,9 +52,10 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
     for request in resume.unanswered:
         if request.method != "session/prompt":
             connection.answer_error(request.id, _died(request))
+    brought = unpack(peer.services.private)
     for session_id, attached in resume.sessions.items():
         try:
-            await _reattach(peer, session_id, attached)
+            await _reattach(peer, session_id, attached, brought.get(session_id, []))
         except (SouldError, RpcError) as error:
             logger.warning("session %s could not be shown again: %s", session_id, error)
     _answer_prompts(peer, resume)
@@ -72,18 +76,21 @@ def _answer_prompts(peer: Peer, resume: AcpResume) -> None:
             peer.connection.answer_error(request.id, _died(request))
 
 
-async def _reattach(peer: Peer, session_id: str, attached: AttachedSession) -> None:
+async def _reattach(peer: Peer, session_id: str, attached: AttachedSession, brought: list[Json]) -> None:
     from sould.agents.wire.stream import Cursor  # noqa: PLC0415 -- initialize is answered without Wire's models
 
-    served = [{"type": "acp", "name": name, "serverId": server_id} for name, server_id in attached.served]
+    served: list[Json] = [{"type": "acp", "name": name, "serverId": server_id} for name, server_id in attached.served]
     params = OpeningParams.model_validate(
-        {"cwd": attached.cwd, "additionalDirectories": list(attached.additional), "mcpServers": served}
+        {"cwd": attached.cwd, "additionalDirectories": list(attached.additional), "mcpServers": served + brought}
     )
     opening = peer.opening(params)
     session = await (await peer.host()).open(session_id, opening)
     attachment = peer.attach(session, opening)
     await attachment.catch_up(Cursor(attached.seq, attached.offset))
     attachment.begin_again()
+    handed = {server["name"] for server in brought}
+    attachment.missed = tuple(name for name in attached.brought if name not in handed)
+    session.mcp.miss(attachment.missed)
 
 
 def _died(request: Unanswered) -> RpcError:

@@ -34,6 +34,8 @@ class AttachedSession:
     offset: int = 0
     served: tuple[tuple[str, str], ...] = ()
     """The MCP servers that the client serves itself: name and id."""
+    brought: tuple[str, ...] = ()
+    """The names of the other MCP servers it brought: more of them is never written down."""
 
 
 @dataclass(slots=True)
@@ -95,4 +97,8 @@ class AcpServices:
     remember: Callable[[AcpResume], None] = lambda resume: None
     watch: Callable[[Callable[[], AcpResume]], None] = lambda snapshot: None
     """Given, once, the way to ask for the same at any time: what was given to the stream by then."""
+    private: bytes = b""
+    """What the last daemon handed over from memory, and"""
+    hand_over: Callable[[Callable[[], bytes]], None] = lambda private: None
+    """given, once, the way to ask for what the next one is to be handed."""
     accounts: Accounts | None = None

@@ -48,6 +48,8 @@ class AcpFace:
             resume=resume,
             remember=keeper.remember,
             watch=keeper.watch,
+            private=connection.handed,
+            hand_over=lambda private: setattr(connection, "private", private),
             accounts=StoredAccounts(self._paths, self._sessions),
         )
         try:

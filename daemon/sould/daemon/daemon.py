@@ -107,6 +107,8 @@ class Daemon:
         connection = Connection(self.server.next_id(), heir.sock, heir.hello, heir.descriptors)
         reader, writer = heir.descriptors[:2] if heir.descriptors else (-1, -1)
         connection.inherited = Released(reader, writer, heir.unread, heir.unwritten)
+        connection.handed = heir.private
+        connection.private = lambda: heir.private  # until the face has taken it up
         self.server.adopt(connection)
 
     # --- who may come in ----------------------------------------------------------------------------------------

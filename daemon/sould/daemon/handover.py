@@ -1,9 +1,10 @@
 """A planned restart: the next daemon gets the lock, the listening socket and every connection, and nobody notices (D11).
 
 The old process starts the new one with one end of a socket pair and sends, over SCM_RIGHTS, first itself (lock,
-listener), then one message per connection (its socket, its descriptors, its hello with the environment, which is in
-memory only (D14), and the bytes in between). When the new one says it is ready the old one ends; when it does not, the
-old one still has everything and goes on. What a connection had agreed is in its record on disk.
+listener), then one message per connection (its socket, its descriptors, its hello with the environment and the MCP
+servers its editor brought, which are in memory only (D14), and the bytes in between). When the new one says it is ready
+the old one ends; when it does not, the old one still has everything and goes on. What a connection had agreed is in its
+record on disk.
 """
 
 import array
@@ -37,6 +38,7 @@ class Heir:
     descriptors: tuple[int, ...]
     unread: bytes
     unwritten: bytes
+    private: bytes
 
 
 @dataclass(slots=True)
@@ -59,10 +61,11 @@ class Inheritance:
 def heir_of(connection: Connection, released: Released | None) -> Heir:
     """A connection whose stream was released, or that had none yet."""
     if released is None:
-        return Heir(connection.sock, connection.hello, connection.descriptors, b"", b"")
+        return Heir(connection.sock, connection.hello, connection.descriptors, b"", b"", connection.private())
     kept = connection.descriptors[2:]
     descriptors = (released.reader, released.writer, *kept) if connection.descriptors else ()
-    return Heir(connection.sock, connection.hello, descriptors, released.unread, released.unwritten)
+    between = released.unread, released.unwritten
+    return Heir(connection.sock, connection.hello, descriptors, *between, connection.private())
 
 
 async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir]) -> bool:
@@ -125,6 +128,7 @@ class _Told(BaseModel):
     environment: dict[str, str]
     unread: str
     unwritten: str
+    private: str = ""
 
 
 class _Head(BaseModel):
@@ -145,6 +149,7 @@ def _describe(heir: Heir) -> _Told:
         environment={_pack(name): _pack(value) for name, value in hello.environment.items()},
         unread=heir.unread.decode("latin-1"),
         unwritten=heir.unwritten.decode("latin-1"),
+        private=heir.private.decode("latin-1"),
     )
 
 
@@ -163,7 +168,8 @@ def _heir(told: _Told, descriptors: tuple[int, ...]) -> Heir:
     )
     sock = socket.socket(fileno=descriptors[0])
     sock.setblocking(False)
-    return Heir(sock, hello, descriptors[1:], told.unread.encode("latin-1"), told.unwritten.encode("latin-1"))
+    unread, unwritten, private = (each.encode("latin-1") for each in (told.unread, told.unwritten, told.private))
+    return Heir(sock, hello, descriptors[1:], unread, unwritten, private)
 
 
 def _pack(text: str) -> str:

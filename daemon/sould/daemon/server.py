@@ -51,6 +51,10 @@ class Connection:
     """Nobody waits for an answer on this connection."""
     inherited: Released | None = None
     """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
+    private: Callable[[], bytes] = bytes
+    """What the face wants the next daemon to be handed, from memory to memory, and"""
+    handed: bytes = b""
+    """what an earlier one handed over so."""
     released: bool = False
     """The descriptors were handed over: leave them alone."""
 

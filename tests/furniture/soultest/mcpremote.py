@@ -106,6 +106,11 @@ RENEWALS = "renewals"
 """The file beside it where the server notes them: a line for each."""
 
 
+def _note(renewal: str) -> None:
+    with Path(RENEWALS).open("a") as file:
+        file.write(renewal + "\n")
+
+
 def _sign_in(port: int) -> "OAuthProvider":
     """An authorisation server that lets everybody in at once. Refresh tokens are good for once; renewed, the old tokens end."""
     from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
@@ -114,8 +119,7 @@ def _sign_in(port: int) -> "OAuthProvider":
     class Noting(InMemoryOAuthProvider):
         async def load_refresh_token(self, client: Any, refresh_token: str) -> Any:
             found = await super().load_refresh_token(client, refresh_token)
-            with Path(RENEWALS).open("a") as file:
-                file.write("renewed\n" if found is not None else "refused\n")
+            _note("renewed" if found is not None else "refused")
             await asyncio.sleep(0.2)  # so that others come meanwhile
             return found
 

@@ -137,6 +137,17 @@ class SessionServers:
         if gone and self._open:
             self._again()
 
+    def miss(self, names: Iterable[str]) -> None:
+        """A client brought these before sould was killed, and nobody has written down what they are: tell its user."""
+        have = {server.name for server in self._asked.values()}
+        missing = [name for name in names if name not in have]
+        if missing:
+            which = f"server{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+            gone = (
+                f"Since sould was stopped, the MCP {which} of your editor {'are' if len(missing) > 1 else 'is'} missing"
+            )
+            self._tell(f"{gone}: open the session again there.", "warning", again=True)
+
     def _again(self) -> None:
         self._read = None
         self._renew()
