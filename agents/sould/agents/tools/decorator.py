@@ -7,7 +7,7 @@ when the tool is loaded, so that a mistake is named before any turn.
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
@@ -15,8 +15,9 @@ from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, creat
 
 from sould.agents.errors import SouldError
 from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, ToolParams
+from sould.agents.tools.custom import CustomMessage, as_custom
 from sould.agents.tools.result import ToolResultBuilder
-from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wire.messages import Custom, ToolKind, ToolReturn
 
 SERVICES = "Approval, Config, DenwaRenji, Environment, LaborMarket, PromptArguments, Session, ToolCallContext, Toolset, Workspace"
 """What a tool of the user's may ask for (D30)."""
@@ -104,12 +105,26 @@ class FunctionTool(Tool[BaseModel]):
         if inspect.iscoroutinefunction(self._function):
             result = await self._function(**arguments)
         else:
-            result = await asyncio.to_thread(self._function, **arguments)
+            elsewhere = {name: _from_thread(call) for name in self._calls}
+            result = await asyncio.to_thread(self._function, **{**arguments, **elsewhere})
         if isinstance(result, ToolReturn):
             return result
         builder = ToolResultBuilder()
         builder.write(str(result))
         return builder.ok()
+
+
+def _from_thread(call: ToolCallContext) -> ToolCallContext:
+    """The call as a function in a thread has it: the loop publishes what it shows and sends, before its result."""
+    soon = asyncio.get_running_loop().call_soon_threadsafe
+
+    def stream(text: str) -> None:
+        soon(call.stream, text)
+
+    def send(message: CustomMessage | Custom) -> None:
+        soon(call.send, as_custom(message))
+
+    return replace(call, stream=stream, send=send)
 
 
 @overload
