@@ -28,6 +28,7 @@ STAGES = [
     {"agent": "plan", "prompt": "use <{previous}>"},
     {"agent": "coder", "prompt": "sum up"},
 ]
+SPENDS = "\nusage: input_other=60000 output=10"
 SCRIPTS: Mapping[str, list[str]] = {
     "edits": [
         call("Agent", "p", prompt="write b.txt", description="Write it"),
@@ -76,6 +77,17 @@ SCRIPTS: Mapping[str, list[str]] = {
         "text: done",
         call("WithFile", "5"),
         "text: done",
+    ],
+    "spending": [
+        call("Agent", "1", prompt="look", subagent_type="middle", description="Look"),
+        call("Agent", "2", prompt="look", subagent_type="lowest"),
+        *[call("Glob", "3", pattern="*") + SPENDS] * 2,
+        f"text: spent{SPENDS}",
+        "text: heard",
+        "text: enough",
+        call("Agent", "4", prompt="look", description="Look again"),
+        call("Glob", "5", pattern="*") + SPENDS,
+        "text: never said",
     ],
     "background": [
         call("Agent", "1", prompt="look", run_in_background=True, description="Look around"),
@@ -155,7 +167,11 @@ def check(services) -> str:
 def world() -> Iterator[World]:
     root = Path(tempfile.mkdtemp(prefix="sould-crews-"))
     made = World(root)
-    made.script([], "\n".join(_model(root, name, scripts) for name, scripts in SCRIPTS.items()))
+    made.script(
+        [],
+        "[budget]\nsession = { tokens = 100000 }\n"
+        + "\n".join(_model(root, name, scripts) for name, scripts in SCRIPTS.items()),
+    )
     agents = root / "config" / "sould" / "agents"
     agents.mkdir(parents=True)
     (agents / "boss.yaml").write_text(f"{AGENT}    middle: middle.yaml\n    minded: minded.yaml\n")
@@ -224,6 +240,23 @@ async def test_a_hierarchy_is_as_deep_as_configured_and_what_happens_below_is_sh
         assert len(journals(world, session)) == 2
 
 
+async def test_what_subagents_spend_however_deep_is_the_sessions_and_stops_with_a_question(world: World) -> None:
+    asked: list[str] = []
+
+    def go_on_once(params: Json) -> Json:
+        asked.append(params["message"])
+        return {"action": "accept", "content": {"q1": "Continue" if len(asked) == 1 else "Stop"}}
+
+    async with editor(world, model="spending", agent="boss", form=go_on_once) as (client, session):
+        assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
+        assert asked == ["The budget of this session is used up: 120020 of 100000 tokens. Shall it go on?"]
+        assert "heard" in str(titled(client, "Look (middle)")["content"])
+        assert client.text() == "enough"
+        assert await client.prompt(session, "again") == {"stopReason": "cancelled"}
+        assert len(asked) == 2, "parent and child are asked once"
+        assert "240040 of 220020 tokens" in asked[1]
+
+
 async def test_a_type_that_was_made_survives_going_back(world: World) -> None:
     async with editor(world, model="dynamic") as (client, session):
         await client.prompt(session, "make a poet")
@@ -290,7 +323,9 @@ async def test_a_child_that_fails_or_takes_too_long_is_a_result_and_tasks_end_wi
             assert "Did not finish: " in str(titled(client, "Fails (coder)")["content"])
             assert "did not finish within 0.3 seconds" in str(titled(client, "y (coder)")["content"])
             assert client.text() == "I go on."
-        task = int((world.project / "task").read_text())
+            noted = world.project / "task"
+            await asyncio.to_thread(until, lambda: noted.exists() and noted.read_text().endswith("\n"))
+            task = int(noted.read_text())
         await asyncio.to_thread(until, lambda: not running(task), what="the end of the task")
         async with editor(world) as (client, _):
             await client.request("session/load", sessionId=session, cwd=str(world.project), mcpServers=[])

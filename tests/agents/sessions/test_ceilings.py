@@ -92,16 +92,6 @@ async def test_a_turn_that_is_done_is_not_asked_about(tmp_path: Path) -> None:
     assert watcher.of(QuestionRequest) == []
 
 
-async def test_what_subagents_spend_counts_and_stops_them_too(tmp_path: Path) -> None:
-    bench = bench_with(tmp_path, session={"tokens": 100})
-    bench.script(call("Agent", prompt="look", subagent_type="explore", description="Look"), *[LOOK] * 9)
-    async with bench.running():
-        watcher = Watcher(await bench.new("full"))
-        asked, end = await ask(watcher, STOP)
-    assert "140 of 100 tokens" in asked[0]
-    assert (end.stop_reason, len(watcher.of(QuestionRequest))) == ("cancelled", 1)
-
-
 async def test_a_day_has_one_budget_for_all_sessions_in_money(tmp_path: Path) -> None:
     bench = bench_with(tmp_path, day={"money": 0.5})
     bench.settings["model"] = {"input_price": 1000.0, "output_price": 10_000.0}
