@@ -100,8 +100,8 @@ class UpdatesV1:
         return b"".join(map(self.line, self._standing.options()))
 
     def open_calls(self) -> bytes:
-        """Announce the calls that are still open, to a client that has not seen them."""
-        return b"".join(map(self.line, self.calls.announcements()))
+        """Announce the calls that are still open, to a client that has not seen them and wants to see other turns than its own."""
+        return b"" if self._features.own_turns else b"".join(map(self.line, self.calls.announcements()))
 
     def expect_steer(self, given: UserInput) -> None:
         """This client steers: it shows its own words itself."""

@@ -43,6 +43,7 @@ def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_d
     assert "$ echo one > a.txt" in status
     assert "$ echo two > b.txt" in status
     assert "queued 1: and then this" in status
+    assert f'sould run --session {editor.session} "/queue remove 1"' in status
     assert user.sould("approve", request_id(user)[:2]).returncode == 1
     done = user.sould("approve", request_id(user)[:4])
     assert done.returncode == 0, done.stderr

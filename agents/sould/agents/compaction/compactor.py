@@ -244,7 +244,10 @@ class Compactor:
         kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]
         fixed = tokens(self.log.context.system_prompt) + self._tools
         said, left = tokens(summary.text), message_tokens(kept)
-        return Draft(summary.text, note, self.used, fixed + said + left, grows=said >= message_tokens(messages) - left)
+        grows = said >= message_tokens(messages) - left
+        # both by the same measure: what the provider counts may be far from what we estimate
+        measured = min(2.0, max(0.5, self.used / (fixed + message_tokens(messages))))
+        return Draft(summary.text, note, self.used, int((fixed + said + left) * measured), grows)
 
     async def _ask(self, request: ChatRequest) -> str:
         provider = self.provider()

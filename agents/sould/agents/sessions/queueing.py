@@ -1,6 +1,6 @@
 """The prompts that wait for the running turn: seen and changed by every client, and by `/queue` where one has no menu.
 
-`/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
+While a turn runs, `/queue` acts at once and is no turn itself: it could not wait behind what it is about.
 """
 
 import secrets
@@ -45,9 +45,9 @@ class PromptQueue:
         return self.turns.move(turn_id, position)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Do what `/queue` says, if this is it: a prompt that is answered already."""
+        """Do what `/queue` says, if this is it and a turn runs: a prompt that is answered already."""
         command, _, rest = input_text(user_input).strip().partition(" ")
-        if command != PREFIX:
+        if command != PREFIX or not (self.turns.current or self.waiting):
             return None
         prompt = Prompt(user_input, client_id, command=True)
         self.log.publish(

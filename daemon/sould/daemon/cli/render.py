@@ -21,6 +21,7 @@ Format: TypeAlias = Literal["text", "json", "stream-json"]
 DIFF_LINES = 200
 OUTPUT_LINES, OUTPUT_WIDTH = 10, 300
 """How much of a command's output is shown."""
+NOTE_LINES = 24
 
 
 @dataclass(slots=True)
@@ -213,7 +214,12 @@ class TextRenderer:
                 self._line(f"  {mark} {one_line(str(entry.get('content')), 120)}")
 
     def _note(self, title: str, description: str) -> None:
-        self._line(click.style(f"! {one_line(': '.join(filter(None, (title, description))), 300)}", fg="yellow"))
+        """What it says in several lines is a list, and stays one."""
+        lines = description.splitlines() if "\n" in description else []
+        head = one_line(": ".join(filter(None, (title, "" if lines else description))), 300)
+        self._line(click.style(f"! {head}{':' if lines else ''}", fg="yellow"))
+        for line in lines[:NOTE_LINES]:
+            self._line(click.style(f"    {one_line(line, 300)}", fg="yellow"))
 
     def _fresh_line(self) -> None:
         if self._both and not self._at_line_start:

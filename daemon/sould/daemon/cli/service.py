@@ -186,6 +186,8 @@ def _sessions(found: Status) -> None:
     for session in found.sessions:
         for number, prompt in enumerate(session.prompts, 1):
             click.echo(f"  {session.id}  queued {number}: {one_line(prompt, 100)}")
+        if session.prompts:
+            click.echo(f'    → sould run --session {session.id} "/queue remove 1"   also: edit, move')
         for each in session.waiting:
             show_waiting(each)
 
