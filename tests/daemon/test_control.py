@@ -41,7 +41,9 @@ def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_li
         ({"jsonrpc": "2.0", "id": 3, "method": "sessions.show"}, -32602),
     ):
         sock.sendall(json.dumps(request).encode() + b"\n")
-        assert json.loads(lines.readline())["error"]["code"] == code
+        error = json.loads(lines.readline())["error"]
+        assert error["code"] == code
+    assert error["message"] == "sessions.show: id is required."
     sock.sendall(b'{"jsonrpc":"2.0","id":4,"method":"ping"}\n')
     assert json.loads(lines.readline())["result"]["version"] == VERSION
     lines.close()

@@ -141,17 +141,19 @@ def test_at_a_terminal_the_preview_is_a_question(sould: Sould) -> None:
     user.scripted("text: one", "text: two", SUMMARY, f"text: {summary_of('made anew')}")
     session = user.result("first")["session_id"]
     user.result("second", "--session", session)
+    user.environment["EDITOR"] = "sed -i s/anew/better/"
     with terminal(user, "run", "--session", session, "/compact preview") as screen:
-        screen.read_until("[3] Regenerate")
-        assert "the summary" in screen.seen
-        screen.type("2")
-        screen.read_until("a summary cannot be edited")
+        screen.expect("the summary")
+        screen.expect("[3] Regenerate")
         screen.type("3")
-        screen.read_until("made anew")
-        screen.type("1")
-        screen.read_to_end()
+        screen.expect("Enter alone: no answer")
+        screen.type("the numbers")
+        screen.expect("made anew")
+        screen.expect("[3] Regenerate")
+        screen.type("2")
+        screen.expect("The context has been compacted.")
         assert screen.wait() == 0
-    assert "The context has been compacted." in screen.seen
+    assert "made better" in user.sould("sessions", "export", session, "--format", "wire").stdout
 
 
 @pytest.mark.parametrize(("answers", "failed"), [((CONFIRM,), False), (("",), True)])

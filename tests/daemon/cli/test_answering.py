@@ -31,6 +31,11 @@ def request_id(user: User) -> str:
     return found[1]
 
 
+def question(identifier: str, text: str, *labels: str) -> str:
+    options = [{"label": label} for label in labels]
+    return call("AskUserQuestion", identifier, questions=[{"question": text, "header": "db", "options": options}])
+
+
 def ended(editor: Editor) -> dict[str, Any]:
     return editor.wait(lambda message: message.get("id") == "turn" and "method" not in message)
 
@@ -56,9 +61,12 @@ def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_d
 
 def test_a_refusal_with_a_reason_reaches_the_agent(user: User) -> None:
     target = user.project / "a.txt"
-    editor, _ = waits(user, call("WriteFile", "c1", path=str(target), content="x\n" * 40), "text: As you like.")
+    editor, _ = waits(
+        user, call("WriteFile", "c1", path=str(target), content="x\n" * 40 + "evil\n"), "text: As you like."
+    )
     status = user.sould("status").stdout
     assert "+x" in status
+    assert "+evil" in status
     assert "more lines: sould approve" in status
     assert user.sould("approve", request_id(user), "--show").stdout.count("+x") == 40
     assert user.sould("reject", request_id(user), "--because", "not there").returncode == 0
@@ -80,10 +88,7 @@ def test_whoever_comes_second_is_told(user: User) -> None:
 
 
 def test_a_question_is_answered_by_number(user: User) -> None:
-    options = [{"label": "SQLite", "description": "a file"}, {"label": "PostgreSQL", "description": "a server"}]
-    asks = call(
-        "AskUserQuestion", "q1", questions=[{"question": "Which database?", "header": "db", "options": options}]
-    )
+    asks = question("q1", "Which database?", "SQLite", "PostgreSQL")
     editor, _ = waits(user, asks, "text: Good.")
     status = user.sould("status").stdout
     assert "Which database?" in status
@@ -98,6 +103,58 @@ def test_a_question_is_answered_by_number(user: User) -> None:
     assert ended(editor)["result"]["stopReason"] == "end_turn"
     [result] = [update for update in editor.updates if update.get("status") == "completed"]
     assert "PostgreSQL" in json.dumps(result)
+
+
+def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
+    asks = [question(f"q{number}", "Which database?", "SQLite", "PostgreSQL") for number in (1, 2)]
+    editor, _ = waits(user, call("Shell", "c1", command="touch a"), *asks, "text: Done.")
+    wrong = user.sould("answer", "2")
+    assert wrong.returncode == 2
+    assert "→ sould approve" in wrong.stdout
+    done = user.sould("approve")
+    assert done.returncode == 0, done.stderr
+    assert "$ touch a" in done.stderr
+    until(lambda: "3. Other" in user.sould("status").stdout, what="the question")
+    assert "add your words, as in '3 your words'" in user.sould("answer", "3").stderr
+    assert user.sould("answer", "3 a file").returncode == 0
+    until(lambda: "3. Other" in user.sould("status").stdout, what="the second question")
+    with terminal(user, "answer") as screen:
+        screen.expect("Which database?\r\n")
+        screen.expect("[3] Other")
+        screen.type("3")
+        screen.expect("Other: ")
+        screen.type("2")  # words, no number
+        screen.expect("Answered: Which database? → 2 ")
+        assert screen.wait() == 0
+    ended(editor)
+    assert "Nothing waits" in user.sould("approve").stderr
+    given = [json.dumps(update) for update in editor.updates if update.get("status") == "completed"]
+    assert "a file" in given[-2]
+
+
+def test_of_several_things_that_wait_one_is_to_be_named(user: User) -> None:
+    editor, _ = waits(user, call("Shell", "c1", command="touch a") + "\n" + call("Shell", "c2", command="touch b"))
+    until(lambda: user.sould("status").stdout.count("→") == 2, what="both questions")
+    for command in ("approve", "reject"):
+        done = user.sould(command)
+        assert done.returncode == 2
+        assert done.stdout.count("→ sould approve") == 2
+        assert f"2 requests wait; say which one: sould {command} " in done.stderr
+    assert not (user.project / "a").exists()
+    editor.bridge.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": editor.session}})
+    ended(editor)
+
+
+def test_a_dialog_that_was_answered_elsewhere_says_by_whom_and_how(user: User) -> None:
+    user.scripted(call("Shell", "c1", command="touch a"), call("Shell", "c2", command="touch b"), "text: Done.")
+    with terminal(user, "run", "touch it") as screen:
+        screen.expect("[n] Reject")
+        assert user.sould("approve").returncode == 0
+        screen.expect("(answered elsewhere, by the command line: allowed)")
+        screen.expect("[n] Reject")
+        assert user.sould("reject", "--because", "not now").returncode == 0
+        screen.expect("(answered elsewhere, by the command line: rejected: not now)")
+        assert "withdrawn" not in screen.seen
 
 
 def test_the_agent_s_own_commands_answer_nothing(user: User) -> None:

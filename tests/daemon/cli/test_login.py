@@ -28,6 +28,16 @@ def test_without_a_keyring_the_user_is_asked_once_and_the_key_is_never_shown(use
     assert KEY in file.read_text()
 
 
+def test_no_key_keeps_nothing_and_says_so(user: User) -> None:
+    with terminal(user, "login", "openai") as screen:
+        screen.expect("not shown")
+        screen.type("")
+        screen.expect("The key is empty; nothing was changed.")
+        assert screen.wait() == 2
+    assert not user.config.exists()
+    assert not (user.state / "credentials.json").exists()
+
+
 def test_a_refused_file_keeps_nothing(user: User) -> None:
     with terminal(user, "login", "openai") as screen:
         screen.read_until("not shown")

@@ -92,7 +92,9 @@ def test_a_loop_survives_the_kill_of_the_daemon(user: User) -> None:
 
 def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
     usage = "\nusage: input_other=60 output=10"
-    user.scripted(f"text: 1{usage}", f"text: 2 <choice>CONTINUE</choice>{usage}", f"text: 3 <choice>CONTINUE</choice>{usage}")
+    user.scripted(
+        f"text: 1{usage}", f"text: 2 <choice>CONTINUE</choice>{usage}", f"text: 3 <choice>CONTINUE</choice>{usage}"
+    )
     with terminal(user, "run", "/loop unlimited --tokens 50 sweep") as screen:
         screen.read_until("[1] Continue  [2] Stop  [3] Or allow another amount, such as 200k  [n] Dismiss")
         assert "The loop has used up its budget: 70 of 50 tokens. Shall it go on?" in screen.seen
@@ -110,6 +112,22 @@ def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
         screen.type("2")
         assert screen.wait() == 0
     assert standing(user, "paused", 3)
+
+
+def test_a_loop_of_another_project_is_named_by_its_id(user: User) -> None:
+    user.scripted("text: begun", "text: which? <choice>PAUSE</choice>")
+    user.sould("run", "--max-ralph-iterations", "5", "tidy up")
+    session = loops(user)[0]["session_id"]
+    unnamed = user.sould("loop", "stop", cwd=user.home)
+    assert unnamed.returncode == 1
+    assert "name one of these" in unnamed.stderr
+    assert f"{session}  paused" in unnamed.stdout
+    stopped = user.sould("loop", "stop", session[:20], cwd=user.home)
+    assert stopped.stdout.startswith("Stopped."), stopped.stderr
+    assert "stopped (cancelled)" in user.sould("loop", "list", cwd=user.home).stdout
+    user.scripted("text: done <choice>STOP</choice>")
+    assert user.sould("loop", "resume", session[:20], cwd=user.home).returncode == 0
+    assert standing(user, "finished", 3)
 
 
 def test_what_there_is_not_is_said(user: User) -> None:

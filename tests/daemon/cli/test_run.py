@@ -117,6 +117,12 @@ def test_a_dash_reads_the_prompt_from_standard_input(user: User) -> None:
     assert "what is this?" in shown
 
 
+def test_a_prompt_needs_no_quotes(user: User) -> None:
+    user.scripted("text: ok")
+    assert user.sould("run", "what", "is", "this?", "--mode", "plan").returncode == 0
+    assert "what is this?" in user.sould("sessions", "list").stdout
+
+
 @pytest.mark.parametrize("prompt", ["", "-", "   "])
 def test_an_empty_prompt_is_a_usage_error(user: User, prompt: str) -> None:
     done = user.sould("run", prompt)
@@ -213,6 +219,23 @@ def test_ctrl_c_cancels_the_turn_and_ends_with_130(user: User) -> None:
     assert exported["turns"][-1]["stop_reason"] == "cancelled"
 
 
+def test_ctrl_c_keeps_what_a_command_had_printed_and_says_how_to_go_on(user: User) -> None:
+    marker = user.project / "began"
+    user.scripted(call("Shell", command=f"echo half of it; touch {marker}; sleep 300"), "text: I see half of it.")
+    with terminal(user, "run", "--yes", "sleep") as screen:
+        until(marker.exists, what="the command")
+        screen.interrupt()
+        screen.expect("Interrupted before it finished: ended, with everything it had started.")
+        screen.expect("    half of it")
+        screen.expect("Cancelled.")
+        screen.expect("go on: sould run --session")
+        assert screen.wait() == 130
+    assert user.result("--continue", "what was there?")["text"] == "I see half of it."
+    told = [json.loads(line) for line in user.sould("sessions", "export", "--format", "wire").stdout.splitlines()]
+    [result] = [each["message"]["payload"] for each in told if each.get("message", {}).get("type") == "ToolResult"]
+    assert result["return_value"]["output"] == "half of it\n"
+
+
 def test_the_daemon_s_death_in_mid_turn_is_no_hang(user: User) -> None:
     marker = user.project / "began"
     user.scripted(call("Shell", command=f"touch {marker}; sleep 300"), "text: recovered")
@@ -264,6 +287,48 @@ def test_at_a_terminal_an_edit_is_shown_and_asked_about(user: User, answer: str,
     assert target.read_text() == content
 
 
+def test_a_plan_is_answered_in_words_of_the_user_s_own(user: User) -> None:
+    plan = call("ExitPlanMode", plan="1. Read.\n\n2. Write.")
+    user.scripted(plan, plan, plan, "text: As you like.")
+    with terminal(user, "run", "--plan", "plan it") as screen:
+        screen.expect("  2. Write.")
+        screen.expect("[4] Reject and Exit  [5] Or say what to change  [n] Dismiss")
+        status = user.sould("status").stdout
+        assert "      2. Write." in status
+        assert "      5. Or say what to change" in status
+        screen.type("7")
+        screen.expect("Type one of: 1, 2, 3, 4, 5, n; 5 takes your words")
+        screen.type("5")
+        screen.expect("Or say what to change: ")
+        screen.type("tabs")
+        screen.expect("[n] Dismiss")
+        screen.type("5 no, blanks")
+        screen.expect("[n] Dismiss")
+        screen.type("and a test")
+        screen.expect("As you like.")
+        assert screen.wait() == 0
+    journal = user.sould("sessions", "export", "--format", "wire").stdout
+    for words in ("tabs", "no, blanks", "and a test"):
+        assert f"The user rejected this tool call and said: {words}" in journal
+
+
+def test_several_questions_take_options_words_and_a_dismissal(user: User) -> None:
+    options = [{"label": "one"}, {"label": "two"}]
+    names = ("Which?", "Which ones?", "Where?")
+    asked = [{"question": name, "options": options, "multi_select": name == "Which ones?"} for name in names]
+    user.scripted(call("AskUserQuestion", questions=asked), "text: Good.")
+    with terminal(user, "run", "ask me") as screen:
+        screen.expect("Which?\r\n")
+        screen.type("3 both")
+        screen.expect("Several may be chosen")
+        screen.type("2, one")
+        screen.expect("Where?\r\n")
+        screen.type("n")
+        screen.expect("Good.")
+    told = user.sould("sessions", "export", "--format", "json").stdout
+    assert json.dumps(json.dumps({"Which?": "both", "Which ones?": "two, one"}, separators=(",", ":")))[1:-1] in told
+
+
 # --- sessions ---------------------------------------------------------------------------------------------------------------
 
 
@@ -292,6 +357,20 @@ def test_an_unknown_session_is_named(user: User) -> None:
     done = user.sould("run", "--session", "nope", "hi")
     assert done.returncode == 1
     assert "sould sessions list" in done.stderr
+
+
+def test_the_beginning_of_several_ids_names_them(user: User) -> None:
+    user.scripted("text: one", "text: two")
+    first, second = user.result("paint it")["session_id"], user.result("sand it")["session_id"]
+    for command in ("show", "export", "timeline"):
+        done = user.sould("sessions", command, first[:2])
+        assert done.returncode == 1
+        assert f"{second}  sand it" in done.stderr
+        assert f"{first}  paint it" in done.stderr
+    unique = next(second[:size] for size in range(1, len(second)) if not first.startswith(second[:size]))
+    assert user.sould("sessions", "rename", unique, "smoothe it").returncode == 0
+    assert user.sould("sessions", "delete", "--yes", unique).returncode == 0
+    assert user.sould("sessions", "list").stdout.count("\n") == 1
 
 
 def test_undo_from_the_command_line_and_the_timeline_that_tells_of_it(user: User) -> None:

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -35,12 +36,24 @@ class Terminal:
         self._descriptor = descriptor
         self._process = process
         self.seen = ""
+        self._expected = 0
 
     def read_until(self, text: str) -> None:
-        while text not in self.seen:
+        self._read_until(text, 0)
+
+    def expect(self, text: str) -> None:
+        """Read until `text` comes behind what was expected before."""
+        self._expected = self._read_until(text, self._expected)
+
+    def _read_until(self, text: str, start: int) -> int:
+        while (found := self.seen.find(text, start)) < 0:
             ready, _, _ = select.select([self._descriptor], [], [], 20)
-            assert ready, f"no {text!r} in {self.seen!r}"
-            self.seen += os.read(self._descriptor, 4096).decode()
+            assert ready, f"no {text!r} in {self.seen[start:]!r}"
+            try:
+                self.seen += os.read(self._descriptor, 4096).decode()
+            except OSError:  # EIO: nobody holds the other side any more
+                raise AssertionError(f"it ended without {text!r}: {self.seen[start:]!r}") from None
+        return found + len(text)
 
     def read_to_end(self, answer: str = "") -> None:
         """Read until the command has ended; a yes-or-no question on the way gets `answer`."""
@@ -56,6 +69,10 @@ class Terminal:
             if answer and len(re.findall(r"\[[yY]/[nN]\]", self.seen)) > asked:
                 asked += 1
                 self.type(answer)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode() + b"\n")

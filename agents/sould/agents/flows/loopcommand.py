@@ -145,7 +145,7 @@ async def _off(session: Session) -> str:
     loop = session.loops.load(session.id)
     if loop is None or loop.status == "finished":
         return "Prompts of this session do not loop."
-    loop.status, loop.reason = "stopped", "you ended it"
+    loop.status, loop.reason = "stopped", "cancelled"
     session.loops.save(loop)
     return f"The loop is stopped after {count(loop.completed)}; `/loop resume` takes it up again."
 

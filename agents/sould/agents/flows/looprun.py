@@ -58,6 +58,8 @@ class LoopRun:
                 loop.reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed"
             with contextlib.suppress(JournalFullError):  # what ended the loop is what is told
                 session.loops.save(loop)
+            if loop.status == "stopped":
+                session.log.publish(_notice(loop))
             raise
         finally:
             session.looping = False
@@ -131,7 +133,7 @@ def count(completed: int) -> str:
 
 def _notice(loop: LoopState) -> Notification:
     body = f"After {count(loop.completed)}: {loop.reason.rstrip('.')}{'' if loop.reason.endswith(('?', '!')) else '.'}"
-    if loop.status == "paused":
+    if loop.status != "finished":
         body += " `/loop resume` takes it up again."
     return Notification(
         id=secrets.token_hex(6), type="loop", title=f"The loop is {loop.status}", body=body, created_at=time.time()

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MAX_PAGE = 1000
+MOST_MATCHES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,17 @@ class SessionStore:
             if len(matches) == 1:
                 return self.find(matches[0])
             if matches:
-                sentence = f"{len(matches)} sessions begin with {beginning!r}; give more of the id."
-                raise SessionNotFoundError(sentence) from None
+                raise SessionNotFoundError(self._which(beginning, matches)) from None
             raise
 
-    def list(
-        self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50, *, used: bool = False
-    ) -> Page:
+    def _which(self, beginning: str, matches: Sequence[str]) -> str:
+        found = [self._index.get(name) for name in sorted(matches, reverse=True)[:MOST_MATCHES]]
+        shown = [f"  {info.id}  {' '.join(info.title.split())[:60] or '(no title)'}" for info in found if info]
+        more = ["  …"] if len(matches) > MOST_MATCHES else []
+        lines = [f"{len(matches)} sessions begin with {beginning!r}:", *shown, *more, "Give more of the id."]
+        return "\n".join(lines)
+
+    def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50, *, used: bool = False) -> Page:
         """Sessions, most recently updated first; `cwd`: only that directory's; `used`: none that are blank.
 
         A cursor of ours goes on after it.

@@ -40,6 +40,7 @@ from sould.agents.wire.messages import (
 )
 
 INTERRUPTED = "Interrupted before it finished; it may or may not have run."
+CUT_OFF = "Interrupted before it finished: ended, with everything it had started."
 NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for approval."
 NEVER_RAN = "Not run: the answer was cut before the call was complete."
 REMINDER = (
@@ -59,6 +60,8 @@ class OpenCall:
     result: ToolReturn | None = None
     parting: str = ""
     """What the tool wants the model to know should the call be cut off."""
+    printed: str | None = None
+    """What its program had printed when the call was cut off; None: none ran, as far as is known."""
 
     @property
     def arguments(self) -> str:
@@ -133,9 +136,13 @@ class StepCalls:
         """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
         for call in self._calls[self._answered :]:
             if call.result is None:
-                why = f"{INTERRUPTED} {call.parting}".strip() if self.complete else NEVER_RAN
-                call.result = tool_error(why, brief="Interrupted")
+                call.result = tool_error(self._why(call), brief="Interrupted", output=call.printed or "")
         self.publish_ready()
+
+    def _why(self, call: OpenCall) -> str:
+        if not self.complete:
+            return NEVER_RAN
+        return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.parting}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +245,7 @@ class ToolRunner:
             lambda: self._begin(call.id),
             self.log.context.checkpoint,
             send=self._send,
+            printed=lambda text: setattr(call, "printed", text),
         )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":

@@ -90,6 +90,8 @@ class ToolCallContext:
     """The newest of the agent that calls."""
     send: Callable[[CustomMessage | Custom], None] = lambda _: None
     """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""
+    printed: Callable[[str], None] = lambda _: None
+    """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
 
 
 @runtime_checkable

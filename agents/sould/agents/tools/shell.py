@@ -169,7 +169,7 @@ class Shell(Tool[Params]):
             ended = await running.wait()
         except BaseException:
             await _finished(running.kill())
-            builder.close()
+            call.printed(builder.finish()[0])
             raise
         return _report(builder, ended, timeout, flooded=flooded)
 
@@ -202,8 +202,8 @@ async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: Too
             if received > MOST_OUTPUT:
                 flooded = True
                 await running.kill()
-        take(text.finish())
     finally:
+        take(text.finish())
         updates.close()
     return flooded
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -39,9 +40,12 @@ def list_loops() -> None:
     found = _store().list()
     if not found:
         click.echo("There are no loops.")
-        return
-    running = _running()
-    for each in found:
+    _show(found)
+
+
+def _show(loops: Sequence[LoopState]) -> None:
+    running = _running() if loops else frozenset[str]()
+    for each in loops:
         runs = f"{each.completed}/{each.runs if each.runs is not None else '∞'}"
         money = f", {each.spent.cost:.2f}" if each.spent.cost is not None else ""
         click.echo(
@@ -59,7 +63,7 @@ def list_loops() -> None:
 @click.option("--cost", default="", metavar="N", help="Allow so much money from here on.")
 @click.option("--time", "seconds", default="", metavar="T", help="Allow so much time from here on, such as 30m.")
 def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: str) -> None:
-    """Go on with the loop of SESSION (the beginning of its id will do), else with the latest of this directory.
+    """Go on with the loop of SESSION, of any project (the beginning of its id will do), else with the latest of this one.
 
     The loop runs with this terminal's environment, and is shown here. It goes on when this command is ended by closing
     the terminal; Ctrl-C stops it. One that has used up its budget asks for more, unless you grant it here.
@@ -92,9 +96,10 @@ def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: 
 @loop.command()
 @_ID
 def stop(session: str) -> None:
-    """Stop the loop of SESSION, else the latest of this directory, at once; its progress is kept.
+    """Stop the loop of SESSION, of any project, else the latest of this directory, at once; its progress is kept.
 
-    Example:
+    Examples:
+      sould loop stop
       sould loop stop 01M7YJ
     """
     store = _store()
@@ -105,7 +110,7 @@ def stop(session: str) -> None:
         with ControlClient.connect() as daemon:
             daemon.sessions_cancel(found.session_id)
     else:
-        found.status, found.reason = "stopped", "you ended it"
+        found.status, found.reason = "stopped", "cancelled"
         store.save(found)
     click.echo(f"Stopped. Go on with: sould loop resume {found.session_id}")
 
@@ -128,15 +133,25 @@ def _status(found: LoopState, running: frozenset[str]) -> str:
 
 
 def _find(store: LoopStore, beginning: str) -> LoopState:
-    """The loop of the session whose id begins so; without one the latest unfinished of this directory."""
+    """The loop of the session whose id begins so; without one the latest unfinished of this directory.
+
+    Raises:
+        CommandError: there is none, or there are several; those that could be meant are shown.
+    """
     loops = store.list()
+    unfinished = [each for each in loops if each.status != "finished"]
     if not beginning:
-        here = [each for each in loops if each.cwd == Path.cwd() and each.status != "finished"]
-        if not here:
-            raise CommandError("There is no unfinished loop in this directory; `sould loop list` shows all.")
-        return here[0]
+        here = [each for each in unfinished if each.cwd == Path.cwd()]
+        if here:
+            return here[0]
+        _show(unfinished)
+        elsewhere = "; name one of these" if unfinished else " or elsewhere"
+        raise CommandError(f"There is no unfinished loop in this directory{elsewhere}.")
     matches = [each for each in loops if each.session_id.startswith(beginning)]
-    if len(matches) != 1:
-        found = "No loop" if not matches else f"{len(matches)} loops"
-        raise CommandError(f"{found} of a session that begins with {beginning!r}; `sould loop list` shows all.")
+    if len(matches) > 1:
+        _show(matches)
+        raise CommandError(f"{len(matches)} loops are of sessions that begin with {beginning!r}; give more of the id.")
+    if not matches:
+        _show(unfinished)
+        raise CommandError(f"No loop is of a session that begins with {beginning!r}; `sould loop list` shows all.")
     return matches[0]
