@@ -69,10 +69,10 @@ async def test_questions_are_one_form(bench: Bench, connect: Connect) -> None:
     assert asked[0]["mode"] == "form"
 
 
-async def test_words_of_the_user_s_own_win_over_a_choice(bench: Bench, connect: Connect) -> None:
-    content = {"q1": "red", "q1_other": "violet"}
+async def test_words_of_the_user_s_own_win_over_a_choice_and_join_several(bench: Bench, connect: Connect) -> None:
+    content = {"q1": "red", "q1_other": "violet", "q2": ["saw"], "q2_other": "a plane"}
     answers = await answered(bench, connect, FULL, form=lambda _: {"action": "accept", "content": content})
-    assert answers == {"Which colour?": "violet"}
+    assert answers == {"Which colour?": "violet", "Which tools?": "saw, a plane"}
 
 
 async def test_a_declined_or_broken_form_is_dismissed(bench: Bench, connect: Connect) -> None:

@@ -1,6 +1,7 @@
 """What a client's user is asked, and what the answers mean: permissions, and questions as buttons or as a form. Pure."""
 
 from collections.abc import Collection
+from typing import cast
 
 from sould.acp.content import text_block
 from sould.acp.outbound import Json
@@ -99,14 +100,14 @@ def form_schema(questions: tuple[QuestionItem, ...]) -> Json:
 
 
 def form_answers(questions: tuple[QuestionItem, ...], content: Json) -> dict[str, str]:
-    """Question to chosen label, or to the user's own words; unanswered ones are left out."""
+    """Question to chosen label, or to the user's own words; several are joined, unanswered ones are left out."""
     answers: dict[str, str] = {}
     for number, item in enumerate(questions, 1):
-        value = content.get(f"q{number}_other") or content.get(f"q{number}")
-        if isinstance(value, list):
-            value = ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- JSON
-        if isinstance(value, str) and value:
-            answers[item.question] = value
+        chosen, own = content.get(f"q{number}"), content.get(f"q{number}_other")
+        given = [*cast("list[object]", chosen), own] if isinstance(chosen, list) else [own or chosen]
+        answer = ", ".join(each for each in given if isinstance(each, str) and each)
+        if answer:
+            answers[item.question] = answer
     return answers
 
 
