@@ -213,6 +213,12 @@ def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() ->
     assert ended["status"] == "failed"
 
 
+def test_a_command_that_never_ran_has_no_exit_code() -> None:
+    screen = Screen()
+    *_, ended = screen.show(tool_call("Shell"), result(is_error=True, message="Rejected."))
+    assert ended["_meta"] == {"terminal_exit": {"terminal_id": "c1", "exit_code": None, "signal": None}}
+
+
 def test_a_replayed_command_shows_its_output_in_the_terminal() -> None:
     screen = Screen()
     screen.updates.replaying = True

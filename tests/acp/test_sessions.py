@@ -120,7 +120,7 @@ async def test_load_twice_replays_twice_and_shows_what_follows_once(bench: Bench
 
 
 async def test_resume_replays_nothing_and_goes_on(bench: Bench, connect: Connect) -> None:
-    bench.script("text: one", "text: two")
+    bench.script("text: one\nusage: input_other=100 output=20", "text: two")
     async with bench.running():
         async with connect() as client:
             session = await ready(client, bench)
@@ -129,6 +129,8 @@ async def test_resume_replays_nothing_and_goes_on(bench: Bench, connect: Connect
             await client.initialize()
             resumed = await client.request("session/resume", sessionId=session, cwd=str(bench.project))
             assert resumed["modes"]
+            usage = await client.wait_update("usage_update")
+            assert (usage["used"], usage["size"]) == (120, 100_000)
             await client.prompt(session, "b")
             assert client.text() == "two"
 

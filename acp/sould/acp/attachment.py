@@ -94,7 +94,10 @@ class Attachment:
         await self._replay(None, show=True)
 
     async def look_back(self) -> None:
-        """Learn what is open in the session, without sending anything."""
+        """Learn what is open in the session and how it stands, without sending anything."""
+        usage = self.session.usage
+        if usage is not None:
+            self.updates.standing.learn(usage)
         if self.session.running or self.session.log.channel.pending:
             await self._replay(None, show=False)
 

@@ -52,7 +52,7 @@ class UpdatesV1:
         self._chunks = TextChunks(self._head)
         self.calls = Calls(facts, features)
         self.waiting = Waiting(facts, client_id)
-        self._standing = Standing(facts)
+        self.standing = Standing(facts)
         self._notices = Notices(features)
         self._plan = Plan()
         self._mine = False
@@ -93,11 +93,11 @@ class UpdatesV1:
     def introduction(self, title: str, updated: float) -> bytes:
         """What follows the response that introduces the session: commands, title, usage."""
         queue = self.waiting.news() if self._features.queue else b""
-        return b"".join(map(self.line, self._standing.introduction(title, updated))) + queue
+        return b"".join(map(self.line, self.standing.introduction(title, updated))) + queue
 
     def options(self) -> bytes:
         """All options, to a client that knew them under an earlier daemon: full access ended with that."""
-        return b"".join(map(self.line, self._standing.options()))
+        return b"".join(map(self.line, self.standing.options()))
 
     def open_calls(self) -> bytes:
         """Announce the calls that are still open, to a client that has not seen them and wants to see other turns than its own."""
@@ -140,7 +140,7 @@ class UpdatesV1:
             case wire.CompactionBegin() | wire.CompactionEnd():
                 yield self._notices.compacting(message, record)
             case wire.SessionChanged():
-                yield from () if self.replaying else self._standing.changed(message, record.timestamp)
+                yield from () if self.replaying else self.standing.changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
                 yield chunk("agent_message_chunk", block(message), f"m{record.seq}")
             case wire.PlanUpdate():
@@ -201,9 +201,9 @@ class UpdatesV1:
 
     def _status(self, message: wire.StatusUpdate) -> Iterator[Json]:
         if self.replaying:
-            self._standing.learn(message)
+            self.standing.learn(message)
         else:
-            yield from self._standing.status(message)
+            yield from self.standing.status(message)
 
     def _queued(self, message: wire.PromptQueued, record: Record) -> Iterator[Json]:
         """Passing: once the turn has begun, or the prompt was taken out, there is nothing of it to tell."""

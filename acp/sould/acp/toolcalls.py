@@ -224,8 +224,8 @@ def exit_status(result: ToolReturn) -> Json:
     """How a command ended, where the tool says it."""
     extras = result.extras or {}
     code, signal = extras.get("exit_code"), extras.get("signal")
-    if code is None and signal is None:
-        code = 1 if result.is_error else 0
+    if code is None and signal is None and not result.is_error:
+        code = 0  # what failed may never have run
     return {
         "exit_code": code if isinstance(code, int) else None,
         "signal": str(signal) if signal is not None else None,

@@ -244,6 +244,19 @@ class Session:
             return await handler(argument)
 
     @property
+    def usage(self) -> StatusUpdate | None:
+        """How full the model's window is and what the session has cost; None before a model has counted anything."""
+        cost = self.soul.model.meter.cost
+        context, model = self.log.context, self.model
+        if not context.token_count:
+            return None
+        tokens = context.token_count + context.pending_estimate
+        currency = model.currency if cost is not None else None
+        return StatusUpdate(
+            context_tokens=tokens, max_context_tokens=model.max_context_size, cost=cost, currency=currency
+        )
+
+    @property
     def config(self) -> Config:
         """The configuration as it is now."""
         return self._services.config()
@@ -380,6 +393,7 @@ class Session:
         if added:
             self.info = self.store.touch(self.id, additional=tuple(self.directories))
             self._agent.tell_anew()
+            self.mcp.work_in(self.directories)
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
