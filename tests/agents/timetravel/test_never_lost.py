@@ -1,6 +1,10 @@
-"""Whatever agent, commands and user do to a file, and however time is turned: no line the user typed is ever lost."""
+"""Whatever agent, commands and user do to a file, and however time is turned: no line the user typed is ever lost.
+
+And never the user's git index, branch, untracked files or times.
+"""
 
 import asyncio
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -21,7 +25,9 @@ moves = st.lists(
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(moves)
-def test_no_line_of_the_users_is_lost_by_turning_time(chosen: list[tuple[str, int]]) -> None:
+def test_turning_time_loses_no_line_of_the_users_and_leaves_git_and_other_files_as_they_are(
+    chosen: list[tuple[str, int]],
+) -> None:
     with tempfile.TemporaryDirectory(prefix="sould-lost-") as root:
         asyncio.run(scenario(Path(root), chosen))
 
@@ -30,6 +36,7 @@ async def scenario(root: Path, chosen: list[tuple[str, int]]) -> None:
     bench = make_bench(root)
     path = bench.project / "a.txt"
     path.write_text("".join(f"line {n}\n" for n in range(8)))
+    users = of_the_user(bench.project)
     prompts = [move for move in chosen if move[0] in (AGENT, SHELL)]
     bench.script(*[script for n, move in enumerate(prompts) for script in (scripted(n, *move), "text: ok")])
     typed: list[str] = []
@@ -44,10 +51,37 @@ async def scenario(root: Path, chosen: list[tuple[str, int]]) -> None:
             else:
                 await finish(watcher.session, prompt_of(watcher.session, kind, at))
             check(path, typed, watcher)
+            assert others(bench.project) == users
         held = path.read_text()
     async with bench.running():
         await bench.open(watcher.session.id)
     assert path.read_text() == held
+
+
+def of_the_user(project: Path) -> dict[str, object]:
+    """A repository with a file of each kind that an agent must leave alone; how it looks."""
+    for name in ("kept.txt", "staged.txt"):
+        (project / name).write_text("committed\n")
+    git = ["git", "-c", "user.name=u", "-c", "user.email=u@example.invalid"]
+    for arguments in (["init", "-q", "-b", "mine"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *arguments], cwd=project, check=True)
+    (project / "staged.txt").write_text("staged\n")
+    subprocess.run([*git, "add", "staged.txt"], cwd=project, check=True)
+    (project / "staged.txt").write_text("and changed since\n")
+    (project / "untracked").mkdir()
+    (project / "untracked" / "file").write_text("mine\n")
+    (project / "untracked" / "link").symlink_to("file")
+    return others(project)
+
+
+def others(project: Path) -> dict[str, object]:
+    """How everything looks that no agent works on, git's own files included."""
+    looks: dict[str, object] = {}
+    for path in project.rglob("*"):
+        if path.name not in ("a.txt", "other.txt"):
+            status = path.lstat()
+            looks[str(path.relative_to(project))] = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino)
+    return looks
 
 
 def scripted(n: int, kind: str, at: int) -> str:

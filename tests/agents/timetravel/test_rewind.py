@@ -1,8 +1,5 @@
 """Going back and returning: context and files, over restarts and crashes, and never beyond what the session touched."""
 
-import subprocess
-from pathlib import Path
-
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
@@ -70,7 +67,8 @@ async def test_undo_after_a_clearing_takes_that_back_before_any_turn(bench: Benc
         for command in ("/undo", "/undo", "/redo", "/undo", "/undo", "/undo"):
             await finish(watcher.session, command)
             seen.append((asked(watcher.session), a.read_text()))
-        second_undone, clearing_undone, first_undone = ([], "one\n"), (["first"], "one\n"), ([], "hello\n")
+        nothing: list[str] = []
+        second_undone, clearing_undone, first_undone = (nothing, "one\n"), (["first"], "one\n"), (nothing, "hello\n")
         assert seen == [second_undone, clearing_undone, second_undone, clearing_undone, first_undone, first_undone]
     said = replies(watcher)
     assert said.count("The clearing is undone") == 2
@@ -121,27 +119,6 @@ async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> No
     assert (bench.project / "b.txt").read_text() == "b\nand mine\n"
     assert (bench.project / "a.txt").read_text() == "one\n"
     assert "Left as it is" in replies(watcher)
-
-
-async def test_git_and_untouched_files_are_never_touched(bench: Bench) -> None:
-    def git(*arguments: str) -> str:
-        command = ["git", "-c", "user.name=u", "-c", "user.email=u@example.invalid", *arguments]
-        return subprocess.run(command, cwd=bench.project, capture_output=True, text=True, check=True).stdout
-
-    def state() -> tuple[str, bytes, dict[Path, int]]:
-        times = {path: path.stat().st_mtime_ns for path in (bench.project / "keep.txt", bench.project / "untracked")}
-        return git("rev-parse", "HEAD"), (bench.project / ".git" / "index").read_bytes(), times
-
-    git("init", "-q")
-    (bench.project / "keep.txt").write_text("keep")
-    git("add", "keep.txt", "a.txt")
-    git("commit", "-qm", "first")
-    (bench.project / "untracked").write_text("mine")
-    before = state()
-    async with bench.running():
-        watcher = await worked(bench)
-        await finish(watcher.session, "/rewind 0")
-    assert state() == before
 
 
 async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_opened(bench: Bench) -> None:
