@@ -149,7 +149,11 @@ def test_a_dialog_that_was_answered_elsewhere_says_by_whom_and_how(user: User) -
     user.scripted(call("Shell", "c1", command="touch a"), call("Shell", "c2", command="touch b"), "text: Done.")
     with terminal(user, "run", "touch it") as screen:
         screen.expect("[n] Reject")
-        assert user.sould("approve").returncode == 0
+        with terminal(user, "approve") as other:
+            other.expect("$ touch a")
+            other.expect("Allow it? [y/N]")
+            other.type("y")
+            other.expect("Allowed: ")
         screen.expect("(answered elsewhere, by the command line: allowed)")
         screen.expect("[n] Reject")
         assert user.sould("reject", "--because", "not now").returncode == 0

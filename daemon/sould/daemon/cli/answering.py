@@ -25,8 +25,9 @@ _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 @click.option("--for-session", is_flag=True, help="Do not ask about the same again in this session.")
 @click.option("--show", is_flag=True, help="Show all of what is asked, and answer nothing.")
 def approve(request: str, for_session: bool, show: bool) -> None:
-    """Allow what a session asks. REQUEST is the id that `sould status` shows; it may be left out when one thing waits.
+    """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
+    It may be left out when one thing waits, which is then shown; at a terminal you are asked whether you mean it.
     The first answer wins, wherever it is given; open dialogs in editors close. Exits 1 when somebody was faster.
 
     Examples:
@@ -39,7 +40,9 @@ def approve(request: str, for_session: bool, show: bool) -> None:
         if show:
             show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
             return
-        found = request or _named(_only(daemon, "approve", lambda each: each.kind == "approval"))
+        found = request or _named(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
+        if not request and _at_terminal() and not click.confirm("Allow it?", err=True):
+            raise CommandError("Nothing was answered.")
         _give(daemon, AnswerParams(id=found, decision="approve_for_session" if for_session else "approve"), "Allowed")
 
 
@@ -56,7 +59,7 @@ def reject(request: str, because: str) -> None:
       sould reject 3fa9c2d1 --because "use the staging database"
     """
     with running() as daemon:
-        found = request or _named(_only(daemon, "reject", lambda _: True))
+        found = request or _named(daemon, _only(daemon, "reject", lambda _: True))
         _give(daemon, AnswerParams(id=found, decision="reject", feedback=because), "Refused")
 
 
@@ -78,7 +81,7 @@ def answer(words: tuple[str, ...]) -> None:
         found, answers = _question(daemon, words)
         if not all(each.strip() for each in answers):
             raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
-        if sys.stdin.isatty() and sys.stderr.isatty():
+        if _at_terminal():
             from sould.daemon.cli.asking import asked_here  # noqa: PLC0415 -- brings asyncio with it
 
             given = asked_here(found, answers)
@@ -119,11 +122,15 @@ def _only(daemon: ControlClient, verb: str, fits: Callable[[Waiting], bool]) -> 
     raise CommandError(f"{len(found)} requests wait; say which one: sould {verb} {found[0].id[:ID]}", USAGE)
 
 
-def _named(request: Waiting) -> str:
-    """Show what is about to be answered, since the user did not name it; its id."""
-    for line in (one_line(request.title, 160), *request.lines, *(["…"] if request.more else [])):
+def _named(daemon: ControlClient, request: Waiting) -> str:
+    """Show all of what is about to be answered, since the user did not name it; its id."""
+    for line in (request.title, *daemon.requests_show(request.id).lines):
         click.echo(f"  {visible(line)}", err=True)
     return request.id
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, tuple[str, ...]]:
