@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
+from sould.agents.permissions.visible import both_ends
 from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -123,7 +124,7 @@ def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting
                 kind="approval",
                 title=title or request.action,
                 who=who,
-                lines=tuple(lines[:most]),
+                lines=both_ends(lines, most),
                 more=len(lines[most:]) if most is not None else 0,
                 scope=request.scope,
             )

@@ -5,6 +5,7 @@ Two different texts never become the same: every mark can be told from the same 
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 LONG = 2_000
 """Characters beyond which a text is shown as its first and last part, and nothing is remembered for the session."""
@@ -34,6 +35,14 @@ def shortened(text: str) -> str:
         return text
     half = LONG // 2
     return f"{text[:half]}\n… {len(text) - 2 * half:,} more characters, view all …\n{text[-half:]}"
+
+
+def both_ends(lines: Sequence[str], most: int | None) -> tuple[str, ...]:
+    """At most so many lines (None: all), the last ones among them: what is left out stands in the middle."""
+    if most is None or len(lines) <= most:
+        return tuple(lines)
+    end = most // 4
+    return (*lines[: most - end - 1], f"… {len(lines) - most + 1} lines …", *lines[-end:])
 
 
 def foreign_characters(text: str) -> str:

@@ -3,12 +3,13 @@
 import click
 from pydantic import BaseModel, Field, JsonValue
 
+from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.keyboard import read_line
-from sould.daemon.cli.output import one_line
+from sould.daemon.cli.output import one_line, visible
 from sould.daemon.cli.render import content_text
 
 DETAILS = 30
-"""Lines shown of what a call would do."""
+"""Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
 
 
@@ -42,10 +43,9 @@ class Permission(BaseModel):
         blocks = self.tool_call.get("content")
         known = blocks if isinstance(blocks, list) else []
         texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
-        lines = [one_line(line, 200) for text in texts for line in text.splitlines() if line.strip("` ")]
-        more = [f"… {len(lines) - DETAILS} more lines"] if len(lines) > DETAILS else []
-        told = [line for line in lines[:DETAILS] if line != self.title]
-        return [f"May I? {one_line(self.title, 200)}", *told, *more]
+        lines = [visible(line) for text in texts for line in text.splitlines() if line.strip("` ")]
+        told = [line for line in lines if line != self.title]
+        return [f"May I? {one_line(self.title, 200)}", *both_ends(told, DETAILS)]
 
     @property
     def choices(self) -> dict[str, Option]:

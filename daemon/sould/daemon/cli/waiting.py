@@ -13,7 +13,7 @@ ID = 8
 def show_waiting(request: Waiting) -> None:
     """What is asked, and how to answer it."""
     who = f"{request.who} asks: " if request.who else ""
-    click.echo(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{one_line(request.title, 160)}")
+    click.echo(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{visible(request.title)}")
     for line in request.lines:
         click.echo(f"      {visible(line)}")
     name = request.id[:ID]
