@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -224,6 +225,38 @@ async def test_two_editors_share_a_process_when_nothing_differs(world: World) ->
     shared = [each["box: whoami"] for each in seen]
     assert shared[0] == shared[1] != shared[2]
     assert len({each["own: whoami"] for each in seen}) == 3
+
+
+async def test_a_directory_that_is_added_is_a_root_of_that_sessions_servers_and_of_no_others(world: World) -> None:
+    configure(user_file(world), {"box": ours("rich"), "own": ours("rich", shared=False)})
+    both = call("box__roots", "1") + "\n" + call("own__roots", "2")
+    world.script([both, "text: before", both, "text: after"], CLIENT)
+    other = world.root / "other"
+    other.mkdir()
+
+    async with editor(world) as client:
+        adds, stays = await opened(client, world), await opened(client, world)
+        for session in (adds, stays):
+            await client.prompt(session, "where?")
+        before = {session: roots(world, session) for session in (adds, stays)}
+        await client.prompt(adds, f"/add-dir {other}")
+        for session in (adds, stays):
+            await client.prompt(session, "and now?")
+        after = {session: roots(world, session) for session in (adds, stays)}
+    here, there = {str(world.project)}, {str(world.project), str(other)}
+    assert [each[0] for each in (*before[adds], *before[stays], *after[stays])] == [here] * 6
+    assert (
+        before[adds][0] == before[stays][0] == after[stays][0]
+    )  # they shared it, and the one that stayed has it still
+    assert [each[:2] for each in after[adds]] == [(there, 0), (there, 1)]
+    assert after[adds][0][2] != before[adds][0][2]
+    assert after[adds][1][2] == before[adds][1][2]  # nobody else uses this one, so it was told
+
+
+def roots(world: World, session: str) -> list[tuple[set[str], int, str]]:
+    """What the two servers of a session said last: their roots, how often they were told of others, their process."""
+    lines = re.findall(r'"output":"(.*?) told (\d) times, pid (\d+)', journal(world, session))[-2:]
+    return [(set(re.findall(r"file://([^\\]+)", said)), int(times), pid) for said, times, pid in lines]
 
 
 # --- what servers ask and offer ---------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ RICH = [
     tool("churn", "Says very often that its tools changed.", times="integer"),
     tool("rename", "Its guide becomes another one."),
     tool("parts", "An answer of many parts.", count="integer"),
+    tool("roots", "The roots, how often it was told of others, and its process id."),
 ]
 GUIDE = "docs://guide"
 POISON = [
@@ -68,11 +69,13 @@ class Server:
         self.guides = [GUIDE]
         self.client: Json = {}
         self.asked = 0
+        self.moved = 0
 
     def run(self) -> None:
         """Answer until the input ends."""
         for line in sys.stdin:
             message: Json = json.loads(line)
+            self.moved += message.get("method") == "notifications/roots/list_changed"
             if self.mode != "hang" and self.mode != "garbage" and "id" in message and "method" in message:
                 result = self.answer(message["method"], message.get("params", {}))
                 self.say({"id": message["id"], **result})
@@ -148,6 +151,8 @@ class Server:
                 return text("done")
             case "parts":
                 return {"result": {"content": [{"type": "text", "text": "t"}] * arguments["count"]}}
+            case "roots":
+                return text(f"{self.request('roots/list', {})} told {self.moved} times, pid {os.getpid()}")
             case "fail":
                 return {"result": {"content": [{"type": "text", "text": "no such row"}], "isError": True}}
             case _:

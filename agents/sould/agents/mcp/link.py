@@ -104,8 +104,9 @@ class Handlers:
 class Link:
     """An initialised connection."""
 
-    def __init__(self, client: Client[Any]) -> None:
+    def __init__(self, client: Client[Any], asked_for_roots: asyncio.Event) -> None:
         self._client = client
+        self._asked_for_roots = asked_for_roots
 
     async def definitions(self) -> tuple[Definition, ...]:
         """The tools as the server describes them; none when it has no tools."""
@@ -202,6 +203,11 @@ class Link:
                 return
             await asyncio.sleep(LISTEN_AGAIN_S)
 
+    async def tell_of_roots(self) -> None:
+        """The roots are others now. A server that never asked for them need not know."""
+        if self._asked_for_roots.is_set() and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            await self._client.send_roots_list_changed()
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, limit: int, stream: Callable[[str], None]
     ) -> ToolReturn:
@@ -233,16 +239,26 @@ class Link:
 
 @asynccontextmanager
 async def open_link(
-    transport: ClientTransport, roots: tuple[Path, ...], handlers: Handlers, version: str, *, stateless: bool = False
+    transport: ClientTransport,
+    roots: Callable[[], tuple[Path, ...]],
+    handlers: Handlers,
+    version: str,
+    *,
+    stateless: bool = False,
 ) -> AsyncGenerator[Link]:
     """Connect and shake hands; closing ends the conversation, not the process. `stateless`: there is no handshake.
 
-    The server is told our name and `version`.
+    The server is told our name and `version`, and the `roots` as they are when it asks.
 
     Raises:
         UnauthorizedError: the server wants a sign-in.
         Exception: whatever the library raises when a server cannot be reached or speaks nonsense.
     """
+    asked_for_roots = asyncio.Event()
+
+    def list_roots(_: object) -> list[str]:
+        asked_for_roots.set()
+        return [root.as_uri() for root in roots()]
 
     async def heard(message: mcp_types.ServerNotification | Exception) -> None:
         if isinstance(message, _CHANGES):
@@ -273,7 +289,7 @@ async def open_link(
             transport,
             mode=mode,
             name="sould",
-            roots=[root.as_uri() for root in roots],
+            roots=cast("Any", list_roots),
             message_handler=heard,
             elicitation_handler=cast("Any", elicited),
             sampling_handler=cast("Any", sampled) if handlers.sample is not None else None,
@@ -290,7 +306,7 @@ async def open_link(
                 if transport.legacy_only or stateless:
                     raise
                 connected = await stack.enter_async_context(client("auto"))
-            yield Link(connected)
+            yield Link(connected, asked_for_roots)
     except Exception as error:
         if wants_sign_in(error):
             raise UnauthorizedError from error

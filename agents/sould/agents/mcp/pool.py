@@ -21,6 +21,8 @@ from sould.agents.process.guard import ProcessGuard
 @dataclass(slots=True)
 class _Entry:
     key: str
+    own: str
+    """What tells a process that is not shared from others of its kind."""
     server: Server
     task: asyncio.Task[None]
     users: int = 0
@@ -68,14 +70,15 @@ class McpPool:
     def acquire(self, spec: ServerSpec, place: Place) -> Server:
         """The server for this use, started in the background if it does not run yet. Pair with `release`."""
         assert self._group is not None, "the pool does not run"
-        key = _key(spec, place)
+        own = ""
         if not spec.shared:
             self._own += 1
-            key = f"{key} {self._own}"
+            own = f" {self._own}"
+        key = _key(spec, place) + own
         entry = self._entries.get(key)
         if entry is None:
             server = Server(spec, place, self._guard, self._limits, self._sign_ins, self._version)
-            entry = _Entry(key, server, self._group.create_task(server.run(), name=f"MCP server {spec.name}"))
+            entry = _Entry(key, own, server, self._group.create_task(server.run(), name=f"MCP server {spec.name}"))
             self._entries[key] = entry
         else:
             entry.server.want()
@@ -84,6 +87,21 @@ class McpPool:
             entry.ending = None
         entry.users += 1
         return entry.server
+
+    def move(self, server: Server, place: Place) -> Server:
+        """The server for a session whose roots have become others: the same, told of them, unless other sessions use it."""
+        entry = next((entry for entry in self._entries.values() if entry.server is server), None)
+        if entry is None or self._group is None:
+            return server
+        key = _key(server.spec, place) + entry.own
+        if entry.users > 1 or key in self._entries:
+            other = self.acquire(server.spec, place)
+            self.release(server)
+            return other
+        self._entries[key] = self._entries.pop(entry.key)
+        entry.key = key
+        server.move(place)
+        return server
 
     def release(self, server: Server) -> None:
         """A session no longer uses it: a shared one ends after the idle time, others at once."""

@@ -139,6 +139,7 @@ class Server:
         self._link: Link | None = None
         self._ended = asyncio.Event()
         self._relist = asyncio.Event()
+        self._moved = False
         self._wanted = asyncio.Event()
         self._calls: list[_Call] = []
         self._questions = 0
@@ -174,6 +175,12 @@ class Server:
         if self.state in ("failed", "unauthorized"):
             self._starts.clear()
             self._wanted.set()
+
+    def move(self, place: Place) -> None:
+        """Its sessions work in other directories now: a server that asked for them is told, and lists its tools again."""
+        self.place = place
+        self._moved = True
+        self._relist.set()
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], asking: Asking, stream: Callable[[str], None]
@@ -320,6 +327,9 @@ class Server:
                 relist.cancel()
             if self._relist.is_set() and not self._ended.is_set():
                 self._relist.clear()
+                if self._moved:
+                    self._moved = False
+                    await link.tell_of_roots()
                 await self._list(link)  # without limit: a server that does one thing at a time may be busy with a call
                 self._tell()
                 with suppress(TimeoutError):  # a server that changes all the time is listed now and then
@@ -334,7 +344,7 @@ class Server:
         stateless = self.spec.carrier is not None
         async with (
             self._transport() as transport,
-            open_link(transport, self.place.roots, handlers, self._version, stateless=stateless) as link,
+            open_link(transport, lambda: self.place.roots, handlers, self._version, stateless=stateless) as link,
         ):
             yield link
 

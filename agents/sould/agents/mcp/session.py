@@ -95,8 +95,12 @@ class SessionServers:
     def start(self) -> None:
         """Begin to connect to everything that is configured; returns at once."""
         self._open = True
-        self._patience = time.monotonic() + self._pool.limits.turn_wait_ms / 1000
+        self._wait_again()
         self._renew()
+
+    def _wait_again(self) -> None:
+        """A turn that begins now gives servers a moment."""
+        self._patience = time.monotonic() + self._pool.limits.turn_wait_ms / 1000
 
     async def refresh(self) -> None:
         """Before a turn: follow changed files, and give servers that are only just starting a moment."""
@@ -136,6 +140,20 @@ class SessionServers:
             del self._asked[key]
         if gone and self._open:
             self._again()
+
+    def work_in(self, directories: Iterable[Path]) -> None:
+        """The session works in these besides its own directory: its servers get them as roots (D36)."""
+        self._roots = (self._cwd, *directories)
+        if not self._open:
+            return
+        for name, server in self._servers.items():
+            moved = self._pool.move(server, self._place)
+            if moved is not server:
+                server.listeners.discard(self._changed)
+                moved.listeners.add(self._changed)
+                self._servers[name] = moved
+        self._wait_again()
+        self._changed()
 
     def miss(self, names: Iterable[str]) -> None:
         """A client brought these before sould was killed, and nobody has written down what they are: tell its user."""
@@ -230,8 +248,12 @@ class SessionServers:
         projects = [load_file(path, "project", self._variables) for path in files]
         return merge(*users, *projects, from_editor(_first_of_each_name(self._asked.values())))
 
+    @property
+    def _place(self) -> Place:
+        return Place(self._variables, self._cwd, self._roots, sampling=self._can_ask)
+
     def _take(self, specs: Sequence[ServerSpec]) -> None:
-        place = Place(self._variables, self._cwd, self._roots, sampling=self._can_ask)
+        place = self._place
         before = dict(self._servers)
         self._servers.clear()
         for spec in specs:

@@ -313,7 +313,7 @@ async def _signed_in(spec: ServerSpec, *, browser: bool) -> str:
     oauth = InteractiveOAuth(spec, _sign_ins().file(spec.url), variables, show=show, browser=browser)
     transport = remote_transport(spec, variables, oauth, lambda _: None)
     try:
-        async with open_link(transport, (Path.cwd(),), Handlers(lambda: None, nobody), VERSION) as link:
+        async with open_link(transport, lambda: (Path.cwd(),), Handlers(lambda: None, nobody), VERSION) as link:
             await link.definitions()
     except Exception as error:  # noqa: BLE001 -- the library raises anything; the user is told one sentence
         if not before:
