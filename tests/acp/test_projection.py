@@ -350,10 +350,11 @@ def test_notices_and_compaction_are_text_for_clients_that_do_not_know_them() -> 
         wire.PromptQueued(turn_id="t", client_id="me", position=1),
         wire.CompactionBegin(compaction_id="k"),
         wire.CompactionEnd(compaction_id="k", failed=True, error="no room"),
+        wire.CompactionEnd(compaction_id="k", failed=True, cancelled=True, error="It was kept."),
     )
     gated, plain = Screen().show(*said), Screen(Features()).show(*said)
-    assert [update["sessionUpdate"] for update in gated] == ["notice"] * 4 + ["compaction_update"] * 2
-    assert [update["status"] for update in gated[4:]] == ["in_progress", "failed"]
+    assert [update["sessionUpdate"] for update in gated] == ["notice"] * 4 + ["compaction_update"] * 3
+    assert [update["status"] for update in gated[4:]] == ["in_progress", "failed", "cancelled"]
     assert {update["sessionUpdate"] for update in plain} == {"agent_message_chunk", "agent_thought_chunk"}
     assert "429" in plain[0]["content"]["text"]
     assert "Careful: now" in plain[1]["content"]["text"]

@@ -65,7 +65,7 @@ class Notices:
         if isinstance(message, wire.CompactionEnd):
             if message.summary:
                 update["summary"] = [text_block(message.summary)]
-            if message.error:
+            if message.error and not message.cancelled:
                 update["error"] = message.error
             if not message.failed:
                 update["_meta"] = {"sould": message.model_dump(mode="json", include=_COMPACTED)}
@@ -75,12 +75,16 @@ class Notices:
 def _state(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
     if isinstance(message, wire.CompactionBegin):
         return "in_progress"
+    if message.cancelled:
+        return "cancelled"
     return "failed" if message.failed else "completed"
 
 
 def _in_words(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
     if isinstance(message, wire.CompactionBegin):
         return "Condensing the conversation…"
+    if message.cancelled:
+        return message.error
     if message.failed:
         return f"The conversation could not be condensed: {message.error}"
     said = f"The conversation was condensed from {message.tokens_before} to {message.tokens_after} tokens. "

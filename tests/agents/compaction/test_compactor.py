@@ -260,7 +260,8 @@ async def test_a_dismissed_preview_changes_nothing(bench: Bench) -> None:
         answering(watcher, (QUESTION, ""))
         await finish(watcher.session, "/compact preview")
         assert watcher.session.log.context.messages == before
-    assert watcher.of(CompactionEnd)[0].error == DECLINED
+    ended = watcher.of(CompactionEnd)[0]
+    assert (ended.error, ended.cancelled) == (DECLINED, True)
 
 
 @pytest.mark.parametrize(("attached", "unattended", "asked"), [(True, False, 1), (False, False, 0), (True, True, 0)])

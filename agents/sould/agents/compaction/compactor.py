@@ -5,6 +5,7 @@ unless the window is full: then the conversation is cut, with a notice, because 
 Never compacts twice without a new message in between (D8).
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -193,7 +194,7 @@ class Compactor:
                 )
                 if settled is None:
                     self._not_before = self.used + self._patience
-                    self._fail(compaction_id, DECLINED)
+                    self._fail(compaction_id, DECLINED, cancelled=True)
                     return False
                 draft = settled
         except ProviderError as error:
@@ -201,8 +202,8 @@ class Compactor:
             self._not_before = min(self.used + self._patience, int(FULL * self._info.max_context_size))
             self._fail(compaction_id, error.message)
             return False
-        except BaseException:
-            self._fail(compaction_id, INTERRUPTED)
+        except BaseException as error:
+            self._fail(compaction_id, INTERRUPTED, cancelled=isinstance(error, asyncio.CancelledError))
             raise
         self._not_before = 0
         self._finish(compaction_id, plan, draft)
@@ -286,9 +287,9 @@ class Compactor:
         usage = min(1.0, tokens / window)
         self.log.publish(StatusUpdate(context_usage=usage, context_tokens=tokens, max_context_tokens=window))
 
-    def _fail(self, compaction_id: str, reason: str) -> None:
+    def _fail(self, compaction_id: str, reason: str, *, cancelled: bool = False) -> None:
         self.why = reason
-        self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, error=reason))
+        self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, cancelled=cancelled, error=reason))
 
     def _notify(self, text: str) -> None:
         self.log.publish(

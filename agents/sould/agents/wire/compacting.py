@@ -13,7 +13,7 @@ class CompactionEnd(Message):
     """The context now is `summary`, the earlier messages at the positions `also_kept`, and the last `kept` messages.
 
     Positions count from 0 in the context as it was. `note` says in a sentence what was kept. All keys are ours (D26).
-    `failed`: the context is as before.
+    `failed`: the context is as before; `cancelled`: because somebody wanted it so.
     """
 
     compaction_id: str = ""
@@ -25,4 +25,5 @@ class CompactionEnd(Message):
     strategy: str = ""
     note: str = ""
     failed: bool = False
+    cancelled: bool = False
     error: str = ""
