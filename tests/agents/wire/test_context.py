@@ -218,9 +218,13 @@ def test_going_back_reaches_what_was_condensed_and_can_be_returned_from_until_th
     context.apply(ContextReturned())
     assert shape(context)[0].endswith("|S")
     context.apply(ContextReverted(checkpoint_id=2, restore_id="r"))
+    assert context.turns == (0,)
     context.apply(TurnBegin(user_input="c"))
     context.apply(ContextReturned())
     assert shape(context) == ["user:a", "assistant:1", "user:c"]
+    context.apply(CompactionEnd(summary="S", kept=0))
+    context.apply(TurnBegin(user_input="d"))
+    assert context.turns == (0, 3, 4)
 
 
 def test_what_was_added_since_the_last_count_is_estimated_from_its_bytes() -> None:

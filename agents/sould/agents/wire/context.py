@@ -154,9 +154,13 @@ class Context:
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The checkpoints at which the remembered turns began, oldest first; with none, those of what was replaced last."""
-        layers = (self._entries, *(older(replaced, self._entries) for replaced in reversed(self._archive)))
-        return next(filter(None, (tuple(turns_in(layer)) for layer in layers)), ())
+        """The checkpoints at which turns began, oldest first, those that were condensed or cleared since included."""
+        found: list[int] = []
+        newer: list[_Kept] = []
+        for entries in (self._entries, *reversed(self._archive)):
+            found[:0] = turns_in(older(entries, newer))
+            newer = [*entries, *newer]  # older still is only what was before all of these
+        return tuple(found)
 
     @property
     def undoable(self) -> Undoable | None:
