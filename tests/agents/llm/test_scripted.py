@@ -90,7 +90,7 @@ async def test_each_session_begins_with_the_first_script(tmp_path: Path) -> None
 async def test_used_up_scripts_are_an_error_that_counts(tmp_path: Path) -> None:
     provider = scripted(tmp_path, "text: one")
     await play(provider)
-    with pytest.raises(ScriptExhaustedError, match=r"has 1 scripts .* this is call 2"):
+    with pytest.raises(ScriptExhaustedError, match=r"has 1 script .* this is call 2"):
         await play(provider)
 
 

@@ -28,6 +28,7 @@ from sould.agents.llm.provider import (
 )
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart, input_text
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
+from sould.agents.wording import plural
 
 SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
 
@@ -57,7 +58,7 @@ class ScriptedProvider:
         call = self._played[request.session_id]
         if call >= len(self._scripts):
             raise ScriptExhaustedError(
-                f"The scripted model has {len(self._scripts)} scripts ({self._path}) and this is call {call + 1}.",
+                f"The scripted model has {plural(len(self._scripts), 'script')} ({self._path}) and this is call {call + 1}.",
                 kind="provider",
             )
         self._played[request.session_id] += 1

@@ -15,6 +15,7 @@ from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.terminaltext import PlainText
 from sould.agents.web.search import BACKENDS, Query, SearchError, SearchResult, address, configured, search
 from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wording import plural
 
 
 class Params(ToolParams):
@@ -70,7 +71,7 @@ class SearchWeb(Tool[Params]):
             return tool_ok(message="Nothing was found; try other words.")
         output, plain = ToolResultBuilder(), PlainText()
         output.write(plain.feed("\n\n".join(map(_worded, results)).encode(errors="replace")) + plain.finish())
-        return output.ok(f"{len(results)} results from {backend.name}. {WARNING}")
+        return output.ok(f"{plural(len(results), 'result')} from {backend.name}. {WARNING}")
 
 
 def _worded(result: SearchResult) -> str:

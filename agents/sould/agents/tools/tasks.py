@@ -10,6 +10,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.tools.background import BackgroundTasks, TaskError, TaskRecord
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wording import plural
 
 
 class ListParams(ToolParams):
@@ -38,7 +39,7 @@ class TaskList(Tool[ListParams]):
         self._tasks.saw(*shown)
         return tool_ok(
             "\n".join(map(described, shown)),
-            message=f"{len(found)} tasks." if found else "No task runs.",
+            message=f"{plural(len(found), 'task')}." if found else "No task runs.",
             display=tuple(record.block for record in shown),
         )
 

@@ -29,7 +29,7 @@ def reached() -> Generator[None]:
     except NotRunningError:
         raise
     except ControlError as error:
-        hint = " See: sould sessions list" if error.kind == NOT_FOUND else ""
+        hint = " See: sould sessions list --all" if error.kind == NOT_FOUND else ""
         raise CommandError(f"{error}{hint}") from None
     except BridgeError as error:
         raise CommandError(f"{error}", TEMPORARY) from None

@@ -14,7 +14,7 @@ import orjson
 from pydantic import JsonValue
 
 from sould.agents.sessions.conversation import unified
-from sould.daemon.cli.output import one_line, visible
+from sould.daemon.cli.output import one_line, plural, visible
 
 Update: TypeAlias = dict[str, JsonValue]
 Format: TypeAlias = Literal["text", "json", "stream-json"]
@@ -183,7 +183,7 @@ class TextRenderer:
         """The end of what a command printed: that is where it says how it went."""
         lines = _printed(call).rstrip().split("\n")
         if len(lines) > OUTPUT_LINES:
-            self._line(click.style(f"    … {len(lines) - OUTPUT_LINES} lines before", dim=True))
+            self._line(click.style(f"    … {plural(len(lines) - OUTPUT_LINES, 'line')} before", dim=True))
         for line in lines[-OUTPUT_LINES:]:
             if line:
                 self._line(click.style(f"    {visible(line)[:OUTPUT_WIDTH]}", dim=True))
@@ -203,7 +203,7 @@ class TextRenderer:
         for line in lines[:DIFF_LINES]:
             self._line("  " + _coloured(visible(line)))
         if len(lines) > DIFF_LINES:
-            self._line(f"  … {len(lines) - DIFF_LINES} more lines")
+            self._line(f"  … {plural(len(lines) - DIFF_LINES, 'more line')}")
 
     def _plan(self, update: Update) -> None:
         entries = update.get("entries")
