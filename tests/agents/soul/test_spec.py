@@ -96,7 +96,21 @@ def test_paths_belong_to_the_file_that_wrote_them(tmp_path: Path) -> None:
         ("system_prompt_path: inherit", 3, "system_prompt_path: there is nothing to inherit"),
         ("tools: [inherit]", 3, "tools: there is nothing to inherit"),
         ("extend: nobody", 3, "extend: there is no agent 'nobody'"),
-        ("extend: default\ntools:\n  - tool: x:Y\n    when: {moon: full}", 6, r"tools\.0\.when\.moon: is no key"),
+        (
+            "extend: default\ntools:\n  - tool: x:Y\n    when: {moon: full}",
+            6,
+            r"tools\.0\.when\.moon: is no key of a condition; .*file",
+        ),
+        (
+            "extend: default\ntools:\n  - {tool: 'x:Y', of: 1}",
+            5,
+            r"tools\.0\.of: is no key of a tool; they are tool, when",
+        ),
+        (
+            "extend: default\nsubagents:\n  a: {path: explore, of: 1}",
+            5,
+            r"subagents\.a\.of: is no key of a subagent; .*path",
+        ),
         ("extend: default\nsystem_prompt_args: {A: [1]}", 4, "system_prompt_args.A: must be text"),
     ],
 )
@@ -142,6 +156,9 @@ def test_tools_are_allowed_and_excluded_by_path_or_name(tmp_path: Path) -> None:
         )
     )
     assert sorted(offered(spec)) == ["Grep", "ReadFile"]
+    assert spec.idle() == ()
+    other = write(tmp_path / "other.yaml", "extend: default\nexclude_tools: [Shel, Shell]")
+    assert load_spec(other).idle() == ("Shel",)
 
 
 def situation(root: Path, **changes: frozenset[str]) -> Situation:

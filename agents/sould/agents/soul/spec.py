@@ -90,6 +90,11 @@ class AgentSpec:
         """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""
         return tuple(self._judged(index, entry, now) for index, entry in enumerate(self.fields.tools))
 
+    def idle(self) -> tuple[str, ...]:
+        """What allowed_tools and exclude_tools name and none of the tools is."""
+        named = (*(self.fields.allowed_tools or ()), *self.fields.exclude_tools)
+        return tuple(name for name in named if not any(same_tool(name, entry.tool) for entry in self.fields.tools))
+
     def without(self, names: Sequence[str]) -> "AgentSpec":
         """The same agent with further tools excluded."""
         fields = self.fields.model_copy(update={"exclude_tools": (*self.fields.exclude_tools, *names)})
@@ -132,7 +137,7 @@ def load_spec(path: Path) -> AgentSpec:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = tuple(part for part in first["loc"] if part != "function-before[_as_entry(), ToolEntry]")
-        raise document.error(f"{_wording(first)}.", *key) from error
+        raise document.error(f"{_wording(first, key)}.", *key) from error
     spec = AgentSpec(fields, document, fields.name if "name" in own.agent else "", _listed(own))
     _check_files(spec)
     return spec
@@ -246,7 +251,17 @@ def _check_files(spec: AgentSpec) -> None:
             raise InvalidToolError(document.error(error.message, "tools", index).message) from error
 
 
-def _wording(problem: ErrorDetails) -> str:
-    if problem["type"] == "extra_forbidden":
-        return f"is no key of an agent; they are {', '.join(('extend', *SpecFields.model_fields))}"
-    return fault(problem)
+def _wording(problem: ErrorDetails, key: tuple[int | str, ...]) -> str:
+    if problem["type"] != "extra_forbidden":
+        return fault(problem)
+    where, known = "an agent", ("extend", *SpecFields.model_fields)
+    match key:
+        case ("tools", _, "when", _):
+            where, known = "a condition", tuple(When.model_fields)
+        case ("tools", _, _):
+            where, known = "a tool", tuple(ToolEntry.model_fields)
+        case ("subagents", _, _):
+            where, known = "a subagent", tuple(SubagentEntry.model_fields)
+        case _:
+            pass
+    return f"is no key of {where}; they are {', '.join(known)}"
