@@ -88,6 +88,9 @@ SCRIPTS: Mapping[str, list[str]] = {
         mail("not while planning", checkpoint_id=9, **BACK),
         "text: stayed",
         step(write("c.txt"), mail("the user said no", checkpoint_id=15)),
+        write("a.txt"),
+        step(write("d.txt"), mail("nobody asked about d.txt", checkpoint_id=17, **BACK)),
+        "text: back",
     ],
     "parent": [
         agent("elder", run_in_background=True),
@@ -241,7 +244,7 @@ async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daem
 
 
 async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: World, project: Path) -> None:
-    answers = iter(["allow_once", "allow_once", "allow_once", "reject_once", "reject_once"])
+    answers = iter([*["allow_once"] * 3, *["reject_once"] * 2, *["allow_once"] * 3])
 
     def answer(params: Json) -> Json:
         return choose(next(answers))(params) or {}
@@ -280,6 +283,12 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
         assert not (project / "c.txt").exists()
         assert "time was not turned back: the D-Mail was dropped" in results(world, session)[-1]
         assert reverts(world, session) == [1, 5]
+
+        await client.prompt(session, "a file that is written meanwhile")
+        assert (project / "a.txt").read_text() == "hello\n"
+        assert (project / "d.txt").exists()
+        now = remembered(world, session)
+        assert f"except {project / 'd.txt'}, which changed when the user had been asked already" in now
         assert next(answers, None) is None
 
 

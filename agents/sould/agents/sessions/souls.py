@@ -4,12 +4,14 @@ Serves the root agent and its subagents alike.
 """
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import EditFile
 from sould.agents.sessions.agents import offered_paths
 from sould.agents.sessions.shared import Shared
 from sould.agents.soul.answer import ModelCaller
@@ -95,10 +97,21 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
             AwayReminder(log, lambda: shared.absence.away, lambda: shared.services.config().skip_afk_prompt_injection),
         ),
     )
-    machine = TimeMachine(phone, shared.rewinder, lambda: toolset.find(TOOL) is not None, lambda: soul.tools.turn_id)
+    machine = TimeMachine(
+        phone,
+        shared.rewinder,
+        lambda: toolset.find(TOOL) is not None,
+        lambda: soul.tools.turn_id,
+        lambda path: may_change(shared, path),
+    )
     soul.before_step = (*soul.before_step, machine.before_step)
     soul.after_step = (machine.after_step,)
     return soul
+
+
+def may_change(shared: Shared, path: Path) -> bool:
+    """Whether a file may be changed without asking, as things stand."""
+    return shared.approval.judge(EditFile(shared.workspace.resolve(str(path)), "modify")).decision == "allow"
 
 
 def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:

@@ -32,6 +32,8 @@ class DMail:
     sender: str = ""
     checkpoint_id: int | None = None
     restore_filesystem: bool = False
+    asked: frozenset[Path] = frozenset()
+    """The files that the sender was allowed to have restored."""
     priority: int = 0
     turn_id: str = ""
     """The turn it was sent in, of a D-Mail to oneself: it does not outlive that turn."""
@@ -115,8 +117,8 @@ class DenwaRenji:
             f"back. It said: {held.message}"
         )
 
-    def require(self, checkpoint_id: int | None) -> None:
-        """Raise DMailRefusedError unless time can be turned back to this checkpoint."""
+    def require(self, checkpoint_id: int | None) -> int:
+        """The checkpoint. Raises DMailRefusedError unless time can be turned back to it."""
         context = self.log.context
         if checkpoint_id is None:
             raise DMailRefusedError("Say to which checkpoint: `checkpoint_id` is the number of a CHECKPOINT note.")
@@ -127,6 +129,7 @@ class DenwaRenji:
                 f"Checkpoint {checkpoint_id} lies before the last compaction or on a path that was left; only the user's "
                 "/rewind goes there."
             )
+        return checkpoint_id
 
     @contextmanager
     def child(self, phone: "DenwaRenji", born: int) -> Generator[None, None, None]:

@@ -6,8 +6,9 @@ journal and in the rotated context file.
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
@@ -35,6 +36,7 @@ RESTORED = (
     "The files that were changed since are as they were at this point{but}; what commands did elsewhere is not undone."
 )
 CONFLICTS = " except {}, which others changed too"
+LEFT = " except {}, which changed when the user had been asked already"
 LATE = """\
 A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had ended, so time was not turned back. It said:
 
@@ -50,6 +52,8 @@ class TimeMachine:
     rewinder: Rewinder
     has_tool: Callable[[], bool]
     turn_id: Callable[[], str]
+    allowed: Callable[[Path], bool]
+    """Whether a file may be changed without asking."""
     _told_birth: bool = False
     _turn: str = ""
     """The turn of the last step."""
@@ -109,7 +113,9 @@ class TimeMachine:
         await self.phone.cancel_unborn(checkpoint_id, lambda child: _say_unborn(child, checkpoint_id))
         files = NOT_RESTORED
         if mail.restore_filesystem:
-            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log))
+            found = self.rewinder.files_after(checkpoint_id, log)
+            left = [path for path in found if path not in mail.asked and not self.allowed(path)]
+            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log, leave=left), left)
         log.publish(ContextReverted(checkpoint_id=checkpoint_id))
         text = FROM_CHILD if mail.sender else ARRIVED
         log.publish(ContextNote(text=text.format(files=files, message=mail.message, sender=mail.sender)))
@@ -120,9 +126,10 @@ def _rejected(result: ToolReturn | None) -> bool:
     return bool(result is not None and result.extras and result.extras.get("rejected"))
 
 
-def _worded(done: FilesRestored) -> str:
+def _worded(done: FilesRestored, left: Sequence[Path]) -> str:
     conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
-    return RESTORED.format(but=CONFLICTS.format(conflicts) if conflicts else "")
+    but = CONFLICTS.format(conflicts) if conflicts else ""
+    return RESTORED.format(but=but + (LEFT.format(", ".join(map(str, left))) if left else ""))
 
 
 def _say_unborn(child: DenwaRenji, checkpoint_id: int) -> str:

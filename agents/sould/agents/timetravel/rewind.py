@@ -5,7 +5,7 @@ the session is opened. Only changes of the ledger are taken back; the project's 
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,9 +50,12 @@ class Rewinder:
         order = FilesRestoring(restore_id=secrets.token_hex(6), undoes=self.log.context.undone[-1])
         return await self._carry_out(order, turn_id)
 
-    async def restore(self, checkpoint_id: int, turn_id: str, log: SessionLog | None = None) -> FilesRestored:
-        """The files alone, as they were at a checkpoint of `log`."""
-        return await self._carry_out(self._order(checkpoint_id, log), turn_id)
+    async def restore(
+        self, checkpoint_id: int, turn_id: str, log: SessionLog | None = None, *, leave: Iterable[Path] = ()
+    ) -> FilesRestored:
+        """The files alone, as they were at a checkpoint of `log`; those of `leave` stay as they are."""
+        order = self._order(checkpoint_id, log).model_copy(update={"leave": tuple(map(str, leave))})
+        return await self._carry_out(order, turn_id)
 
     async def resume(self, order: FilesRestoring) -> FilesRestored:
         """Finish a restore that was cut off, and what was to follow it."""
@@ -91,8 +94,9 @@ class Rewinder:
             return lambda edit: edit.call_id == restore_call(order.undoes)
         calls = frozenset(order.calls)
         first: dict[int, int] = {}
-        for edits in self.ledger.edits.values():
-            _note_first(edits, calls, first)
+        for path, edits in self.ledger.edits.items():
+            if str(path) not in order.leave:
+                _note_first(edits, calls, first)
         # restores made since are taken back with the edits they took back, so that doing it twice changes nothing
         return lambda edit: edit.n in first
 

@@ -4,6 +4,8 @@ The tool only posts it; the loop's hooks turn time back after the step. With `re
 user is asked as for any edit.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, JsonValue
@@ -70,8 +72,10 @@ class SendDMail(Tool[Params]):
         try:
             receiver = phone.receiver(params.to)
             past = receiver in (phone, phone.parent)
+            files: Sequence[Path] = ()
             if past and params.restore_filesystem:
-                refused = await self._ask(receiver, params, call)
+                files = self._rewinder.files_after(receiver.require(params.checkpoint_id), receiver.log)
+                refused = await self._ask(files, params, call)
                 if refused is not None:
                     return refused
             mail = DMail(
@@ -79,6 +83,7 @@ class SendDMail(Tool[Params]):
                 sender="" if receiver is phone else _own_name(phone),
                 checkpoint_id=params.checkpoint_id if past else None,
                 restore_filesystem=past and params.restore_filesystem,
+                asked=frozenset(files),
                 priority=params.priority,
                 turn_id=call.turn_id if receiver is phone else "",
                 told=phone.notes.append,
@@ -91,10 +96,7 @@ class SendDMail(Tool[Params]):
         when = "turns time back after its current step" if past else "reads it at its next step"
         return tool_ok(message=f"The D-Mail is on its way: the receiver {when}.")
 
-    async def _ask(self, receiver: DenwaRenji, params: Params, call: ToolCallContext) -> ToolReturn | None:
-        receiver.require(params.checkpoint_id)
-        assert params.checkpoint_id is not None
-        files = self._rewinder.files_after(params.checkpoint_id, receiver.log)
+    async def _ask(self, files: Sequence[Path], params: Params, call: ToolCallContext) -> ToolReturn | None:
         if not files:
             return None
         names = ", ".join(shown(self._workspace, path) for path in files)

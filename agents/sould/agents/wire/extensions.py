@@ -157,6 +157,8 @@ class FilesRestoring(Message):
 
     restore_id: str
     calls: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    """Paths that are left as they are all the same."""
     undoes: str = ""
     checkpoint_id: int | None = None
     """The context goes back there once the files are restored."""
