@@ -50,6 +50,24 @@ async def test_the_choice_survives_a_restart(bench: Bench) -> None:
         assert [spec.name for spec in again.soul.tools.toolset.specs] == ["Grep"]
 
 
+async def test_a_model_that_an_agent_names_and_is_not_there_is_told_once_with_its_place(bench: Bench) -> None:
+    path = write_agent(bench.root / "elsewhere", tools="'sould.agents.tools.agent:Agent'")
+    kind = write_agent(bench.root / "elsewhere", "helper")
+    for each in (path, kind):
+        each.write_text(each.read_text() + "  model: gone\n")
+    path.write_text(f"{path.read_text()}  subagents: {{helper: {{path: {kind}, description: Helps.}}}}\n")
+    helps = call("Agent", description="Help", prompt="Help", subagent_type="helper")
+    bench.script("text: one", helps, "text: helped", helps, "text: helped", "text: two")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", str(path), "c")
+        await finish(watcher.session, "hello")
+        await finish(watcher.session, "have it helped twice")
+        told = [notice.body for notice in watcher.of(Notification)]
+    said = "model: there is no model 'gone' in this session, so its own answers; there are scripted."
+    assert told == [f"{path}:6: {said}", f"{kind}:6: {said}"]
+
+
 async def test_an_agent_is_named_by_its_file_as_well(bench: Bench) -> None:
     path = write_agent(bench.root / "elsewhere")
     bench.script("text: one")

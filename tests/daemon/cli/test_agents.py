@@ -55,6 +55,20 @@ def test_explain_says_why_a_tool_is_missing(world: World) -> None:
     assert "there are" in failed.stderr
 
 
+def test_explain_says_what_of_servers_models_and_subagents_an_agent_really_has(world: World) -> None:
+    path = world.root / "config" / "sould" / "agents" / "mine.yaml"
+    shown = sould(world, "agents", "explain", "mine").stdout
+    assert "MCP tools: all of the session\n" in shown
+    assert "subagents: none, because it does not have the tool Agent (" in shown
+    assert "- explore" not in shown
+    path.write_text(path.read_text() + "  mcp_tools: ['box__*', docs__search]\n  model: gone\n")
+    shown = sould(world, "agents", "explain", "mine").stdout
+    assert "MCP tools: box__*, docs__search\n" in shown
+    line = len(path.read_text().splitlines())
+    assert "model: gone -- not in the configuration" in shown
+    assert f"({path}:{line})" in shown
+
+
 CONDITIONS = {
     "ReadFile": ("os: Amiga", "the system is Linux, not Amiga"),
     "WriteFile": ("command_exists: no-such-command", "there is no command no-such-command"),

@@ -38,6 +38,8 @@ class SessionAgent:
     prompt: Callable[[AgentSpec], str]
     crew: Crew
     problem: str = ""
+    missing: Callable[[AgentSpec], str] = lambda _: ""
+    """Says that the model a spec names is not there."""
     _next: AgentSpec | None = None
     _made_of: AgentKey = field(init=False)
     _stamps: tuple[object, ...] = ()
@@ -45,6 +47,7 @@ class SessionAgent:
     _fallen_back: bool = False
     """The chosen agent is a project's that is not trusted any more."""
     _told: set[str] = field(default_factory=set[str])
+    _missed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self._made_of = self._key(self.spec)
@@ -78,6 +81,13 @@ class SessionAgent:
         if self.problem:
             self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
             self.problem = ""
+        self._take_up()
+        missing = self.missing(self.spec)
+        if missing and missing not in self._missed:
+            self._missed.add(missing)
+            self._tell("The agent names a model that is not there", missing)
+
+    def _take_up(self) -> None:
         if not self._is_due():
             return
         try:
@@ -156,6 +166,15 @@ async def use_model(models: SessionModels, spec: AgentSpec) -> None:
     wanted = offered_model(models, spec)
     if wanted:
         await models.choose(wanted)
+
+
+def missing_model(models: SessionModels, spec: AgentSpec) -> str:
+    """That the model a spec names is not there, and where it is named; "" when it is, or none is named."""
+    if not spec.fields.model or offered_model(models, spec):
+        return ""
+    known = ", ".join(info.key for info in models.available)
+    said = f"there is no model {spec.fields.model!r} in this session, so its own answers; there are {known}."
+    return spec.document.error(said, "model").message
 
 
 def offered_model(models: SessionModels, spec: AgentSpec) -> str:

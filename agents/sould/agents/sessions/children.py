@@ -1,9 +1,11 @@
 """Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
 
+import secrets
+import time
 from dataclasses import replace
 from pathlib import Path
 
-from sould.agents.sessions.agents import offered_model
+from sould.agents.sessions.agents import missing_model, offered_model
 from sould.agents.sessions.recovery import close_open_work, take_up
 from sould.agents.sessions.shared import Shared
 from sould.agents.sessions.souls import build_soul
@@ -15,6 +17,7 @@ from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.log import SessionLog
+from sould.agents.wire.messages import Notification
 
 FOLDER = "subagents"
 """Below the session's directory, where the store does not look for sessions."""
@@ -26,6 +29,7 @@ def labor_market(
     catalog: AgentCatalog,
 ) -> LaborMarket:
     """The market of a session."""
+    told: set[str] = set()
 
     async def open_log(directory: Path, new: bool) -> SessionLog:
         writer = shared.services.writer
@@ -36,6 +40,10 @@ def labor_market(
     async def build(birth: Birth, log: SessionLog) -> Soul:
         record = birth.record
         wanted = record.model or offered_model(shared.models, birth.spec)
+        missing = "" if wanted else missing_model(shared.models, birth.spec)
+        if missing and missing not in told:
+            told.add(missing)
+            market.log.publish(_notice(missing))
         models = await shared.models.other(wanted) if wanted else shared.models
         crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
@@ -57,6 +65,11 @@ def labor_market(
         hooks=shared.hooks,
     )
     return market
+
+
+def _notice(missing: str) -> Notification:
+    title = "A subagent's file names a model that is not there"
+    return Notification(id=secrets.token_hex(6), type="agent", title=title, body=missing, created_at=time.time())
 
 
 def _recover(birth: Birth, log: SessionLog, soul: Soul, left: Unfinished) -> None:

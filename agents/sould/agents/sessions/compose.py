@@ -26,7 +26,7 @@ from sould.agents.review.blobs import BlobStore
 from sould.agents.review.capture import Capture
 from sould.agents.review.ledger import Ledger
 from sould.agents.sessions.absence import Absence
-from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, use_model
+from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.ceilings import Ceilings, DayBook
@@ -130,6 +130,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     crew.market.meter = meter = soul.model.meter
     shared.ceilings.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
+    agent.missing = partial(missing_model, models)
     roots = replace(opening, additional=tuple(directories))
     mcp = make_servers(shared, log, agent, roots)
     trusting = TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions)

@@ -16,7 +16,7 @@ from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, problem_of
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, ToolChoice
 from sould.agents.tools.decorator import InvalidToolError
-from sould.agents.tools.loading import find_factory, resolve_alias
+from sould.agents.tools.loading import find_factory, resolve_alias, same_tool
 from sould.agents.wire.messages import SubagentCreated
 from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
@@ -123,14 +123,34 @@ def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterat
     yield f"files: {', '.join(map(str, spec.document.files))}"
     yield f"prompt: {fields.system_prompt_path}"
     if fields.model:
-        yield f"model: {fields.model}"
+        yield f"model: {fields.model}{_unknown_model(spec)}"
+    tools = spec.tools(now)
     yield "tools:"
-    for tool in spec.tools(now):
+    for tool in tools:
         yield f"  - {tool.path}{_standing(tool)}"
-    if fields.subagents:
+    if spec.idle():
+        yield f"named by allowed_tools or exclude_tools, and none of the tools: {', '.join(map(visible, spec.idle()))}"
+    if fields.mcp_tools is None:
+        yield "MCP tools: all of the session"
+    else:
+        yield f"MCP tools: {', '.join(map(visible, fields.mcp_tools)) or 'none'}"
+    if fields.subagents and not any(same_tool("Agent", tool.path) and not tool.reason for tool in tools):
+        yield f"subagents: none, because it does not have the tool Agent ({', '.join(map(visible, fields.subagents))} are named)"
+    elif fields.subagents:
         yield "subagents:"
         for name, entry in fields.subagents.items():
             yield f"  - {name}: {entry.description or _purpose(catalog, entry.path)} ({entry.path})"
+
+
+def _unknown_model(spec: AgentSpec) -> str:
+    """Models that are only found in an editor's environment are not known here."""
+    settings = load(Paths(os.environ), os.environ).config
+    if spec.fields.model in settings.models:
+        return ""
+    known = ", ".join(settings.models) or "none"
+    return (
+        f" -- not in the configuration, which has {known}: the session's model answers ({spec.document.place('model')})"
+    )
 
 
 def _purpose(catalog: AgentCatalog, path: Path) -> str:
