@@ -133,6 +133,13 @@ SCRIPTS: Mapping[str, list[str]] = {
         mail("the urgent one", to="parent", checkpoint_id=2, priority=1),
         "text: sent",
     ],
+    "own": [
+        agent("runner", run_in_background=True),
+        "text: begun",
+        mail("do it yourself", checkpoint_id=1, **BACK),
+        "text: fresh",
+    ],
+    "runner": [call("Shell", "s", command="echo x > half-done.txt; touch ran; sleep 600")],
     "receiver": ["text: hi", "text: I read it"],
     **{name: [] for name in ("talker", "late-talker", "other")},
 }
@@ -316,6 +323,20 @@ async def test_a_child_sends_its_parent_to_before_its_birth_and_siblings_and_edi
         assert reverts(world, session) == [2, 7]
         assert "as your future self left them" in remembered(world, session)
         assert (project / "kept.txt").exists()
+
+
+async def test_going_back_ends_what_was_started_since_and_takes_back_what_its_running_command_did(
+    world: World, project: Path
+) -> None:
+    async with session_of(world, project, "own", mode="full", agent="okabe") as (client, session):
+        await client.prompt(session, "go")
+        await asyncio.to_thread(until, (project / "ran").exists)
+        await client.prompt(session, "once more")
+        assert reverts(world, session) == [1]
+        assert not (project / "half-done.txt").exists()
+        notice = await client.wait_update("notice", lambda notice: "Background task stopped" in notice["title"])
+        assert "goes back to its checkpoint 1, before this one began" in notice["description"]
+        assert client.text(session).endswith("fresh")
 
 
 async def test_children_send_at_once_to_their_parent_and_to_each_other(world: World, project: Path) -> None:
