@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from sould.agents.hooks.command import decision_in
-from sould.agents.hooks.engine import matches
 from sould.agents.hooks.events import EVENTS, Subscription
+from sould.agents.hooks.matching import fitting
 from sould.agents.permissions.trust import TrustStore
+from sould.agents.tools.searching import SearchLimits
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ContextNote,
@@ -283,10 +284,18 @@ def test_there_are_thirteen_events() -> None:
     assert len(set(EVENTS)) == 13
 
 
-def test_a_matcher_that_is_no_regular_expression_fits_nothing() -> None:
-    assert not matches("(", "WriteFile")
-    assert matches("", "WriteFile")
-    assert matches("^Write|File$", "ReadFile") is True
+async def test_a_matcher_that_is_no_regular_expression_fits_nothing() -> None:
+    assert await fitting(["(", "", "^Write|File$", "^(Shell|Edit)$", "(?i)readf", "x*y+z?"], "ReadFile") == {
+        "",
+        "^Write|File$",
+        "(?i)readf",
+    }
+
+
+@pytest.mark.parametrize("matcher", ["(a+)+$", "(a|a)(a|a)(a|a)(a|a)" * 9 + "$", "a?" * 40 + "a" * 40, ".*.*.*.*.*="])
+async def test_a_matcher_that_would_take_for_ever_is_ended_and_its_hook_judges(matcher: str) -> None:
+    limits = SearchLimits(seconds=0.1, bytes=4096)
+    assert await fitting([matcher], "a" * 39 + "b" * 1000, limits) == {matcher}
 
 
 @pytest.mark.parametrize("output", [b"", b"{}", b"null", b'{"hookSpecificOutput": []}', b'{"hookSpecificOutput": {}}'])

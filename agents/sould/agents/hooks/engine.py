@@ -5,8 +5,6 @@ event over Wire. One that fails, is too slow or has gone decides nothing. What r
 """
 
 import asyncio
-import logging
-import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -19,11 +17,10 @@ from pydantic import JsonValue
 from sould.agents.config import Hook
 from sould.agents.hooks.command import MOST_REASON, Decision, HookRunner
 from sould.agents.hooks.events import EVENTS, Subscription
+from sould.agents.hooks.matching import fitting, may_fit
 from sould.agents.wire.channel import RequestClosedError
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
-
-logger = logging.getLogger(__name__)
 
 MOST_TARGET: Final = 200
 """Characters of a target that are shown."""
@@ -63,7 +60,7 @@ class Hooks:
     def around_tools(self, tool: str) -> bool:
         """Whether a command runs before or after calls of this tool."""
         events = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-        return any(hook.event in events and matches(hook.matcher, tool) for hook in self.commands())
+        return any(hook.event in events and may_fit(hook.matcher, tool) for hook in self.commands())
 
     async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
@@ -73,7 +70,8 @@ class Hooks:
             "cwd": str(self.runner.cwd),
             **{key: _short(value) for key, value in data.items()},
         }
-        work = [*self._commands(event, target, content), *self._asked(event, target, content)]
+        chosen = await fitting(self._matchers(event), target)
+        work = [*self._commands(event, chosen, content), *self._asked(event, target, chosen, content)]
         if not work:
             return Decision()
         self.log.publish(HookTriggered(event=event, target=target[:MOST_TARGET], hook_count=len(work)))
@@ -95,11 +93,15 @@ class Hooks:
         after = {"estimated_token_count": tokens} if event == "PostCompact" else {}  # the reference's name for it
         await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens, **after})
 
-    def _commands(self, event: str, target: str, content: Mapping[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
+    def _matchers(self, event: str) -> list[str]:
+        subscriptions = (each for several in self._subscriptions.values() for each in several)
+        return [each.matcher for each in (*self.commands(), *subscriptions) if each.event == event]
+
+    def _commands(
+        self, event: str, matchers: frozenset[str], content: Mapping[str, JsonValue]
+    ) -> Iterator[Awaitable[Decision]]:
         """The same command is run once, however often it is named."""
-        chosen = {
-            hook.command: hook for hook in self.commands() if hook.event == event and matches(hook.matcher, target)
-        }
+        chosen = {hook.command: hook for hook in self.commands() if hook.event == event and hook.matcher in matchers}
         given = orjson.dumps(content) if chosen else b""
         return (self._run(hook, given) for hook in chosen.values())
 
@@ -109,10 +111,12 @@ class Hooks:
             self.log.publish(message)
         return decision
 
-    def _asked(self, event: str, target: str, content: dict[str, JsonValue]) -> Iterator[Awaitable[Decision]]:
+    def _asked(
+        self, event: str, target: str, matchers: frozenset[str], content: dict[str, JsonValue]
+    ) -> Iterator[Awaitable[Decision]]:
         for client_id, subscriptions in self._subscriptions.items():
             for each in subscriptions:
-                if each.event == event and matches(each.matcher, target):
+                if each.event == event and each.matcher in matchers:
                     request = HookRequest(
                         id=secrets.token_hex(6),
                         subscription_id=each.id,
@@ -144,15 +148,6 @@ def _together(said: Sequence[Decision]) -> Decision:
     blocking = (each for each in said if each.blocked)
     failed = (each for each in said if each.reason)
     return next(blocking, None) or next(failed, None) or Decision()
-
-
-def matches(matcher: str, target: str) -> bool:
-    """Whether a matcher, a regular expression that may match anywhere, fits. One that cannot be read fits nothing."""
-    try:
-        return not matcher or re.search(matcher, target) is not None
-    except re.error as error:
-        logger.warning("the matcher %r of a hook is no regular expression: %s", matcher[:80], error)
-        return False
 
 
 def _short(value: JsonValue) -> JsonValue:
