@@ -65,6 +65,14 @@ def test_a_kimi_file_is_read_as_it_stands(environment: dict[str, str]) -> None:
     assert loaded.notices == (f"{path}: understood, not used: theme.",)
 
 
+def test_hooks_that_could_never_run_are_named(environment: dict[str, str]) -> None:
+    table = '[[hooks]]\nevent = "{}"\nmatcher = "{}"\ncommand = "true"\n'
+    write(environment, table.format("PreToolUSe", "") + table.format("Stop", "([") + table.format("Stop", "a|b"))
+    first, second = load(Paths(environment), environment).notices
+    assert "hook 1 never runs: there is no event 'PreToolUSe' (is it PreToolUse?)" in first
+    assert "hook 2 never runs: its matcher '([' is no regular expression" in second
+
+
 def test_json_is_read_too(environment: dict[str, str]) -> None:
     write(environment, '{"loop_control": {"max_steps_per_turn": 9}}', "config.json")
     assert load(Paths(environment), environment).config.loop_control.max_steps_per_turn == 9

@@ -7,7 +7,7 @@ names the key, the file, the line and the nearest valid key; the value itself is
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
+from sould.agents.hooks.events import EVENTS
 from sould.daemon.configfile import config_path
 from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
@@ -181,7 +182,9 @@ def _parsed(document: _Document, path: Path | None, overrides: Mapping[str, obje
         _check_references(config, options)
     if path is not None:
         config = _with_absolute_scripts(config, path.parent)
-    return Loaded(config, (path,) if path else (), (*_unused(document), *_loose(config, path)))
+    return Loaded(
+        config, (path,) if path else (), (*_unused(document), *_idle(config, document), *_loose(config, path))
+    )
 
 
 def _validated(document: _Document) -> Config:
@@ -316,6 +319,22 @@ def _with_absolute_scripts(config: Config, directory: Path) -> Config:
 def _unused(document: _Document) -> tuple[str, ...]:
     present = [key for key in sorted(NOT_USED) if _has(document.values, key)]
     return (f"{document.name}: understood, not used: {', '.join(present)}.",) if present else ()
+
+
+def _idle(config: Config, document: _Document) -> Iterator[str]:
+    """Hooks that could never run; they are no errors, because a file may be written for another program, too."""
+    for number, hook in enumerate(config.hooks, 1):
+        reason = ""
+        if hook.event not in EVENTS:
+            near = difflib.get_close_matches(hook.event, EVENTS, 1)
+            reason = f"there is no event {hook.event!r}{f' (is it {near[0]}?)' if near else ''}"
+        else:
+            try:
+                re.compile(hook.matcher)
+            except re.error as error:
+                reason = f"its matcher {hook.matcher[:80]!r} is no regular expression: {error}"
+        if reason:
+            yield f"{document.name}: hook {number} never runs: {reason}."
 
 
 def _has(values: dict[str, Any], dotted: str) -> bool:
