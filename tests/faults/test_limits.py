@@ -204,9 +204,10 @@ def test_a_face_that_is_not_there_yet_is_refused_with_a_sentence(sould_after: So
 
 
 async def test_closing_a_long_session_gives_its_memory_back(sould: Sould) -> None:
-    sould.world.script([])
+    sould.world.script(["text: Hello."])
     editor = Editor(sould, sould.acp())
     session = editor.open()
+    editor.prompt("Hello.")
     pid = sould.pid
     place: dict[str, Any] = {"sessionId": session, "cwd": str(sould.workspace), "mcpServers": []}
     editor.request("session/close", sessionId=session)

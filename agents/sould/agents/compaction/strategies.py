@@ -98,7 +98,8 @@ class Smart:
         condensed = [group for group in found if group not in chosen]
         kept = len(messages) - start
         also = tuple(at for group in chosen for at in range(group.start, group.stop))
-        note = f"Kept the last {plural(kept, 'message')} and {len(also)} of the earlier ones, which matter most to the task."
+        earlier = f", and {len(also)} earlier for what they say about the task" if also else ""
+        note = f"Kept the last {plural(kept, 'message')}{earlier}."
         return Plan((tuple(group.text for group in condensed),), kept, also, note=note)
 
     async def _chosen(self, candidates: Sequence[Group], task: str, budget: int) -> list[Group]:
