@@ -328,6 +328,12 @@ def test_a_wrong_amount_says_how_it_is_written(text: str) -> None:
         parse_request(text)
 
 
+@pytest.mark.parametrize("text", ["5 --token 500k tidy up", "resume --tokns 5k"])
+def test_a_mistyped_budget_is_no_prompt(text: str) -> None:
+    with pytest.raises(OptionError, match="A loop has no option --tok"):
+        parse_request(text)
+
+
 def test_a_loop_runs_no_negative_number_of_times() -> None:
     with pytest.raises(SouldError, match="cannot run -5 times"):
         parse_request("-5 do it")

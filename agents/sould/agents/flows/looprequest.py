@@ -13,6 +13,7 @@ USAGE = (
 )
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
 _NEGATIVE = re.compile(r"-\d+")
+_OPTION = re.compile(r"--\w[\w-]*")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -89,6 +90,8 @@ def _options(text: str, *, counted: bool) -> tuple[int | None, Budget, str]:
             budget[_RESOURCE[word]] = amount(_RESOURCE[word], value)
         elif counted and limit is None and (number := _limit(word)) is not None:
             limit = number
+        elif _OPTION.fullmatch(word):
+            raise OptionError(f"A loop has no option {word}. {USAGE}")
         else:
             break
         rest = behind.strip()
