@@ -330,7 +330,7 @@ def test_a_wrong_amount_says_how_it_is_written(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["5 --token 500k tidy up", "resume --tokns 5k"])
 def test_a_mistyped_budget_is_no_prompt(text: str) -> None:
-    with pytest.raises(OptionError, match="A loop has no option --tok"):
+    with pytest.raises(SouldError, match="A loop has no option --tok"):
         parse_request(text)
 
 
