@@ -38,7 +38,7 @@ from sould.agents.errors import (
 )
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.wording import fault
+from sould.agents.wording import faulty
 
 ParamsT = TypeVar("ParamsT", bound=Inbound)
 
@@ -143,4 +143,4 @@ def parsed(params: type[ParamsT], raw: Json) -> ParamsT:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         data = {"kind": "invalid_params", "field": field}
-        raise RpcError(INVALID_PARAMS, f"{field or 'params'}: {fault(first)}.", data) from error
+        raise RpcError(INVALID_PARAMS, faulty(field or "params", first), data) from error

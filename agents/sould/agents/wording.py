@@ -31,11 +31,17 @@ def plural(count: int, word: str) -> str:
 def fault(error: "ErrorDetails") -> str:
     """The end of a sentence whose beginning names the value: `is required`, `must be a number`. Without a full stop."""
     kind, message = error["type"], error["msg"]
-    if kind in ("literal_error", "enum"):
-        choices = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected")))
-        return f"must be one of {', '.join(choices)}" if choices else "is none of the values it can have"
+    expected = str(error.get("ctx", {}).get("expected", "")).replace("'", "")
+    if expected:
+        return f"must be {expected}"
     for beginning, words in _WORDS.items():
         if kind.startswith(beginning):
             return words
     text = re.sub(r"^(Input|String|Value|List|Tuple|URL) should ", "must ", message.removeprefix("Value error, "))
     return f"{text[:1].lower()}{text[1:]}".rstrip(".")
+
+
+def faulty(name: str, error: "ErrorDetails") -> str:
+    """The whole sentence: `cwd is required.`"""
+    words = fault(error)
+    return f"{name}{'' if words.startswith(('is ', 'must ')) else ':'} {words}."

@@ -20,7 +20,7 @@ from sould.agents.rpc.connection import Limits as RpcLimits
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.messages import Params
-from sould.agents.wording import fault
+from sould.agents.wording import faulty
 from sould.daemon.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
@@ -272,7 +272,7 @@ class Caller:
 
 def _wrong(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))} {fault(first)}."
+    return faulty(".".join(map(str, first["loc"])), first)
 
 
 def _connection(connection: Connection) -> ConnectionInfo:
