@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sould.agents.errors import ConfigError
 from sould.daemon.cli.output import CommandError
-from sould.daemon.configuration import load
 from sould.daemon.paths import Paths
 
 EDITORS = ("sensible-editor", "nano", "vim", "vi")
@@ -22,6 +21,8 @@ def editor() -> list[str]:
     Raises:
         CommandError: there is none.
     """
+    from sould.daemon.configuration import load  # noqa: PLC0415 -- half of the start of `sould run`, which rarely asks
+
     try:
         configured = load(Paths(os.environ), os.environ).config.default_editor
     except ConfigError:  # that is what the editor is for
