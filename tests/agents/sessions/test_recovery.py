@@ -1,5 +1,6 @@
 """Sessions whose daemon was killed in the middle of something (F61, D16)."""
 
+from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest, Notification, RequestClosed, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.crash import kill_when
@@ -15,11 +16,19 @@ async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_ag
         ends = [message for message in replayed if isinstance(message, TurnEnd)]
         assert "may or may not have run" in results[0].return_value.message
         assert ends[0].stop_reason == "interrupted"
-        assert any(isinstance(message, Notification) for message in replayed)
+        (notice,) = [message for message in replayed if isinstance(message, Notification)]
+        assert "`echo ran >> ran; echo started; sleep 1000`" in notice.body
+        assert f"by it or by others: {bench.project / 'ran'}." in notice.body
         assert not session.running
         assert (bench.project / "ran").read_text() == "ran\n"
+        watcher = Watcher(session)
         bench.script("text: next")
         assert (await finish(session, "go on")).stop_reason == "finished"
+        for _ in range(2):
+            await finish(session, "/undo")
+        said = "".join(part.text for part in watcher.of(TextPart))
+        assert "ran` (a command changed it while others may have changed it too)" in said
+        assert (bench.project / "ran").exists()
 
 
 async def test_a_pending_approval_is_offered_again_and_its_turn_goes_on(bench: Bench) -> None:

@@ -30,6 +30,8 @@ CHANGED = "changed"
 """In a result's extras: the paths that were found changed."""
 MOST_NAMED = 200
 """Paths of one call that its result names."""
+CLOCK_S = 0.01
+"""The times of files are that much behind the clock at most."""
 PORTION = 32 * 1024 * 1024
 """Bytes of contents that are in memory at once."""
 
@@ -158,6 +160,19 @@ class Capture:
             await self._release(call_id)
             raise
 
+    async def changed_since(self, moment: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
+        """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
+
+        What they were is not known: the call was cut off with the process that knew.
+        """
+        async with self._one:
+            found, whole = await uninterrupted(self._changed_since, self.roots(), moment)
+            paths = [path for path in found if _is_text(path)]
+            changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
+            with contextlib.suppress(OSError):  # then it is told, and not kept
+                await self.keep(changes, self.next_n(), turn_id, call_id)
+        return paths, whole
+
     async def aclose(self) -> None:
         """Let go of all copies."""
         self._intervals.clear()
@@ -242,8 +257,12 @@ class Capture:
         return await uninterrupted(self._differences, self.roots())
 
     def _differences(self, roots: tuple[Path, ...]) -> dict[Path, list[Difference]]:
-        top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
-        return {root: self._at(root).update() for root in dict.fromkeys(top) if root.is_dir()}
+        return {root: self._at(root).update() for root in _topmost(roots)}
+
+    def _changed_since(self, roots: tuple[Path, ...], moment: float) -> tuple[list[Path], bool]:
+        looks = {root: self._at(root).changed_since(int((moment - CLOCK_S) * 1e9)) for root in _topmost(roots)}
+        paths = [root / path for root, (found, _) in looks.items() for path in found]
+        return sorted(paths), all(whole for _, whole in looks.values())
 
     def _at(self, root: Path) -> Directory:
         if self._kept is None:
@@ -275,6 +294,11 @@ class Capture:
         with contextlib.suppress(OSError):
             return self.store.put(data, sync=False)
         return UNKEPT
+
+
+def _topmost(roots: Sequence[Path]) -> list[Path]:
+    top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
+    return [root for root in dict.fromkeys(top) if root.is_dir()]
 
 
 def _named(paths: Sequence[Path]) -> str:

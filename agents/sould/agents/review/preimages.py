@@ -123,6 +123,13 @@ class Directory:
                 self._held[difference.path] = difference.after
         return [each for each in known if each.before is None or each.after is None or _differs(each)]
 
+    def changed_since(self, moment: int) -> tuple[list[str], bool]:
+        """The files that are there and changed since then (nanoseconds), and whether all of them were looked at."""
+        latest = time.monotonic() + self.limits.look_s
+        now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
+        changed = [path for path, seen in now.found.items() if not stat.S_ISDIR(seen[0]) and seen[3] >= moment]
+        return changed, not (now.partial or now.beyond)
+
     def _is_new(self, path: str) -> bool:
         """Whether something that is not known was not there at the last look."""
         return not self.partial and _folder(path) not in self.beyond

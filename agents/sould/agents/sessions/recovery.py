@@ -7,6 +7,8 @@ a subagent. Every other open turn is closed honestly: its calls may or may not h
 import secrets
 import time
 
+from sould.agents.review.capture import Capture
+from sould.agents.sessions import cutoff
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.soul.loop import Soul
@@ -37,10 +39,14 @@ AFTER_CRASH = (
 STOPPED = "The daemon stopped in the middle of a turn."
 
 
-async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew: Crew) -> None:
+async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew: Crew, capture: Capture | None) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
+    cut_off = [*(cutoff.running(log.replay()) if found.open_calls else ()), *cutoff.in_background(crew.market.tasks)]
+    lost = await cutoff.account(cut_off, capture)
     if found.clean:
+        if lost:
+            _notify(log, lost)
         return
     said = (record.message for record in log.replay()) if found.open_requests else ()
     left = crew.market.unfinished = unfinished(said, found.open_requests)
@@ -50,7 +56,7 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
     if found.open_turn is not None and resumed:
         asked = {request for call in found.open_calls for request in left.requests.get(call.id, ())}
         kept |= asked
-        take_up(soul, found, left)
+        take_up(soul, found, left, lost)
         turn = found.open_turn
         turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
     asker.restore(request for request in found.open_requests if request.id in kept)
@@ -58,17 +64,17 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
         if request.id not in kept:
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
     if not resumed:
-        close_open_work(log, found)
-    told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "")))
+        close_open_work(log, found, lost)
+    told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "", lost)))
     if told:
         _notify(log, told)
     await log.commit()
 
 
-def take_up(soul: Soul, found: Recovery, left: Unfinished) -> None:
+def take_up(soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> None:
     """Let an agent's next turn be the one that was open: what waited is asked again, the rest may have run (D16)."""
     soul.pending = found.open_calls
-    soul.cut_off = {call.id: _interrupted(call, left) for call in found.open_calls if call.id not in left.calls}
+    soul.cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in left.calls}
 
 
 def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bool:
@@ -113,11 +119,11 @@ def leave_waiting(log: SessionLog, asker: Asker, market: LaborMarket) -> None:
     log.channel.keep({request for call_id in tasks for request in left.requests[call_id]})
 
 
-def close_open_work(log: SessionLog, found: Recovery) -> None:
-    """Give the calls and the turn that were open an honest end."""
+def close_open_work(log: SessionLog, found: Recovery, lost: str = "") -> None:
+    """Give the calls and the turn that were open an honest end. `lost`: what is known of what their programs did."""
     left = unfinished((record.message for record in log.replay()) if found.open_calls else (), ())
     for call in found.open_calls:
-        log.publish(ToolResult(tool_call_id=call.id, return_value=_interrupted(call, left)))
+        log.publish(ToolResult(tool_call_id=call.id, return_value=_interrupted(call, left, lost)))
     if found.open_compaction is not None:
         failed = CompactionEnd(
             compaction_id=found.open_compaction.compaction_id,
@@ -132,8 +138,8 @@ def close_open_work(log: SessionLog, found: Recovery) -> None:
         log.publish(TurnEnd(turn_id=found.open_turn.turn_id, stop_reason="interrupted", error=error))
 
 
-def _interrupted(call: ToolCall, left: Unfinished) -> ToolReturn:
-    message = " ".join((AFTER_CRASH, *map(can_go_on, left.workers.get(call.id, ()))))
+def _interrupted(call: ToolCall, left: Unfinished, lost: str) -> ToolReturn:
+    message = " ".join((AFTER_CRASH, *filter(None, (lost,)), *map(can_go_on, left.workers.get(call.id, ()))))
     return tool_error(message, brief="Interrupted")
 
 

@@ -416,7 +416,7 @@ class Session:
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
         if found.open_restore is not None and commanded:
             await self._finish_going_back(found)  # in its turn, as it would have been
-        await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew)
+        await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew, self._ledger.capture)
         if found.open_restore is not None and not commanded:
             await self.rewinder.resume(found.open_restore)
 

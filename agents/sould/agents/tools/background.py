@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +111,8 @@ class BackgroundTasks:
     _stopping: dict[str, str] = field(default_factory=dict[str, str])
     _left: list[tuple[TaskRecord, Work, Printed]] = field(default_factory=list[tuple[TaskRecord, Work, Printed]])
     """Those that waited for an approval when the last daemon stopped, until `serving` begins."""
+    _cut_off: list[TaskRecord] = field(default_factory=list[TaskRecord])
+    """Those that the last daemon did not end."""
     _kept: Collection[str] = ()
     """Calls whose tasks the next daemon goes on with."""
     _group: asyncio.TaskGroup | None = None
@@ -122,6 +124,7 @@ class BackgroundTasks:
             found = []
         for record in found:
             if record.status == "running":
+                self._cut_off.append(record)
                 record.status, record.ended = "lost", time.time()
                 record.message = "The daemon stopped while it ran; the task was ended with it."
             self._records[record.id] = record
@@ -158,6 +161,14 @@ class BackgroundTasks:
         """The task that a call began, if the last daemon's end was its end, too, and the model does not know yet."""
         found = (record for record in self._records.values() if record.status == "lost" and not record.told)
         return next((record for record in found if record.call_id == call_id), None)
+
+    def take_cut_off(self) -> Sequence[TaskRecord]:
+        """The commands that the last daemon did not end, told once: how they ended is on disk from now on."""
+        commands = [record for record in self._cut_off if record.kind == "shell"]
+        if self._cut_off:
+            self._cut_off.clear()
+            self._save()
+        return commands
 
     def take_up(self, record: TaskRecord, work: Work) -> None:
         """Go on with a lost one as soon as `serving` begins: it only waited for an approval (D16). Raises TaskError."""
