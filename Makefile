@@ -43,7 +43,8 @@ fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff check --fix .
 
 faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times (make test runs it small)
-	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 tests/faults $(ARGS)
+	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml tests/faults $(ARGS); found=$$?; \
+	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 
 dist: $(READY)  ## build the wheel and the source archive into dist/
 	@rm -rf dist
