@@ -133,6 +133,14 @@ def test_broken_yaml_is_named_with_its_line(tmp_path: Path) -> None:
         load_spec(path)
 
 
+@pytest.mark.parametrize("value", ["2020-13-45", "9" * 5000, "[" * 2000], ids=["date", "number", "depth"])
+def test_what_the_yaml_library_stumbles_over_is_a_mistake_too(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(f"version: {value}\n")
+    with pytest.raises(ConfigError, match=r"x\.yaml: the agent file cannot be read"):
+        load_spec(path)
+
+
 def test_a_mistake_in_the_parent_names_the_parents_file(tmp_path: Path) -> None:
     base = write(tmp_path / "base.yaml", "extend: default\nsystem_prompt_path: gone.md")
     mine = write(tmp_path / "mine.yaml", "extend: base.yaml\nname: mine")

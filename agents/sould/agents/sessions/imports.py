@@ -48,7 +48,7 @@ def _of_document(path: Path, document: object) -> Iterator[str]:
     if isinstance(document, dict):
         fields = cast("dict[str, Any]", document)
         if fields.get("format") == "sould-conversation":
-            yield from _turns(fields.get("turns"))
+            yield from _turns(path, fields.get("turns"))
             return
         document = fields.get("messages")
     if not isinstance(document, list):
@@ -57,11 +57,19 @@ def _of_document(path: Path, document: object) -> Iterator[str]:
         yield from _message(path, message, f"message {number}")
 
 
-def _turns(turns: Any) -> Iterator[str]:
-    for turn in turns or ():
+def _turns(path: Path, turns: object) -> Iterator[str]:
+    for turn in _objects(path, "turns", turns):
         yield f"## {TITLES['user']}\n\n{turn.get('prompt', '')}"
-        said = [_item(item) for item in turn.get("items") or ()]
+        said = [_item(item) for item in _objects(path, "items", turn.get("items"))]
         yield "\n\n".join([f"## {TITLES['assistant']}", *(part for part in said if part)])
+
+
+def _objects(path: Path, name: str, value: object) -> list[dict[str, Any]]:
+    """A list of objects, empty when there is none."""
+    found = cast("list[object]", value or [])
+    if not isinstance(value, list | None) or not all(isinstance(each, dict) for each in found):
+        raise OptionError(f"{path}: `{name}` is no list of objects, as in an export of `/export`.")
+    return cast("list[dict[str, Any]]", found)
 
 
 def _item(item: dict[str, Any]) -> str:

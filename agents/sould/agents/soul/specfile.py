@@ -78,6 +78,8 @@ def _read(path: Path, _: tuple[int, int, int]) -> Document:
         raise ConfigError(f"{path}:{line}: {error.problem or error.context}.") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: {error}") from error
+    except (ValueError, RecursionError) as error:  # of a number, a date or a depth that the library stumbles over
+        raise ConfigError(f"{path}: the agent file cannot be read: {error}.") from error
     places: dict[KeyPath, str] = {}
     if root is not None:
         _note_places(root, (), path, places)
