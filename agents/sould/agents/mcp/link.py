@@ -101,12 +101,56 @@ class Handlers:
     """None: servers are told that nobody can be asked to let them use the model."""
 
 
+@dataclass(slots=True)
+class _Side:
+    """Our side of a connection: what the library calls when the server asks or tells something."""
+
+    handlers: Handlers
+    roots: Callable[[], tuple[Path, ...]]
+    known: tuple[Path, ...] | None = None
+    """The roots that the server knows, or knows to be others; None: it never asked."""
+
+    def list_roots(self, _: object) -> list[str]:
+        self.known = self.roots()
+        return [root.as_uri() for root in self.known]
+
+    def roots_changed(self) -> bool:
+        """Whether they are others than it knows, which it is told then."""
+        before, now = self.known, self.roots()
+        self.known = now if before is not None else None
+        return before not in (None, now)
+
+    async def heard(self, message: mcp_types.ServerNotification | Exception) -> None:
+        if isinstance(message, _CHANGES):
+            self.handlers.lists_changed()
+
+    async def elicited(self, message: str, _: object, params: mcp_types.ElicitRequestParams, __: object) -> Any:
+        schema: Any = params.requested_schema if isinstance(params, mcp_types.ElicitRequestFormParams) else None
+        url = params.url if isinstance(params, mcp_types.ElicitRequestURLParams) else ""
+        answer = await self.handlers.elicit(Elicitation(message, schema, url))
+        if answer is None:
+            return mcp_types.ElicitResult(action="cancel")
+        return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
+
+    async def sampled(self, _: object, params: mcp_types.CreateMessageRequestParams, __: object) -> Any:
+        assert self.handlers.sample is not None
+        answer = await self.handlers.sample(sampling(params))
+        if isinstance(answer, str):
+            return mcp_types.ErrorData(code=_REFUSED, message=answer)
+        return mcp_types.CreateMessageResult(
+            role="assistant",
+            content=mcp_types.TextContent(type="text", text=answer.text),
+            model=answer.model,
+            stop_reason=answer.stop_reason,
+        )
+
+
 class Link:
     """An initialised connection."""
 
-    def __init__(self, client: Client[Any], asked_for_roots: asyncio.Event) -> None:
+    def __init__(self, client: Client[Any], side: "_Side") -> None:
         self._client = client
-        self._asked_for_roots = asked_for_roots
+        self._side = side
 
     async def definitions(self) -> tuple[Definition, ...]:
         """The tools as the server describes them; none when it has no tools."""
@@ -204,8 +248,8 @@ class Link:
             await asyncio.sleep(LISTEN_AGAIN_S)
 
     async def tell_of_roots(self) -> None:
-        """The roots are others now. A server that never asked for them need not know."""
-        if self._asked_for_roots.is_set() and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        """Tell the server if the roots are others than it knows; one that never asked for them need not know."""
+        if self._side.roots_changed() and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await self._client.send_roots_list_changed()
 
     async def call(
@@ -254,45 +298,17 @@ async def open_link(
         UnauthorizedError: the server wants a sign-in.
         Exception: whatever the library raises when a server cannot be reached or speaks nonsense.
     """
-    asked_for_roots = asyncio.Event()
-
-    def list_roots(_: object) -> list[str]:
-        asked_for_roots.set()
-        return [root.as_uri() for root in roots()]
-
-    async def heard(message: mcp_types.ServerNotification | Exception) -> None:
-        if isinstance(message, _CHANGES):
-            handlers.lists_changed()
-
-    async def elicited(message: str, _: object, params: mcp_types.ElicitRequestParams, __: object) -> Any:
-        schema: Any = params.requested_schema if isinstance(params, mcp_types.ElicitRequestFormParams) else None
-        url = params.url if isinstance(params, mcp_types.ElicitRequestURLParams) else ""
-        answer = await handlers.elicit(Elicitation(message, schema, url))
-        if answer is None:
-            return mcp_types.ElicitResult(action="cancel")
-        return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
-
-    async def sampled(_: object, params: mcp_types.CreateMessageRequestParams, __: object) -> Any:
-        assert handlers.sample is not None
-        answer = await handlers.sample(sampling(params))
-        if isinstance(answer, str):
-            return mcp_types.ErrorData(code=_REFUSED, message=answer)
-        return mcp_types.CreateMessageResult(
-            role="assistant",
-            content=mcp_types.TextContent(type="text", text=answer.text),
-            model=answer.model,
-            stop_reason=answer.stop_reason,
-        )
+    side = _Side(handlers, roots)
 
     def client(mode: str) -> Client[Any]:
         return Client(
             transport,
             mode=mode,
             name="sould",
-            roots=cast("Any", list_roots),
-            message_handler=heard,
-            elicitation_handler=cast("Any", elicited),
-            sampling_handler=cast("Any", sampled) if handlers.sample is not None else None,
+            roots=cast("Any", side.list_roots),
+            message_handler=side.heard,
+            elicitation_handler=cast("Any", side.elicited),
+            sampling_handler=cast("Any", side.sampled) if handlers.sample is not None else None,
             log_handler=_ignore,
             init_timeout=0,
             client_info=mcp_types.Implementation(name="sould", version=version),
@@ -306,7 +322,7 @@ async def open_link(
                 if transport.legacy_only or stateless:
                     raise
                 connected = await stack.enter_async_context(client("auto"))
-            yield Link(connected, asked_for_roots)
+            yield Link(connected, side)
     except Exception as error:
         if wants_sign_in(error):
             raise UnauthorizedError from error

@@ -139,7 +139,6 @@ class Server:
         self._link: Link | None = None
         self._ended = asyncio.Event()
         self._relist = asyncio.Event()
-        self._moved = False
         self._wanted = asyncio.Event()
         self._calls: list[_Call] = []
         self._questions = 0
@@ -179,7 +178,6 @@ class Server:
     def move(self, place: Place) -> None:
         """Its sessions work in other directories now: a server that asked for them is told, and lists its tools again."""
         self.place = place
-        self._moved = True
         self._relist.set()
 
     async def call(
@@ -327,9 +325,7 @@ class Server:
                 relist.cancel()
             if self._relist.is_set() and not self._ended.is_set():
                 self._relist.clear()
-                if self._moved:
-                    self._moved = False
-                    await link.tell_of_roots()
+                await link.tell_of_roots()
                 await self._list(link)  # without limit: a server that does one thing at a time may be busy with a call
                 self._tell()
                 with suppress(TimeoutError):  # a server that changes all the time is listed now and then
