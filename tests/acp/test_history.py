@@ -45,7 +45,7 @@ async def again(client: AcpClient, bench: Bench, session: str) -> list[Json]:
 
 
 async def test_what_was_seen_live_is_there_again_in_order_and_once(bench: Bench, connect: Connect) -> None:
-    """Also the notices, as text and as such: an attempt that failed, a hook that forbade, a server that cannot be used."""
+    """Also what is said in place of notices: an attempt that failed, a hook that forbade, a server that cannot be used."""
     bench.settings["hooks"] = [{"event": "PreToolUse", "matcher": "Shell", "command": "echo No pushing. >&2; exit 2"}]
     script = ("think: hm\ntext: I shall.\n" + call("Shell", command="git push"), "error: 429 slow down", "text: Well.")
     for capabilities in ({}, FULL):
@@ -59,11 +59,14 @@ async def test_what_was_seen_live_is_there_again_in_order_and_once(bench: Bench,
                 await client.prompt(session, "push it")
                 live = screen(client.updates())
             async with connect() as client:
-                again = await loaded(client, bench, session, capabilities)
-                assert screen(again) == live
+                again = screen(await loaded(client, bench, session, capabilities))
                 said = str(live)
                 for words in ("box", "I shall.", "No pushing.", "429", "Well."):
                     assert words in said
+                if capabilities:  # to them notices are events, which the protocol keeps out of history
+                    assert again == [each for each in live if not isinstance(each, tuple)] != live
+                else:
+                    assert again == live
 
 
 async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: Bench, connect: Connect) -> None:
@@ -161,4 +164,20 @@ async def test_a_turn_that_was_killed_leaves_nothing_in_progress(bench: Bench, c
     async with bench.running(), connect() as client:
         seen = await loaded(client, bench, session)
         assert plan_and_cards(seen) == (["completed", "pending", "pending"], ["completed", "failed"])
-        assert "Recovered after a crash" in client.text()
+        assert client.text().count("Recovered after a crash") == 1
+
+
+async def test_a_notice_that_nobody_was_there_for_is_told_to_the_next_client_once(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(call("Shell", command="echo started; sleep 1000"), "text: never")
+    session = kill_when(bench, "full", "ToolOutput")
+    async with bench.running(), connect() as client, connect() as other:
+        await loaded(client, bench, session, FULL)
+        notice = await client.wait_update("notice")
+        assert notice["title"] == "Recovered after a crash"
+        await again(client, bench, session)
+        await loaded(other, bench, session, FULL)
+        await other.wait_update("available_commands_update")
+        assert (len(client.updates("notice")), len(other.updates("notice"))) == (1, 0)
+        assert "stopped in the middle of this turn" in other.text(), "how the turn ended is history"

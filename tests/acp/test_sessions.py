@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soultest.acpbench import Connect
-from soultest.acpclient import AcpClient, AgentError
+from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, call
 
 Json = dict[str, Any]
@@ -192,11 +192,14 @@ async def test_closing_cancels_the_turn_and_keeps_the_history(bench: Bench, conn
 async def test_a_fork_knows_what_was_said_and_goes_its_own_way(bench: Bench, connect: Connect) -> None:
     bench.script("text: one", "text: two", "text: three")
     async with bench.running() as host, connect() as client:
-        session = await ready(client, bench)
+        await client.initialize(FULL)
+        broken: Json = {"name": "box", "command": "", "args": [], "env": []}
+        session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[broken]))["sessionId"]
         await client.prompt(session, "a")
         forked = await client.request("session/fork", sessionId=session, cwd=str(bench.project), mcpServers=[])
         fork = forked["sessionId"]
         await client.prompt(fork, "b")
+        assert not client.updates("notice", fork), "what happened to the other one is no event here"
         live, source = host.live(fork), host.live(session)
         assert live is not None
         assert source is not None

@@ -52,8 +52,11 @@ class Attachment:
         connection: Connection,
         client_id: str,
         capabilities: ClientCapabilities,
+        unheard: Sequence[Record] = (),
     ) -> None:
+        """`unheard`: notices that this client is to be told first."""
         self.session = session
+        self.unheard = unheard
         self.served: tuple[tuple[str, str], ...] = ()
         """The MCP servers its client serves itself: name and id."""
         self.brought: tuple[McpServer, ...] = ()
@@ -72,6 +75,7 @@ class Attachment:
             own_turns=capabilities.own.own_turns,
         )
         facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
+        self._features = features
         self.updates = UpdatesV1(facts, features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, forms=features.forms, cancel=self._cancelled_by_dialog
@@ -92,6 +96,8 @@ class Attachment:
     async def show_history(self) -> None:
         """Send the whole conversation so far, as fast as the client takes it; it has caught up when this returns."""
         await self._replay(None, show=True)
+        if not self._features.notices:
+            self.unheard = ()  # they stood in it, as words
 
     async def look_back(self) -> None:
         """Learn what is open in the session and how it stands, without sending anything."""
@@ -103,6 +109,7 @@ class Attachment:
 
     async def catch_up(self, cursor: Cursor) -> None:
         """Send what came after `cursor`, as it would have been sent live."""
+        self.unheard = ()
         await self._replay(None, show=False, until=cursor)
         await self._replay(cursor, show=True, history=False)
 
@@ -113,6 +120,9 @@ class Attachment:
         self._flowing.set()
         if introduce:
             self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
+        for record in self.unheard:
+            self._write(self.updates.feed(record))
+        self.unheard = ()
         if open_calls:
             self._write(self.updates.open_calls())
         for request in channel.pending:
@@ -228,9 +238,12 @@ class Attachment:
         self, since: Cursor | None, *, show: bool, history: bool = True, until: Cursor | None = None
     ) -> None:
         self.updates.replaying = history
+        opened = self._cursor.seq
         for number, record in enumerate(self.session.log.replay(since), 1):
             if until is not None and Cursor(record.seq) >= until:
                 break
+            if record.seq >= opened:
+                self.updates.replaying = False  # it happened while the session was opened for this client
             lines = self.updates.feed(record)
             if show and lines:
                 self._connection.write(lines)

@@ -22,7 +22,7 @@ class Notices:
         self._compaction = ""
 
     def notice(self, severity: str, title: str, description: str, record: Record) -> Json:
-        """A notice, or the words of one; the same in history as it was live."""
+        """A notice, or the words of one."""
         title = title or "Notice"
         if self._features.notices:
             known = severity if severity in _SEVERITIES else "info"
@@ -30,6 +30,11 @@ class Notices:
             if description:
                 update["description"] = description
             return update
+        return self.words(severity, title, description, record)
+
+    @staticmethod
+    def words(severity: str, title: str, description: str, record: Record) -> Json:
+        """The same as a part of the conversation."""
         kind = "agent_thought_chunk" if severity == "info" else "agent_message_chunk"
         said = f"{title}: {description}" if description else title
         return chunk(kind, text_block(f"[{severity}] {said}\n"), f"n{record.seq}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sould.agents.sessions.host import SessionHost
     from sould.agents.sessions.opening import Opening
     from sould.agents.sessions.session import Session
+    from sould.agents.wire.stream import Cursor
     from sould.agents.workspace import Workspace
 
 NOT_FOUND = -32002
@@ -102,16 +103,16 @@ class Peer:
             raise RpcError(NOT_FOUND, sentence, {"kind": "session_not_found", "details": sentence})
         return attachment
 
-    def attach(self, session: "Session", opening: "Opening") -> "Attachment":
-        """Show a session in this client; one that was shown already begins anew."""
+    def attach(self, session: "Session", opening: "Opening", since: "Cursor | None" = None) -> "Attachment":
+        """Show a session in this client; one that was shown already begins anew. `since`: see `Session.attach`."""
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
 
         before = self.attachments.pop(session.id, None)
         if before is not None:
             before.end()
-        session.attach(self)
+        unheard = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
-        attachment = Attachment(session, self.connection, self.id, self.capabilities)
+        attachment = Attachment(session, self.connection, self.id, self.capabilities, unheard)
         attachment.served = tuple(
             (each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None
         )

@@ -150,7 +150,8 @@ class UpdatesV1:
             case wire.BtwBegin() | wire.BtwEnd():
                 yield from self._aside(message, record.seq)
             case wire.StepRetry() | wire.Notification() | wire.HookResolved():
-                yield from self._notices.of(message, record)
+                # a notice is an event and no history; the words in place of one are part of the conversation
+                yield from () if self.replaying and self._features.notices else self._notices.of(message, record)
             case wire.PromptQueued():
                 yield from self._queued(message, record)
             case (
@@ -179,7 +180,8 @@ class UpdatesV1:
             yield from self._plan.put_down()
         self._steered.clear()
         if message.error is not None and (self.replaying or not self._mine):
-            yield self._notices.notice("error", message.error.message, "", record)
+            said = self._notices.words if self.replaying else self._notices.notice
+            yield said("error", message.error.message, "", record)
 
     def _steer(self, message: wire.SteerInput, seq: int) -> Iterator[Json]:
         if message.user_input in self._steered:

@@ -28,18 +28,14 @@ async def new(peer: Peer, params: OpeningParams) -> Reply:
 
 async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session and replay its whole conversation before answering."""
-    opening = peer.opening(params)
-    session = await (await peer.host()).open(params.session_id, opening)
-    attachment = peer.attach(session, opening)
+    attachment = await _opened(peer, params)
     await attachment.show_history()
     return Reply(_state(attachment), attachment.begin)
 
 
 async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session without its history; what is running is shown as it is."""
-    opening = peer.opening(params)
-    session = await (await peer.host()).open(params.session_id, opening)
-    attachment = peer.attach(session, opening)
+    attachment = await _opened(peer, params)
     await attachment.look_back()
     return Reply(_state(attachment), lambda: attachment.begin(open_calls=True))
 
@@ -49,6 +45,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     opening = peer.opening(params)
     session = await (await peer.host()).fork(params.session_id, opening)
     attachment = peer.attach(session, opening)
+    attachment.unheard = ()  # they are the other one's
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -91,6 +88,14 @@ async def set_title(peer: Peer, params: TitleParams) -> Json:
         raise RpcError(INVALID_PARAMS, "The title is empty.")
     await (await peer.host()).rename(params.session_id, title)
     return {"title": title}
+
+
+async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
+    """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
+    opening, host = peer.opening(params), await peer.host()
+    live = host.live(params.session_id)
+    before = live.log.channel.position if live is not None else None
+    return peer.attach(await host.open(params.session_id, opening), opening, before)
 
 
 def _state(attachment: "Attachment") -> Json:

@@ -21,6 +21,7 @@ from sould.agents.sessions.blank import noticing
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
 from sould.agents.sessions.news import NewsReader
+from sould.agents.sessions.noticed import Noticed
 from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.sessions.queueing import PromptQueue
@@ -32,7 +33,7 @@ from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.rewind import told
-from sould.agents.wire.channel import Resolution
+from sould.agents.wire.channel import Cursor, Record, Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import ContextReverted, DirectoryAdded, Response, SessionChanged, StatusUpdate
 from sould.agents.wire.recovery import Recovery
@@ -93,6 +94,7 @@ class Session:
         self.absence = parts.shared.absence
         self._home = parts.shared.environment.home
         self._clients: dict[str, Client] = {}
+        self._notices = Noticed(parts.log.channel, lambda: bool(self._clients))
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._repertoire.find(given) is not None)
         self.closed = asyncio.Event()
@@ -113,10 +115,15 @@ class Session:
         """Who is attached, by id."""
         return self._clients
 
-    def attach(self, client: Client) -> None:
-        """A client looks at this session; its buffers serve the tools from now on."""
+    def attach(self, client: Client, since: Cursor | None = None) -> Sequence[Record]:
+        """A client looks at this session; its buffers serve the tools from now on.
+
+        The notices that it is to be told, because nobody was there when they came, or because they came from `since` on.
+        """
+        news = self._notices.news(since)
         self._clients[client.id] = client
         self._workspace.attach(client.id, client.workspace(self._workspace.disk, self.id))
+        return news
 
     def detach(self, client_id: str) -> None:
         """A client is gone or looks elsewhere. The turn goes on (D12); the host applies `on_last_detach`."""
