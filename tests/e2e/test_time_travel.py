@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from soultest.acpclient import AcpClient, AgentError
+from soultest.daemon import until
 from soultest.scenarios import run, said, scenarios, session_of
 from soultest.world import World, call
 
@@ -27,6 +28,14 @@ SCRIPTS: dict[str, list[str]] = {
     ],
     "many": [call("Shell", "1", command="echo x >> many/3.txt; echo y >> a.txt; echo told"), "text: done"],
     "slow": [call("Shell", "1", command="echo y >> a.txt"), "text: done"],
+    "leader": [
+        call("Agent", "1", prompt="help", description="Help", model="helper", run_in_background=True),
+        "text: go",
+    ],
+    "helper": [
+        call("WriteFile", "1", path="helped.txt", content="x"),
+        call("Shell", "2", command="echo x > half-done.txt; touch began; sleep 600"),
+    ],
     "maker": [call("Make", "1"), "text: made"],
 }
 MAKER = """\
@@ -155,6 +164,16 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
             assert f"it was not saved: {project / 'a.txt'}." in told
             assert f"Left as it is: `{project / 'a.txt'}`" in await said(client, session, "/undo")
     assert (project / "a.txt").read_text() == "hello\ny\n"
+
+
+async def test_going_back_to_before_an_agent_in_the_background_began_ends_it(world: World, project: Path) -> None:
+    async with session_of(world, project, "leader", mode="full") as (client, session):
+        await client.prompt(session, "go")
+        await asyncio.to_thread(until, (project / "began").exists)
+        assert "3 files restored" in await said(client, session, "/undo")
+        assert sorted(path.name for path in project.iterdir()) == ["a.txt"]
+        notice = await client.wait_update("notice", lambda notice: "Background task stopped" in notice["title"])
+        assert "goes back to its checkpoint 0, before this one began" in notice["description"]
 
 
 async def test_what_a_project_s_own_tool_changed_is_taken_back(world: World, project: Path) -> None:

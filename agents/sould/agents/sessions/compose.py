@@ -100,6 +100,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     mode = opening.mode or state.mode or first
     approval = make_approval(services, asker, mode, opening.cwd, directories, environment, readable)
     project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
+    post = services.exchange.open(stored.info.id, opening.cwd)
     shared = Shared(
         services,
         opening,
@@ -114,8 +115,8 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         Questions(log.channel),
         plan_mode(approval, log, stored.directory, usual, absence),
         make_hooks(services, project_hooks, environment, opening, log, stored),
-        services.exchange.open(stored.info.id, opening.cwd),
-        Rewinder(log, ledger),
+        post,
+        Rewinder(log, ledger, post),
         absence,
         make_ceilings(services, log, state),
     )
@@ -131,8 +132,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     shared.ceilings.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     agent.missing = partial(missing_model, models)
-    roots = replace(opening, additional=tuple(directories))
-    mcp = make_servers(shared, log, agent, roots)
+    mcp = make_servers(shared, log, agent, replace(opening, additional=tuple(directories)))
     trusting = TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions)
     return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, project_hooks, trusting)
 
@@ -216,7 +216,7 @@ def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: 
     """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows."""
     soul, variables = agent.soul, shared.environment.variables
     files = mcp_files(shared)
-    mcp = SessionServers(shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model))
+    mcp = SessionServers(shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.ceilings.allow))
     soul.tools.toolset.external = lambda: mcp.offered(agent.spec.fields.mcp_tools)
     agent.crew.market.external = mcp.offered
     return mcp

@@ -5,6 +5,8 @@ whoever sent that is told; anything else is refused. A D-Mail is fetched once. N
 """
 
 import asyncio
+import secrets
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,9 +15,10 @@ from weakref import WeakValueDictionary
 
 from sould.agents.errors import SouldError
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import DMailHeld, DMailTaken
+from sould.agents.wire.messages import DMailHeld, DMailTaken, Notification
 
 SELF, PARENT = "self", "parent"
+UNBORN = "The agent that started this one goes back to its checkpoint {}, before this one began."
 
 
 class DMailRefusedError(SouldError):
@@ -144,16 +147,27 @@ class DenwaRenji:
             del self._children[phone]
             self.post.disconnect(phone)
 
-    async def cancel_unborn(self, checkpoint_id: int, why: Callable[["DenwaRenji"], str]) -> None:
-        """Cancel every agent started after the checkpoint that still works, and wait until nothing of it runs.
-
-        `why` is asked for each before that, and tells its journal, too.
-        """
+    async def cancel_unborn(self, checkpoint_id: int) -> None:
+        """Cancel every agent started after the checkpoint that still works, and wait until nothing of it runs."""
         gone = {child: task for child, task in self._children.items() if child.born >= checkpoint_id}
         for child, task in gone.items():
-            task.cancel(why(child))
+            task.cancel(child.say_unborn(checkpoint_id))
         if gone:
             await asyncio.wait(gone.values())
+
+    def say_unborn(self, checkpoint_id: int) -> str:
+        """Tell whoever reads its journal why this agent is cancelled; what was said."""
+        why = UNBORN.format(checkpoint_id)
+        self.log.publish(
+            Notification(
+                id=secrets.token_hex(6),
+                type="cancelled",
+                title="Cancelled: it was never started",
+                body=why,
+                created_at=time.time(),
+            )
+        )
+        return why
 
     def receiver(self, to: str) -> "DenwaRenji":
         """Whom `to` names. Raises DMailRefusedError."""

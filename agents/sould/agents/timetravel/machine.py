@@ -4,8 +4,6 @@ Hooks of the loop, which knows nothing of them. The context goes back by `Contex
 journal and in the rotated context file.
 """
 
-import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.dmail import DenwaRenji, DMail
 from sould.agents.timetravel.rewind import Rewinder
-from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, Notification, ToolReturn
+from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
 
 TOOL = "SendDMail"
 ARRIVED = """\
@@ -41,7 +39,6 @@ LATE = """\
 A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had ended, so time was not turned back. It said:
 
 {message}"""
-UNBORN = "The agent that started this one goes back to its checkpoint {}, before this one began."
 
 
 @dataclass(slots=True)
@@ -86,7 +83,7 @@ class TimeMachine:
                 ending = None
         why = self.phone.unborn
         if ending is None and why is not None:
-            _say_unborn(self.phone, why)
+            self.phone.say_unborn(why)
             return Ending("cancelled")
         return ending
 
@@ -110,7 +107,7 @@ class TimeMachine:
     async def _turn_back(self, mail: DMail) -> None:
         log, checkpoint_id = self.phone.log, mail.checkpoint_id
         assert checkpoint_id is not None
-        await self.phone.cancel_unborn(checkpoint_id, lambda child: _say_unborn(child, checkpoint_id))
+        await self.phone.cancel_unborn(checkpoint_id)
         files = NOT_RESTORED
         if mail.restore_filesystem:
             found = self.rewinder.files_after(checkpoint_id, log)
@@ -130,18 +127,3 @@ def _worded(done: FilesRestored, left: Sequence[Path]) -> str:
     conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
     but = CONFLICTS.format(conflicts) if conflicts else ""
     return RESTORED.format(but=but + (LEFT.format(", ".join(map(str, left))) if left else ""))
-
-
-def _say_unborn(child: DenwaRenji, checkpoint_id: int) -> str:
-    """To whoever reads its journal; what was said."""
-    why = UNBORN.format(checkpoint_id)
-    child.log.publish(
-        Notification(
-            id=secrets.token_hex(6),
-            type="cancelled",
-            title="Cancelled: it was never started",
-            body=why,
-            created_at=time.time(),
-        )
-    )
-    return why

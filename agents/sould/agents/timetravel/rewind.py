@@ -12,6 +12,7 @@ from pathlib import Path
 from sould.agents.review.ledger import Ledger
 from sould.agents.review.restore import Chosen, restore_call, take_back, touched
 from sould.agents.review.state import Edit
+from sould.agents.timetravel.dmail import Post
 from sould.agents.timetravel.timeline import calls_after
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
@@ -27,10 +28,11 @@ MOST_OUTCOMES = 16
 
 @dataclass(frozen=True, slots=True)
 class Rewinder:
-    """Of one session; `log` is the session's own, where restores are kept whoever asked for them."""
+    """Of one session, with `post` for its agents; `log` is the session's own, where restores are kept whoever asked for them."""
 
     log: SessionLog
     ledger: Ledger
+    post: Post
     outcomes: dict[str, FilesRestored] = field(default_factory=dict[str, FilesRestored])
     """What the latest restores came to, by the turn that asked; whoever wants one takes it out."""
 
@@ -39,7 +41,9 @@ class Rewinder:
         return touched(self.ledger, self._chosen(self._order(checkpoint_id, log)))
 
     async def go_back(self, checkpoint_id: int, turn_id: str) -> FilesRestored:
-        """Context and files as they were at the checkpoint, which the context reaches."""
+        """Context and files as they were at the checkpoint, which the context reaches; agents started since end."""
+        if self.post.main is not None:
+            await self.post.main.cancel_unborn(checkpoint_id)
         order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id})
         return await self._carry_out(order, turn_id)
 
