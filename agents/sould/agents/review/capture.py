@@ -122,8 +122,7 @@ class Capture:
     async def begin(self, call_id: str, turn_id: str, agent: str) -> None:
         """The call may have its effects from here on. Called again, it is from there on."""
         async with self._one:
-            differences = await self._look()
-            await self._attribute(self._current(leave=call_id), differences)
+            await self._attribute(self._current(leave=call_id))
             known = self._intervals.get(call_id)
             if known is None:
                 known = self._intervals[call_id] = _Interval(turn_id, agent, self.next_n())
@@ -135,8 +134,7 @@ class Capture:
         if interval is None:
             return Findings()
         async with self._one:
-            differences = await self._look()
-            await self._attribute(call_id, differences)
+            await self._attribute(call_id)
             interval.done = True
             if not interval.holds:
                 self._close(call_id)
@@ -191,7 +189,7 @@ class Capture:
         interval.holds -= 1
         if interval.done and not interval.holds:
             async with self._one:
-                await self._attribute(self._current(), await self._look())
+                await self._attribute(self._current())
                 self._close(call_id)
                 self._found.pop(call_id, None)
 
@@ -206,8 +204,10 @@ class Capture:
         running = [call_id for call_id, each in others if not each.done]
         return (running or [call_id for call_id, _ in others] or [""])[-1]
 
-    async def _attribute(self, call_id: str, differences: Mapping[Path, Sequence[Difference]]) -> None:
+    async def _attribute(self, call_id: str) -> None:
+        """Look, and keep what is found as the call's."""
         interval = self._intervals.get(call_id)
+        differences = await self._look(told=interval is not None)
         if interval is None:
             return  # nobody's of ours: the user's, or an editor's
         changes = await uninterrupted(self._saved, differences)
@@ -252,12 +252,12 @@ class Capture:
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
-    async def _look(self) -> dict[Path, list[Difference]]:
+    async def _look(self, *, told: bool) -> dict[Path, list[Difference]]:
         self._looked = (self._looked[1], time.monotonic())
-        return await uninterrupted(self._differences, self.roots())
+        return await uninterrupted(self._differences, self.roots(), told)
 
-    def _differences(self, roots: tuple[Path, ...]) -> dict[Path, list[Difference]]:
-        return {root: self._at(root).update() for root in _topmost(roots)}
+    def _differences(self, roots: tuple[Path, ...], told: bool) -> dict[Path, list[Difference]]:
+        return {root: self._at(root).update(told=told) for root in _topmost(roots)}
 
     def _changed_since(self, roots: tuple[Path, ...], moment: float) -> tuple[list[Path], bool]:
         looks = {root: self._at(root).changed_since(int((moment - CLOCK_S) * 1e9)) for root in _topmost(roots)}

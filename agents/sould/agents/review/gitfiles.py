@@ -6,10 +6,12 @@ in a thread. Where git is missing or refuses, it knows nothing.
 
 import os
 import re
+import struct
 import subprocess
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +25,27 @@ _ENTRY = re.compile(
     rb"(\d+) ([0-9a-f]{40,64}) 0\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
     rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n"
 )
+_STAT = struct.Struct("<QqQ")
+
+
+@dataclass(slots=True)
+class Tracked:
+    """How files looked when git last saw them, and their blobs; packed, for all of a large project are asked for at once."""
+
+    _folders: defaultdict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict[bytes, list[bytes]](list))
+
+    def add(self, path: bytes, stat: Stat, blob: bytes) -> None:
+        """Take a file."""
+        folder, _, name = path.rpartition(b"/")
+        self._folders[folder].append(b"%b%b %b" % (_STAT.pack(*stat), blob, name))
+
+    def within(self, folder: str) -> dict[str, tuple[Stat, str]]:
+        """Those in a folder relative to the root, by name."""
+        files: dict[str, tuple[Stat, str]] = {}
+        for packed in self._folders.get(os.fsencode(folder), ()):
+            blob, _, name = packed[_STAT.size :].partition(b" ")
+            files[os.fsdecode(name)] = (_STAT.unpack_from(packed), blob.decode())
+        return files
 
 
 @dataclass(slots=True)
@@ -39,26 +62,23 @@ class GitFiles:
         listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
         return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
 
-    def tracked(self, deadline: float) -> Mapping[str, tuple[Stat, str]]:
-        """By relative path: how a file looked when git last saw it, and its blob; nothing while the index is as it was.
-
-        Files that git itself is not sure of are left out.
-        """
+    def tracked(self, deadline: float) -> Tracked:
+        """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""
         if self._index is None:
             said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
             if not said:
-                return {}
+                return Tracked()
             self._index = self.root / said
         try:
             status = self._index.stat()
         except OSError:
-            return {}
+            return Tracked()
         stamp = (status.st_mtime_ns, status.st_ino)
         if stamp == self._stamp:
-            return {}
+            return Tracked()
         listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline)
         self._stamp = stamp if listed else (0, 0)
-        return dict(_entries(listed, status.st_mtime_ns))
+        return _parsed(listed, status.st_mtime_ns)
 
     def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
         """What the blobs hold; those that are gone, or are not of the size given with them, are left out unread."""
@@ -106,8 +126,11 @@ class GitFiles:
         return done.stdout
 
 
-def _entries(listed: bytes, index_time: int) -> Iterable[tuple[str, tuple[Stat, str]]]:
-    for mode, blob, path, seconds, rest, inode, size in _ENTRY.findall(listed):
+def _parsed(listed: bytes, index_time: int) -> Tracked:
+    tracked = Tracked()
+    for entry in _ENTRY.finditer(listed):
+        mode, blob, path, seconds, rest, inode, size = entry.groups()
         mtime = int(seconds) * 1_000_000_000 + int(rest)
         if mode.startswith(b"100") and mtime < index_time:  # later ones may have changed since git looked
-            yield os.fsdecode(path), ((int(size), mtime, int(inode)), blob.decode())
+            tracked.add(path, (int(size), mtime, int(inode)), blob)
+    return tracked

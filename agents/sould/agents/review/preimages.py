@@ -10,20 +10,23 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.config import CaptureLimits
-from sould.agents.review.gitfiles import GitFiles
+from sould.agents.review.gitfiles import GitFiles, Stat, Tracked
 from sould.agents.review.state import DIRECTORY, UNKEPT
-from sould.agents.review.tree import Look, Seen, look
+from sould.agents.review.tree import Listing, Look, Seen, look
 
 MOST_GIT = 16 * 1024 * 1024
 """Of one file that git has."""
 FRESH = 50_000_000
 """Nanoseconds: a file written so shortly before it was read may be written again without its times telling."""
 _GIT = "git:"
+_UNKEPT = UNKEPT.encode()
+_LENGTH_BITS = 40
+_LENGTH = (1 << _LENGTH_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,28 @@ class Difference:
     after: Held | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What the files of one folder held, packed as their listing is: the `ref`s with spaces between them."""
+
+    listing: Listing
+    refs: bytes
+
+    @classmethod
+    def of(cls, held: Mapping[str, Held]) -> "_Folder":
+        listing = Listing.of((name, each.seen) for name, each in held.items())
+        return cls(listing, " ".join(each.ref for each in held.values()).encode())
+
+    def held(self) -> dict[str, Held]:
+        refs = self.refs.decode().split(" ")
+        return {name: Held(seen, ref) for (name, seen), ref in zip(self.listing.entries(), refs, strict=False)}
+
+    @property
+    def whole(self) -> bool:
+        """Every content is known."""
+        return _UNKEPT not in self.refs
+
+
 @dataclass(slots=True)
 class Kept:
     """Contents in a file that has no name. A content is kept once."""
@@ -51,12 +76,13 @@ class Kept:
     most: int
     _fd: int = -1
     _size: int = 0
-    _places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    _places: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    """By digest: where the content begins, and, in the lowest bits, how long it is."""
 
     def put(self, data: bytes) -> str:
         """Keep `data`; its digest, or UNKEPT when there is no more room."""
-        digest = hashlib.sha256(data).hexdigest()
-        if digest not in self._places:
+        digest = hashlib.sha256(data)
+        if digest.digest() not in self._places:
             if self._size + len(data) > self.most:
                 return UNKEPT
             if self._fd < 0:
@@ -67,14 +93,14 @@ class Kept:
                     return UNKEPT
             except OSError:
                 return UNKEPT
-            self._places[digest] = (self._size, len(data))
+            self._places[digest.digest()] = self._size << _LENGTH_BITS | len(data)
             self._size += len(data)
-        return digest
+        return digest.hexdigest()
 
     def get(self, digest: str) -> bytes | None:
         """The content, if it was kept."""
-        place = self._places.get(digest)
-        return os.pread(self._fd, place[1], place[0]) if place is not None else None
+        place = self._places.get(bytes.fromhex(digest))
+        return os.pread(self._fd, place & _LENGTH, place >> _LENGTH_BITS) if place is not None else None
 
     def close(self) -> None:
         """Forget all of it."""
@@ -102,37 +128,38 @@ class Directory:
     """Of each directory that holds more than is kept: how all of it looked together."""
     changed_beyond: list[str] = field(default_factory=list[str])
     """Those of them that the last look found changed."""
-    _held: dict[str, Held] = field(default_factory=dict[str, Held])
+    _held: dict[str, _Folder] = field(default_factory=dict[str, _Folder])
     _fresh: set[str] = field(default_factory=set[str])
 
-    def update(self) -> list[Difference]:
-        """Look again; what is not as it was."""
+    def update(self, *, told: bool = True) -> list[Difference]:
+        """Look again; what is not as it was, unless nobody wants to be `told`."""
         began = time.monotonic()
         latest, deadline = began + self.limits.look_s, began + self.limits.copy_s
         now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
         tracked = self.git.tracked(deadline)
         self.unread = 0
-        found = list(self._compare(now, tracked, deadline))
-        known = [each for each in found if each.before is not None or self._is_new(each.path)]
+        found = [each for each in self._compare(now, tracked, deadline) if told and self._is_change(each)]
         self._look_beyond(now)
         self.partial = now.partial
-        for difference in found:
-            if difference.after is None:
-                self._held.pop(difference.path, None)
-            else:
-                self._held[difference.path] = difference.after
-        return [each for each in known if each.before is None or each.after is None or _differs(each)]
+        return found
 
     def changed_since(self, moment: int) -> tuple[list[str], bool]:
         """The files that are there and changed since then (nanoseconds), and whether all of them were looked at."""
         latest = time.monotonic() + self.limits.look_s
         now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
-        changed = [path for path, seen in now.found.items() if not stat.S_ISDIR(seen[0]) and seen[3] >= moment]
+        changed = [
+            _path(folder, name)
+            for folder, listing in now.found.items()
+            for name, seen in listing.entries()
+            if not stat.S_ISDIR(seen[0]) and seen[3] >= moment
+        ]
         return changed, not (now.partial or now.beyond)
 
-    def _is_new(self, path: str) -> bool:
-        """Whether something that is not known was not there at the last look."""
-        return not self.partial and _folder(path) not in self.beyond
+    def _is_change(self, difference: Difference) -> bool:
+        """Whether something was done since the last look, as far as that reached."""
+        if difference.before is None:
+            return not self.partial and _folder(difference.path) not in self.beyond
+        return difference.after is None or _differs(difference.before, difference.after)
 
     def _look_beyond(self, now: Look) -> None:
         """What is not kept any more is forgotten, so that it is never compared with how it once was."""
@@ -141,8 +168,8 @@ class Directory:
             for at, seen in now.beyond.items()
             if self.beyond.get(at) != seen and (at in self.beyond or at not in self._held)
         ]
-        for path in [path for path in self._held if _folder(path) in now.beyond] if now.beyond else ():
-            del self._held[path]
+        for folder in now.beyond:
+            self._held.pop(folder, None)
         self.beyond = now.beyond
 
     def contents(self, held: Iterable[Held]) -> dict[str, bytes]:
@@ -163,25 +190,45 @@ class Directory:
         own = (f"{path.relative_to(at)}/" for path in self.hidden if path != at and path.is_relative_to(at))
         return git.ignored(deadline) | frozenset(own)
 
-    def _compare(
-        self, now: Look, tracked: Mapping[str, tuple[tuple[int, int, int], str]], deadline: float
-    ) -> Iterator[Difference]:
+    def _compare(self, now: Look, tracked: Tracked, deadline: float) -> Iterator[Difference]:
+        """What differs; what there is now is held from then on."""
         fresh, self._fresh = self._fresh, set()
-        for path, seen in now.found.items():
-            old = self._held.get(path)
-            if old is not None and old.seen == seen and path not in fresh and old.ref != UNKEPT:
+        again = {_folder(path) for path in fresh}
+        every = not (now.partial or self.partial)
+        for folder, listing in now.found.items():
+            known = self._held.get(folder)
+            if known is not None and known.listing == listing and known.whole and folder not in again:
                 continue
-            new = self._hold(path, seen, tracked.get(path), deadline)
-            if new != old:
-                yield Difference(path, old, new)
-        if not (now.partial or self.partial):
-            for path in self._held.keys() - now.found.keys():
-                if _folder(path) not in now.beyond:
-                    yield Difference(path, self._held[path], None)
+            before = known.held() if known is not None else {}
+            after = self._hold_all(folder, listing, before, tracked.within(folder), fresh, deadline)
+            if not every:
+                after |= {name: each for name, each in before.items() if name not in after}
+            self._held[folder] = _Folder.of(after)
+            yield from _differences(folder, before, after)
+        for folder in self._held.keys() - now.found.keys() - now.beyond.keys() if every else ():
+            yield from _differences(folder, self._held.pop(folder).held(), {})
 
-    def _hold(
-        self, path: str, seen: Seen, known: tuple[tuple[int, int, int], str] | None, deadline: float
-    ) -> Held | None:
+    def _hold_all(
+        self,
+        folder: str,
+        listing: Listing,
+        before: Mapping[str, Held],
+        tracked: Mapping[str, tuple[Stat, str]],
+        fresh: Collection[str],
+        deadline: float,
+    ) -> dict[str, Held]:
+        """What the files of a folder hold; what is as it was is not read again."""
+        held: dict[str, Held] = {}
+        for name, seen in listing.entries():
+            path = _path(folder, name)
+            known = before.get(name)
+            if known is None or known.seen != seen or known.ref == UNKEPT or path in fresh:
+                known = self._hold(path, seen, tracked.get(name), deadline)
+            if known is not None:
+                held[name] = known
+        return held
+
+    def _hold(self, path: str, seen: Seen, known: tuple[Stat, str] | None, deadline: float) -> Held | None:
         mode, size, mtime, _, inode = seen
         if stat.S_ISDIR(mode):
             return Held(seen, DIRECTORY)
@@ -224,15 +271,24 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def _path(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
 def _seen(status: os.stat_result) -> Seen:
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _differs(difference: Difference) -> bool:
+def _differences(folder: str, before: Mapping[str, Held], after: Mapping[str, Held]) -> Iterator[Difference]:
+    for name, held in after.items():
+        if before.get(name) != held:
+            yield Difference(_path(folder, name), before.get(name), held)
+    for name in before.keys() - after.keys():
+        yield Difference(_path(folder, name), before[name], None)
+
+
+def _differs(before: Held, after: Held) -> bool:
     """Whether it is another content or mode, not only another time."""
-    before, after = difference.before, difference.after
-    assert before is not None
-    assert after is not None
     if before.ref == after.ref and before.ref != UNKEPT:
         return before.seen[0] != after.seen[0]
     return not (before.ref == UNKEPT and before.seen == after.seen)
