@@ -83,6 +83,24 @@ async def test_a_new_skill_is_taken_up_at_the_next_turn_and_named(bench: Bench) 
     assert any("new: fresh" in told.body for told in watcher.of(Notification))
 
 
+async def test_what_changed_while_a_session_was_closed_and_what_a_compaction_took_is_told_anew(bench: Bench) -> None:
+    write(bench, "tidy", "Sort.")
+    bench.script("text: one", "text: two", "text: three", "text: four", "text: five")
+    async with bench.running():
+        session = await begin(bench)
+        await finish(session, "first")
+        assert "skill" not in asked(session)
+    write(bench, "fresh", "New.", "description: brand new")
+    async with bench.running():
+        session = await bench.open(session.id)
+        await finish(session, "second")
+        await finish(session, "third")
+        assert asked(session).count("- fresh: brand new") == 1
+        await finish(session, "/clear")
+        await finish(session, "fourth")
+        assert asked(session).count("- fresh: brand new") == 1
+
+
 async def test_unchanged_skills_say_nothing(bench: Bench) -> None:
     bench.script("text: one", "text: two")
     async with bench.running():

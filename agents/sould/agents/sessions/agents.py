@@ -133,6 +133,13 @@ class SessionAgent:
         """What the prompt says of the session is not true any more: render it once more."""
         self.soul.log.publish(SystemPrompt(text=self.prompt(self.spec)))
 
+    def lists(self, text: str) -> bool:
+        """Whether the agent's prompt would hold this text, were it rendered now."""
+        try:
+            return text in self.prompt(self.spec)
+        except (SouldError, OSError):
+            return False
+
     def _load(self, spec: AgentSpec) -> Toolset:
         return self.soul.tools.toolset.again(*offered_paths(spec, self.situation()))
 

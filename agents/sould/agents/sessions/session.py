@@ -238,7 +238,7 @@ class Session:
         command = self._repertoire.find(prompt.user_input)
         if command is None or not self.info.blank:
             self._note_turn(prompt.user_input)
-        await renew_skills(self.skills, self.log)
+        await renew_skills(self.skills, self.log, self._agent.lists)
         if command is None:
             if not await self.hooks.allow_prompt(prompt.user_input):
                 return Ending("finished")

@@ -25,6 +25,8 @@ class SkillCatalog:
         self._found = Found({}, ())
         self._places: tuple[Path, ...] = ()
         self._told: set[str] = set()
+        self.known_at = -1
+        """The generation of the context in which the model was last seen to know the list."""
 
     @property
     def skills(self) -> Mapping[str, Skill]:
