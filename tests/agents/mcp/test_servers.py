@@ -2,11 +2,15 @@
 
 import asyncio
 
+from sould.agents.llm.provider import ChatMessage
+from sould.agents.mcp.results import Elicitation, Sampled, Sampling
+from sould.agents.mcp.sampling import Sampler
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
     MCPLoadingBegin,
     MCPLoadingEnd,
+    QuestionRequest,
     StatusUpdate,
     ToolOutput,
 )
@@ -139,6 +143,31 @@ async def test_a_question_of_a_server_reaches_the_user_and_the_answer_the_server
         said = await result_of(bench, watcher, "box__ask")
         assert '"action": "accept"' in str(said.output)
         assert '"colour": "green"' in str(said.output)
+
+
+async def test_a_question_for_a_password_comes_with_a_warning(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench)
+        watcher.answers = {}
+        schema = {"properties": {"pass": {"type": "string", "title": "Your password"}}}
+        assert await watcher.session.mcp.elicit("box", Elicitation("Sign in, please", schema)) is None
+        assert "Type no password or key here" in watcher.of(QuestionRequest)[0].questions[0].body
+
+
+async def test_a_server_that_may_ask_the_model_asks_no_further_than_the_budget(bench: Bench) -> None:
+    async def used_up() -> bool:
+        return False
+
+    async with bench.running():
+        watcher = await open_session(bench)
+        watcher.answers = {"May the MCP server box ask the model this?": "Allow for this session"}
+        wanted = Sampling("", (ChatMessage("user", (TextPart(text="hi"),)),), 10)
+        bench.script("text: hello")
+        allowed = await Sampler(watcher.session.soul.model).answer("box", wanted)
+        assert isinstance(allowed, Sampled)
+        assert (
+            await Sampler(watcher.session.soul.model, used_up).answer("box", wanted) == "The user's budget is used up."
+        )
 
 
 async def test_a_dismissed_question_is_no_answer(bench: Bench) -> None:

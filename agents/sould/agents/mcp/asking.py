@@ -3,6 +3,7 @@
 Nothing is answered in the user's name: without an answer, and for a form that cannot be shown, there is none.
 """
 
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, cast
@@ -16,6 +17,8 @@ from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionReq
 LONGEST = 4000
 MOST_FIELDS = 20
 YES, NO = "Yes", "No"
+WARNING = "Type no password or key here: the server reads it, and this session keeps it."
+_SECRET = re.compile(r"passw|passphrase|secret|credential|api.?key|private.?key|token|\bpin\b|\bcvc\b", re.IGNORECASE)
 DONE = "Done"
 
 
@@ -25,6 +28,8 @@ async def ask_user(log: SessionLog, server: str, question: Elicitation) -> dict[
     if len(properties) > MOST_FIELDS:
         return None
     said = f"The MCP server {cleaned(server)} asks: {cleaned(question.message)[:LONGEST]}"
+    if any(map(_SECRET.search, (question.message, *map(str, properties), *map(str, properties.values())))):
+        said = f"{said}\n\n{WARNING}"
     if question.url:
         said = f"{said}\n\nIt wants you to visit {cleaned(question.url)}"
     items = {name: _item(name, field, said) for name, field in properties.items()} or {

@@ -6,7 +6,7 @@ server only; its cost is the session's.
 
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
@@ -28,11 +28,17 @@ LONGEST_TOKEN = 8
 _STOPS = {"length": "maxTokens"}
 
 
+async def _always() -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class Sampler:
     """Of one session. What the user allowed for the session is forgotten with it."""
 
     caller: ModelCaller
+    affordable: Callable[[], Awaitable[bool]] = _always
+    """Asked before every answer: a server that the user allowed for the session could ask for ever."""
     _allowed: set[str] = field(default_factory=set[str])
     """Servers."""
 
@@ -44,6 +50,8 @@ class Sampler:
                 return "The user declined."
             if said == SESSION:
                 self._allowed.add(server)
+        if not await self.affordable():
+            return "The user's budget is used up."
         try:
             return await self._answered(wanted)
         except ProviderError as error:
