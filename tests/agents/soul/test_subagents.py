@@ -9,6 +9,7 @@ import pytest
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
+    ApprovalResponse,
     StatusUpdate,
     StepBegin,
     SubagentCreated,
@@ -325,6 +326,20 @@ async def test_one_that_takes_too_long_is_stopped_and_can_be_resumed(bench: Benc
         await finish(watcher.session, "go")
     assert "did not finish within 0.2 seconds" in results(watcher)[0].message
     assert "`resume`" in results(watcher)[0].message
+
+
+async def test_the_time_of_a_subagent_does_not_run_while_it_waits_for_the_user(bench: Bench) -> None:
+    bench.settings["background"] = {"agent_task_timeout_s": 0.2}
+    bench.script(call("Agent", prompt="x"), call("Shell", command="sleep 60"), "text: I go on.")
+    async with bench.running():
+        watcher = Watcher(await bench.new("ask"), answer=None)
+        prompt = watcher.session.prompt("go", "watcher")
+        asked = await watcher.wait_for(ApprovalRequest)
+        await asyncio.sleep(0.3)
+        assert not results(watcher)
+        watcher.session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        await prompt.outcome()
+    assert "did not finish within 0.2 seconds" in results(watcher)[0].message
 
 
 async def test_cancelling_the_turn_cancels_the_subagent(bench: Bench) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from sould.agents.clock import waiting_for_the_user
 from sould.agents.environment import Environment
 from sould.agents.errors import OptionError
 from sould.agents.permissions.policy import (
@@ -135,7 +136,8 @@ class Approval:
                 if verdict.decision == "ask":
                     request = _question(call, action, verdict, sender, description, display)
                     self.unanswered.add(call.id)
-                    answer = await self._ask(request)
+                    with waiting_for_the_user():
+                        answer = await self._ask(request)
                     self.unanswered.discard(call.id)
                     refused = self._settle(answer, verdict, request.scope)
                     if refused is not None:

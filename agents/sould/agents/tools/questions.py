@@ -6,6 +6,7 @@ Nobody's silence is an answer: a question waits until someone answers or the tur
 import secrets
 from collections.abc import Mapping
 
+from sould.agents.clock import waiting_for_the_user
 from sould.agents.wire.channel import Channel, RequestClosedError
 from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse
 
@@ -23,7 +24,8 @@ class Questions:
         """Question to answer (several labels joined by commas, or the user's own words). Empty: dismissed."""
         request = QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items)
         try:
-            response = await self._channel.request(request)
+            with waiting_for_the_user():
+                response = await self._channel.request(request)
         except RequestClosedError:
             return {}
         return response.answers if isinstance(response, QuestionResponse) else {}

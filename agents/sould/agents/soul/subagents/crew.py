@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sould.agents.clock import at_most
 from sould.agents.errors import SouldError
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.soul.loop import Ending, Soul
@@ -189,7 +190,7 @@ class Crew:
             log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
         ending = Ending("cancelled")
         try:
-            async with asyncio.timeout(limit):
+            async with at_most(limit):
                 ending = await self._guarded(worker, turn_id)
         except TimeoutError:
             why = f"it did not finish within {limit:g} seconds"
