@@ -216,7 +216,9 @@ def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: 
     """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows."""
     soul, variables = agent.soul, shared.environment.variables
     files = mcp_files(shared)
-    mcp = SessionServers(shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model))
+    mcp = SessionServers(
+        shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.ceilings.allow)
+    )
     soul.tools.toolset.external = lambda: mcp.offered(agent.spec.fields.mcp_tools)
     agent.crew.market.external = mcp.offered
     return mcp
