@@ -108,9 +108,9 @@ def _commands(sould: Sould) -> list[int]:
 
 
 def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
-    sould.world.script(["text: one", "text: two"])
+    sould.world.script(["text: one", "text: two", "text: three"])
     bridges = [sould.acp() for _ in range(count(20, 3))]
-    session = new_session(sould, bridges[0])
+    session, unasked = new_session(sould, bridges[0]), new_session(sould, bridges[2])
     prompt(bridges[0], session, "first", "p1")
     collect(bridges[0], "p1")
     old = sould.owner
@@ -128,6 +128,8 @@ def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
     assert odd == []
     assert said(messages)
     assert messages[-1]["result"]["stopReason"] == "end_turn"
+    prompt(bridges[2], unasked, "the first of it", "p3")
+    assert collect(bridges[2], "p3")[0][-1]["result"]["stopReason"] == "end_turn"
     for bridge in bridges:
         assert bridge.process.poll() is None
     log = sould.log()
