@@ -117,6 +117,25 @@ async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Ben
     assert "must be 1" in bodies[1]
 
 
+async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(bench: Bench) -> None:
+    path = write_agent(bench.root / "config" / "agents")
+    bench.script("text: one", "text: two", "text: three")
+    async with bench.running():
+        session = await bench.new()
+        await session.set_option("agent", "reviewer", "c")
+        await finish(session, "hello")
+    for prompt, told in (
+        ("You review.", []),
+        ("You review twice.", [f"Read again, because of {path}, {path.with_suffix('.md')}."]),
+    ):
+        path.with_suffix(".md").write_text(prompt)
+        async with bench.running():
+            watcher = Watcher(await bench.open(session.id))
+            await finish(watcher.session, "hello")
+            assert watcher.session.log.context.system_prompt == prompt
+        assert [notice.body for notice in watcher.of(Notification) if notice.type == "agent"] == told
+
+
 async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: Bench) -> None:
     write_agent(bench.project / ".sould" / "agents")
     trust = TrustStore(bench.state / "trust.json")
@@ -300,15 +319,14 @@ async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
     page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
     folder = bench.root / "config" / "agents"
     folder.mkdir(parents=True)
-    (folder / "reviewer.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
-    (folder / "reviewer.md").write_text("You review.")
-    (folder / "explore.yaml").write_text("version: 1\nagent: {extend: explore}\n")
-    (folder / "count.py").write_text(
+    (folder / "critic.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    (folder / "critic.md").write_text("You review.")
+    (folder / "words.py").write_text(
         "from sould.agents.tools import tool\n\n\n@tool\nasync def count_words() -> str:\n    return '1'\n"
     )
     bench.script("text: ok")
     async with bench.running():
         session = await bench.new()
-        await session.set_option("agent", "reviewer", "c")
+        await session.set_option("agent", "critic", "c")
         await finish(session, "hello")
-        assert [spec.name for spec in session.soul.tools.toolset.specs] == ["ReadFile", "Grep", "CountWords"]
+        assert [spec.name for spec in session.soul.tools.toolset.specs] == ["ReadFile", "Grep", "Agent", "CountWords"]

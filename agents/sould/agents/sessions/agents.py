@@ -5,7 +5,7 @@ A spec that cannot be used leaves the session as it was, and says so once.
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from sould.agents.sessions.options import Choice, SessionOption
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.spec import BUILTIN, AgentSpec
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.tools.toolset import Toolset
@@ -50,7 +50,9 @@ class SessionAgent:
     _missed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self._made_of = self._key(self.spec)
+        files, offered = self._key(self.spec)
+        stale = self.soul.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
+        self._made_of = ({} if stale else files, offered)
 
     def option(self) -> SessionOption:
         """The choice as clients show it."""
@@ -123,15 +125,19 @@ class SessionAgent:
         self.crew.spec = spec
         self.soul.tools.toolset.become(tools)
         if prompt is not None:
-            self.soul.log.publish(SystemPrompt(text=prompt))
+            self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
             if self._next is None and spec.document.path == self.spec.document.path:
-                files = ", ".join(str(path) for path in key[0] if self._made_of[0].get(path) != key[0][path])
+                files = ", ".join(str(path) for path in self._changed(key))
                 self._tell(f"The agent {spec.name} has changed", f"Read again, because of {files}.")
         self.spec, self._next, self._made_of = spec, None, key
 
+    def _changed(self, key: AgentKey) -> Iterator[Path]:
+        before, now = self._made_of[0], key[0]
+        return (path for path in now if before.get(path) != now[path] and (before or not path.is_relative_to(BUILTIN)))
+
     def tell_anew(self) -> None:
         """What the prompt says of the session is not true any more: render it once more."""
-        self.soul.log.publish(SystemPrompt(text=self.prompt(self.spec)))
+        self.soul.log.publish(SystemPrompt(text=self.prompt(self.spec), made_of=self.spec.made_of))
 
     def lists(self, text: str) -> bool:
         """Whether the agent's prompt would hold this text, were it rendered now."""

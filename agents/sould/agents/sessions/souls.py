@@ -71,7 +71,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     paths, places = offered_paths(spec, shared.situation())
     toolset = Toolset.load(paths, injectable, places)
     if not log.context.system_prompt:
-        log.publish(SystemPrompt(text=system_prompt(shared, spec)))
+        log.publish(SystemPrompt(text=system_prompt(shared, spec), made_of=spec.made_of))
     models = shared.models
     meter = Meter(log)
     compactor = Compactor(

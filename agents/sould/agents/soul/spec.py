@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from sould.agents.soul.conditions import Situation, When, described, why_not
-from sould.agents.soul.specfile import INHERIT, Document, merged, read_document
+from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document
 from sould.agents.tools.decorator import InvalidToolError
 from sould.agents.tools.loading import resolve_alias, same_tool
 from sould.agents.wording import fault
@@ -85,6 +85,11 @@ class AgentSpec:
         """Everything it is made from: a change of one of them changes the agent."""
         tools = (Path(entry.tool.rpartition(":")[0]) for entry in self.fields.tools if is_file_tool(entry.tool))
         return (*self.document.files, self.fields.system_prompt_path, *tools)
+
+    @property
+    def made_of(self) -> str:
+        """A digest of its files, but for those that ship with sould; "" when there are no others."""
+        return fingerprint(path for path in self.files if not path.is_relative_to(BUILTIN))
 
     def tools(self, now: Situation | None = None) -> tuple["ToolChoice", ...]:
         """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""

@@ -151,6 +151,12 @@ def digests(files: Iterable[Path]) -> Mapping[Path, str]:
     return {path: _digest(path) for path in files}
 
 
+def fingerprint(files: Iterable[Path]) -> str:
+    """One digest of all of them, wherever they lie; "" for none."""
+    found = sorted((path.name, _digest(path)) for path in files)
+    return hashlib.sha256(repr(found).encode(errors="replace")).hexdigest() if found else ""
+
+
 def _digest(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

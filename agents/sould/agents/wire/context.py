@@ -57,7 +57,7 @@ class Context:
     """What the model remembers."""
 
     def __init__(self) -> None:
-        self.system_prompt = ""
+        self.system_prompt = self.prompt_made_of = ""
         self.checkpoint = -1
         """The newest checkpoint's id; ids count from 0 and are never reused (D28)."""
         self.token_count = 0
@@ -298,7 +298,7 @@ class Context:
 
     def _set_system_prompt(self, prompt: SystemPrompt) -> None:
         self._pending += weight(prompt.text)
-        self.system_prompt = prompt.text
+        self.system_prompt, self.prompt_made_of = prompt.text, prompt.made_of
         self.generation += 1 if self._entries else 0
 
     # --- history replaced ---

@@ -90,6 +90,8 @@ class SystemPrompt(Message):
     """The frozen system prompt; first record of a session, and again when it is replaced."""
 
     text: str
+    made_of: str = ""
+    """A digest of the user's or the project's files that made the agent; "": none of theirs."""
 
 
 class SubagentCreated(Message):
