@@ -3,9 +3,11 @@
 import base64
 from typing import Any
 
+import pytest
+
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest
 from soultest.acpbench import Connect
-from soultest.acpclient import FULL, AcpClient
+from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.crash import kill_when
 
@@ -124,6 +126,30 @@ async def test_a_long_prompt_comes_back_in_lines_that_every_client_can_read(benc
         assert "".join(block.get("text", "") for block in blocks) == text
         assert blocks[-1] == {"type": "resource_link", "uri": "file:///x/a", "name": "a"}
         assert max(len(str(block)) for block in blocks) < 20_000
+
+
+async def test_a_load_that_is_withdrawn_leaves_the_session_closed_here(bench: Bench, connect: Connect) -> None:
+    bench.settings["model"] = {"max_context_size": 100_000_000}
+    bench.script("\n".join([f"text: {'x' * 30_000}"] * 50))
+    async with bench.running():
+        async with connect() as client:
+            await client.initialize()
+            session = await client.new_session(bench.project)
+            await client.prompt(session, "talk")
+        async with connect() as client:
+            await client.initialize()
+            where: Json = {"sessionId": session, "cwd": str(bench.project), "mcpServers": []}
+            client.reading.clear()
+            loading = client.start("session/load", where)
+            client.notify("$/cancel_request", requestId=2)
+            client.reading.set()
+            with pytest.raises(AgentError) as withdrawn:
+                await loading
+            with pytest.raises(AgentError) as closed:
+                await client.prompt(session, "go on")
+            assert (withdrawn.value.code, closed.value.code) == (-32800, -32002)
+            shown = await client.request("session/load", where)
+            assert shown["modes"]
 
 
 PLAN = call(

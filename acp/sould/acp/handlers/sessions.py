@@ -29,7 +29,12 @@ async def new(peer: Peer, params: OpeningParams) -> Reply:
 async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session and replay its whole conversation before answering."""
     attachment = await _opened(peer, params)
-    await attachment.show_history()
+    try:
+        await attachment.show_history()
+    except BaseException:  # withdrawn by the client: what is half shown is not shown
+        peer.detach(params.session_id)
+        await (await peer.host()).detach(params.session_id, peer.id)
+        raise
     return Reply(_state(attachment), attachment.begin)
 
 
