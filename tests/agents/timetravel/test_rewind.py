@@ -1,9 +1,12 @@
 """Going back and returning: context and files, over restarts and crashes, and never beyond what the session touched."""
 
+import json
+
+from sould.agents.llm.scripted import SCRIPTS_VARIABLE
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import ContextReverted, FilesRestored, FilesRestoring
+from sould.agents.wire.messages import ApprovalRequest, ContextReverted, FilesRestored, FilesRestoring
 from soultest.bench import Bench, Watcher, call, finish
 
 
@@ -142,6 +145,30 @@ async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_open
     async with bench.running():
         await bench.open(session.id)
     assert (bench.project / "a.txt").read_text() == "two\n"
+
+
+async def test_going_back_ends_an_agent_that_went_on_in_the_background_after_a_restart(bench: Bench) -> None:
+    agent = call("Agent", prompt="write", model="child", run_in_background=True)
+    scripts = {"scripted": [agent, "text: begun"], "child": [write("b.txt", "b\n")]}
+    for name, said in scripts.items():
+        path = bench.root / f"{name}.json"
+        path.write_text(json.dumps(said))
+        model = {"provider": name, "model": "scripted", "max_context_size": 100_000}
+        provider = {"type": "_scripted_echo", "env": {SCRIPTS_VARIABLE: str(path)}}
+        bench.settings.setdefault("models", {})[name] = model
+        bench.settings.setdefault("providers", {})[name] = provider
+    async with bench.running():
+        waiting = Watcher(await bench.new(), answer=None)
+        await finish(waiting.session, "go")
+        await waiting.wait_for(ApprovalRequest)
+    async with bench.running():
+        watcher = Watcher(await bench.open(waiting.session.id), answer=None)
+        await watcher.wait_for(ApprovalRequest)
+        await finish(watcher.session, "/undo")
+        assert not watcher.session.tasks.running
+    (journal,) = bench.state.glob("sessions/*/subagents/*/wire.jsonl")
+    assert "goes back to its checkpoint 0, before this one began" in journal.read_text()
+    assert not (bench.project / "b.txt").exists()
 
 
 async def test_a_hundred_files_are_restored_exactly(bench: Bench) -> None:

@@ -65,7 +65,8 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
     if not resumed:
         close_open_work(log, found, lost)
-    told = " ".join(filter(None, (found.notice, STOPPED if found.open_turn is not None else "", lost)))
+    stopped = found.open_turn is not None and (not resumed or bool(soul.cut_off))
+    told = " ".join(filter(None, (found.notice, STOPPED if stopped else "", lost)))
     if told:
         _notify(log, told)
     await log.commit()
@@ -84,7 +85,8 @@ def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bo
     if record is None or not market.unfinished.going_on(call_id):
         return False
     job = Job(prompt="", kind="", description=record.description, background=True)
-    work = in_background(crew, job, ToolCallContext(call_id, 0, lambda _: None))
+    born = market.unfinished.begun.get(call_id, -1)
+    work = in_background(crew, job, ToolCallContext(call_id, 0, lambda _: None, checkpoint=born))
 
     async def again(printed: Printed) -> Ended:
         try:

@@ -6,7 +6,15 @@ All of it is read from the session's own journal, where the events of every suba
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sould.agents.wire.messages import ApprovalRequest, SubagentEvent, WireMessage, WireRequest
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    StepBegin,
+    SubagentEvent,
+    ToolCall,
+    TurnBegin,
+    WireMessage,
+    WireRequest,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,8 @@ class Unfinished:
     """The subagents among those."""
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The subagents that worked for a call, the one that does so now last."""
+    begun: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The main agent's newest checkpoint when it made a call that waits."""
 
     def going_on(self, call_id: str) -> str:
         """The subagent that goes on with its work when this call is run again; "" when none does."""
@@ -32,7 +42,12 @@ def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) 
     approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
     workers: dict[str, dict[str, None]] = {}
     works_for: dict[str, tuple[str, str]] = {}
+    begun: dict[str, int] = {}
+    checkpoint = -1
     for message in messages:
+        checkpoint += isinstance(message, TurnBegin | StepBegin)
+        if isinstance(message, ToolCall):
+            begun[message.id] = checkpoint
         boss = ""
         event: object = message
         while isinstance(event, SubagentEvent) and event.agent_id:
@@ -53,4 +68,6 @@ def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) 
             calls.add(call_id)
         agents |= seen
         requests[call_id] = (*requests.get(call_id, ()), request.id)
-    return Unfinished(requests, frozenset(calls), frozenset(agents), {key: tuple(ids) for key, ids in workers.items()})
+    worked = {call_id: tuple(ids) for call_id, ids in workers.items()}
+    waiting = {call_id: begun[call_id] for call_id in requests if call_id in begun}
+    return Unfinished(requests, frozenset(calls), frozenset(agents), worked, waiting)
