@@ -58,11 +58,12 @@ class LocalWorkspace:
             raise OutsideError("the path is not valid Unicode") from None
         if size > MAX_PATH or longest > MAX_NAME:
             raise OutsideError(f"the path is too long: {path[:80]}...")
+        named = os.path.normpath(os.path.join(self._root, os.path.expanduser(path)))
         real = Path(os.path.realpath(os.path.join(self._root, os.path.expanduser(path))))
         if not str(real).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in str(real)):
             raise OutsideError("the path leads to a name that is not valid UTF-8")
         inside = any(real.is_relative_to(folder) for folder in (self._root, *self._additional))
-        return ResolvedPath(real, inside)
+        return ResolvedPath(real, inside, Path(named) if named != str(real) else None)
 
     async def read_text(self, path: Path) -> TextFile:
         """The file as it is on disk, up to 16 MiB. Raises NotAFileError, NotTextError, OutsideError, WorkspaceError."""

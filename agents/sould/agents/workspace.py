@@ -56,6 +56,13 @@ class ResolvedPath:
     path: Path
     inside: bool
     """Below the workspace root or one of the additional directories."""
+    named: Path | None = None
+    """As it was written, absolute, where a link makes that another path: what is forbidden by name is not had by a link."""
+
+    @property
+    def names(self) -> tuple[Path, ...]:
+        """Every path that rules about this file may mean."""
+        return (self.path,) if self.named is None else (self.path, self.named)
 
 
 @dataclass(frozen=True, slots=True)

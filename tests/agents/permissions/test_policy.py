@@ -2,10 +2,12 @@
 
 from datetime import date
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from sould.agents.environment import Environment
+from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.policy import (
     Action,
     CallExternal,
@@ -256,6 +258,30 @@ def test_a_path_is_judged_where_its_links_lead(tmp_path: Path) -> None:
     where = Surroundings.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
     action = RunCommand("cat plain", tmp_path / "w")
     assert decide(action, Rules(), "trusted", "full", where).decision == "ask"
+
+
+def test_a_path_is_judged_by_the_name_it_is_written_with_too(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("x")
+    for name in (".env", ".envrc", "private"):
+        (tmp_path / name).symlink_to("plain")
+    where = Surroundings.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
+    rules = Rules((Rule("deny", "read", path="private"), Rule("allow", "edit", path="private")))
+
+    async def nothing(_: object) -> NoReturn:
+        raise AssertionError
+
+    workspace = LocalWorkspace(tmp_path, (), nothing)
+    expected: dict[Action, str] = {
+        ReadFile(workspace.resolve("plain")): "allow",
+        ReadFile(workspace.resolve(".env")): "ask",
+        ReadFile(workspace.resolve(f"{tmp_path}/private")): "deny",
+        EditFile(workspace.resolve(".envrc"), "modify"): "ask",
+        EditFile(workspace.resolve("private"), "modify"): "ask",
+        RunCommand("cat plain", tmp_path): "allow",
+        RunCommand("cat .env", tmp_path): "ask",
+        RunCommand("cat private", tmp_path): "deny",
+    }
+    assert {each: decide(each, rules, "trusted", "ask", where).decision for each in expected} == expected
 
 
 TODAY = date(2026, 1, 1)

@@ -109,7 +109,7 @@ async def test_reading_outside_asks_with_the_real_path(bench: ToolBench, tmp_pat
     await bench.call("ReadFile", path="link")
     assert isinstance(bench.approval, RecordedApproval)
     action = bench.approval.asked[0][0]
-    assert action == policy.ReadFile(ResolvedPath(Path("/etc/hostname"), inside=False))
+    assert action == policy.ReadFile(ResolvedPath(Path("/etc/hostname"), False, tmp_path / "link"))
 
 
 class EditorBuffer(LocalWorkspace):

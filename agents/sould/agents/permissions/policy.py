@@ -6,6 +6,7 @@ Order: deny rules, then what the mode forbids, then the protections nothing over
 mode only what the text shows is protected.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -136,14 +137,14 @@ def _capped(mode: Mode, trust: Trust) -> Mode:
 
 
 def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
-    path = action.path.path
-    if _path_rule("deny", "read", path, rules, where):
+    path, names = action.path.path, action.path.names
+    if any(_path_rule("deny", "read", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids reading {path}")
     if where.readable_unasked(path):
         return Verdict("allow")
-    if reason := read_is_protected(path, where):
+    if reason := next(filter(None, (read_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
-    if _path_rule("ask", "read", path, rules, where):
+    if any(_path_rule("ask", "read", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is read", _path_offer("read", path))
     if action.path.inside or mode == "full" or _path_rule("allow", "read", path, rules, where):
         return Verdict("allow")
@@ -151,15 +152,15 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings)
 
 
 def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
-    path, inside = action.path.path, action.path.inside
-    if _path_rule("deny", "edit", path, rules, where):
+    path, inside, names = action.path.path, action.path.inside, action.path.names
+    if any(_path_rule("deny", "edit", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids changing {path}")
     if mode == "plan":
         return Verdict("deny", "plan mode changes no files")
-    if reason := change_is_protected(path, where):
+    if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     offer = Rule("allow", "edit", cwd="workspace") if inside else _path_offer("edit", path)
-    if _path_rule("ask", "edit", path, rules, where):
+    if any(_path_rule("ask", "edit", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is changed")
     if mode == "full" or (inside and mode == "review") or _path_rule("allow", "edit", path, rules, where):
         return Verdict("allow")
@@ -202,6 +203,10 @@ def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
     if mode == "full" or ruled("allow"):
         return Verdict("allow")
     return Verdict("ask", "", Rule("allow", "fetch", argv=(action.host,)))
+
+
+def _as_named(word: str, cwd: Path) -> Path:
+    return Path(os.path.normpath(os.path.join(cwd, word)))
 
 
 # --- commands --------------------------------------------------------------------------------------------------------------------
@@ -283,7 +288,9 @@ class _Command:
             for piece in {word, word.rpartition("=")[2]}:
                 path = self._expanded(piece)
                 if path:
-                    paths.update(dict.fromkeys(self.where.resolve(path, place) for place in places))
+                    for place in places:
+                        paths[self.where.resolve(path, place)] = None
+                        paths[_as_named(path, place)] = None
         return list(paths)
 
     def _places(self) -> list[Path]:
@@ -335,7 +342,8 @@ class _Command:
                 return False
         for word in known.files:
             path = self.where.resolve(word, cwd)
-            if not self.where.inside(path) or read_is_protected(path, self.where):
+            names = (path, _as_named(word, cwd))
+            if not self.where.inside(path) or any(read_is_protected(name, self.where) for name in names):
                 return False
         return self.where.inside(cwd)
 

@@ -15,7 +15,8 @@ async def admitted(
     path = resolved(workspace, given)
     if isinstance(path, ToolReturn):
         return path
-    if secret := refuse_secret(path.path, sender):
-        return secret
+    for name in path.names:
+        if secret := refuse_secret(name, sender):
+            return secret
     refused = await approval.request(call, policy.ReadFile(path), sender=sender, description=f"{verb} `{path.path}`")
     return path if refused is None else refused
