@@ -19,12 +19,14 @@ def test_nobody_listening_is_said_and_changes_nothing(sould: Sould) -> None:
 
 def test_status_tells_who_is_connected_and_what_it_costs(sould_after: Sould) -> None:
     bridge = sould_after.acp()
+    bridge.request(1, "initialize", protocolVersion=1, clientInfo={"name": "pen", "title": "The Pen", "version": "1"})
     with sould_after.control() as daemon:
         status = daemon.status()
     assert status.version == VERSION
     assert status.pid == sould_after.pid
     acp = next(each for each in status.connections if each.face == "acp")
     assert acp.pid == bridge.process.pid
+    assert acp.client == "The Pen"
     assert acp.cwd == str(sould_after.workspace)
     assert status.memory.rss_bytes > 0
     assert status.runtime_dir == sould_after.paths.runtime

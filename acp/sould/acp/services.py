@@ -61,6 +61,13 @@ class AcpResume:
     cut: bool = True
     """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
+    @property
+    def client_name(self) -> str:
+        """What the client calls itself; "" before it has said so."""
+        info = self.initialize.get("clientInfo")
+        said = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
+        return str(said.get("title") or said.get("name") or "")
+
     def dump(self) -> bytes:
         """As JSON."""
         return orjson.dumps(self)

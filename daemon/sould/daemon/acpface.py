@@ -39,7 +39,9 @@ class AcpFace:
         stream = connection.open_stream(keeper.on_written)
         keeper.queued = lambda: stream.queued
         connection.settled = keeper.settled
+        connection.let_go = keeper.close
         connection.sessions = keeper.sessions
+        connection.client = keeper.client
         services = AcpServices(
             host=self._sessions.host,
             environment=connection.hello.environment,
@@ -127,6 +129,10 @@ class Keeper:
     def sessions(self) -> tuple[str, ...]:
         """The sessions this client shows."""
         return tuple(self._snapshot().sessions) if self._snapshot else ()
+
+    def client(self) -> str:
+        """What the client calls itself."""
+        return self._snapshot().client_name if self._snapshot else ""
 
     def close(self) -> None:
         """Leave the record to the next daemon."""

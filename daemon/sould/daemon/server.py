@@ -41,7 +41,7 @@ class Connection:
     opened: float = field(default_factory=time.monotonic)
     stream: FdStream | None = None
     task: "asyncio.Task[None] | None" = None
-    client: str = ""
+    client: Callable[[], str] = str
     of_agent: bool = False
     """Something that an agent runs, or nobody can tell: it may look, and does nothing in the user's name."""
     waits_for_newer: bool = False
@@ -55,6 +55,8 @@ class Connection:
     """What the face wants the next daemon to be handed, from memory to memory, and"""
     handed: bytes = b""
     """what an earlier one handed over so."""
+    let_go: Callable[[], None] = lambda: None
+    """The next daemon goes on with it as it stands: remember nothing more."""
     released: bool = False
     """The descriptors were handed over: leave them alone."""
 

@@ -6,6 +6,7 @@ What nobody here can answer ends the run, never the session: it stays, and an ed
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -135,8 +136,9 @@ class Headless:
             try:
                 return await asking()
             except asyncio.CancelledError as closed:
-                why = str(closed.args[0] if any(closed.args) else "" if self._stopped_by else "withdrawn")
-                click.echo(f"  ({one_line(why, 200)})" if why else "", err=True)
+                if not self._stopped_by:
+                    why = str(closed.args[0] if any(closed.args) else "withdrawn")
+                    click.echo(f"  ({one_line(why, 200)})", err=True)
                 raise
 
     def _give_up(self, why: str) -> None:
@@ -250,6 +252,8 @@ class Headless:
 
     def _interrupt(self, conversation: "asyncio.Task[Any]") -> None:
         """The first Ctrl-C cancels the turn and waits for its end; the second leaves at once."""
+        if sys.stderr.isatty():
+            click.echo(err=True)  # behind the ^C that the terminal shows
         if self._stopped_by == "signal" or not self._result.session_id:
             conversation.cancel()
         else:
