@@ -6,10 +6,12 @@ import orjson
 
 from sould.acp.content import input_blocks, text_block
 from sould.acp.outbound import Json
-from sould.agents.wire.content import TextPart, UserInput
+from sould.agents.wire.content import TextPart, ThinkPart, UserInput
+from sould.agents.wire.messages import TurnBegin
 
 PIECE = 16_384
 """Characters of one text chunk; what was merged while the client was behind is sent in pieces of this size."""
+_UPDATES = {TextPart: b"agent_message_chunk", ThinkPart: b"agent_thought_chunk", TurnBegin: b"user_message_chunk"}
 
 
 class TextChunks:
@@ -21,7 +23,7 @@ class TextChunks:
         self._chunk_head = b""
 
     def lines(self, text: str, seq: int, kind: type) -> bytes:
-        """More of the text, or the thought, with this number; a new number is a new message."""
+        """More of the text, the thought or the prompt with this number; a new number is a new message."""
         if self._message != (kind, seq):
             self._begin(seq, kind)
         if len(text) <= PIECE:
@@ -30,9 +32,10 @@ class TextChunks:
 
     def _begin(self, seq: int, kind: type) -> None:
         self._message = (kind, seq)
-        name = b"agent_message_chunk" if kind is TextPart else b"agent_thought_chunk"
-        self._chunk_head = (
-            self._head + b'{"sessionUpdate":"' + name + b'","messageId":"m%d","content":{"type":"text","text":' % seq
+        self._chunk_head = b'%b{"sessionUpdate":"%b","messageId":"m%d","content":{"type":"text","text":' % (
+            self._head,
+            _UPDATES[kind],
+            seq,
         )
 
 

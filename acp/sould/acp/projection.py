@@ -68,6 +68,8 @@ class UpdatesV1:
             return self._chunks.lines(message.text, record.seq, TextPart)
         if type(message) is ThinkPart:
             return self._chunks.lines(message.think, record.seq, ThinkPart) if message.think else b""
+        if type(message) is wire.TurnBegin:
+            return self._turn_begin(message, record.seq)
         custom = custom_in(message)
         if custom is not None:
             known = self._features.custom and not self.elsewhere
@@ -75,7 +77,7 @@ class UpdatesV1:
         updates = list(self._updates(record))  # what is not shown is learnt all the same
         hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
         lines = b"" if hidden else b"".join(map(self.line, updates))
-        if self._features.queue and isinstance(message, wire.PromptQueued | wire.TurnBegin) and not self.replaying:
+        if self._features.queue and isinstance(message, wire.PromptQueued) and not self.replaying:
             return self.waiting.news() + lines
         return lines
 
@@ -112,8 +114,6 @@ class UpdatesV1:
     def _updates(self, record: Record) -> Iterator[Json]:
         message = record.message
         match message:
-            case wire.TurnBegin():
-                yield from self._turn_begin(message, record.seq)
             case wire.TurnEnd():
                 yield from self._turn_end(message, record)
             case wire.SteerInput():
@@ -160,7 +160,7 @@ class UpdatesV1:
                 | wire.SubagentCreated() | wire.DirectoryAdded() | wire.SystemPrompt()
                 | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()
-                | wire.DMailHeld() | wire.DMailTaken() | wire.Custom()
+                | wire.DMailHeld() | wire.DMailTaken() | wire.Custom() | wire.TurnBegin()
             ):  # fmt: skip
                 return
             case _:
@@ -168,11 +168,16 @@ class UpdatesV1:
 
     # --- what depends on whose turn it is, and on whether it is over ------------------------------------------------
 
-    def _turn_begin(self, message: wire.TurnBegin, seq: int) -> Iterator[Json]:
+    def _turn_begin(self, message: wire.TurnBegin, seq: int) -> bytes:
+        given = message.user_input
         self._mine = message.client_id == self._client_id
         changed = self.waiting.was_changed(message)
-        if self.replaying or not self._mine or changed:
-            yield from user_chunks(message.user_input, seq)
+        queue = self.waiting.news() if self._features.queue and not self.replaying else b""
+        if self.elsewhere or not given or not (self.replaying or not self._mine or changed):
+            return queue
+        if isinstance(given, str):
+            return queue + self._chunks.lines(given, seq, wire.TurnBegin)
+        return queue + b"".join(map(self.line, user_chunks(given, seq)))
 
     def _turn_end(self, message: wire.TurnEnd, record: Record) -> Iterator[Json]:
         yield from self.calls.end_turn()
