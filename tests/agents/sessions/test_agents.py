@@ -210,6 +210,9 @@ async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_b
         assert "helper.py changed since you trusted this project" in refused.message
         with pytest.raises(OptionError, match=r"helper\.py changed"):
             await watcher.session.set_option("agent", "reviewer", "c")
+        (folder / "shout.py").write_text("")
+        with pytest.raises(OptionError, match=r"used: \.sould/agents/shout\.py, \.sould/agents/helper\.py changed"):
+            await watcher.session.set_option("agent", "reviewer", "c")
 
 
 async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(bench: Bench) -> None:

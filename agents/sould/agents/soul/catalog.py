@@ -115,7 +115,9 @@ class AgentCatalog:
         """
         if self.withdrawn(spec):
             raise ConfigError(f"{spec.name} uses files of this project, which you have not trusted; run `sould trust`.")
-        changed = self._trust.changed(self._project, (path for path in _files_of(spec) if self._is_ours(path)))
+        changed = self._trust.changed(
+            self._project, (path for path in dict.fromkeys(_files_of(spec)) if self._is_ours(path))
+        )
         if changed:
             names = ", ".join(os.path.relpath(path, self._project.resolve()) for path in changed)
             raise ConfigError(
