@@ -7,7 +7,7 @@ import pytest
 
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest
 from soultest.acpbench import Connect
-from soultest.acpclient import FULL, AcpClient, AgentError
+from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, call
 from soultest.crash import kill_when
 
@@ -150,6 +150,25 @@ async def test_a_load_that_is_withdrawn_leaves_the_session_closed_here(bench: Be
             assert (withdrawn.value.code, closed.value.code) == (-32800, -32002)
             shown = await client.request("session/load", where)
             assert shown["modes"]
+
+
+async def test_a_prompt_is_answered_with_its_turns_end_also_when_its_client_loads_the_session_meanwhile(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: done")
+    async with bench.running(), connect(permissions=ignore) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        turn = client.prompt(session, "edit")
+        asked = await client.wait_request("session/request_permission")
+        await again(client, bench, session)
+        anew = await client.wait_for(
+            lambda message: message.get("method") == "session/request_permission" and message["id"] != asked["id"]
+        )
+        client.answer(anew, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        assert await turn == {"stopReason": "end_turn"}
+        assert client.messages[-1]["result"] == {"stopReason": "end_turn"}, "and after everything was shown"
+        assert client.text() == "done"
 
 
 PLAN = call(

@@ -6,7 +6,7 @@ the client reads too slowly the channel holds back; a client that fell behind th
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sould.acp.content import user_input
 from sould.acp.dialogs import Dialogs, answered
@@ -81,6 +81,7 @@ class Attachment:
             connection, session, client_id, self.updates, forms=features.forms, cancel=self._cancelled_by_dialog
         )
         self._prompts: set[Prompt] = set()
+        self._successor: Attachment | None = None
         self._subscription: Subscription | None = None
         self._cursor = session.log.channel.position
         self._flowing = asyncio.Event()
@@ -133,14 +134,18 @@ class Attachment:
         self.begin(introduce=False)
         self._write(self.updates.options())
 
-    def end(self) -> None:
-        """No more updates; dialogs close, prompts still waiting are answered as cancelled."""
+    def end(self, successor: "Attachment | None" = None) -> None:
+        """No more updates; dialogs close. Prompts without an answer are the successor's to answer, or cancelled."""
         if self._subscription is not None:
             self._cursor = self._subscription.cursor
             self._subscription.close()
             self._subscription = None
         self._dialogs.close_all()
         self._flowing.set()
+        self._successor = successor
+        if successor is not None:
+            successor._prompts |= self._prompts
+            return
         for prompt in tuple(self._prompts):
             prompt.settle(wire.TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
 
@@ -154,14 +159,27 @@ class Attachment:
         self._prompts.add(prompt)
         try:
             end = await prompt.outcome()
-            await self._flowing.wait()
+            await self._shown()
         except asyncio.CancelledError:
             if not self._connection.gone:  # withdrawn by the client; a client that vanished leaves the turn running
                 self.session.cancel(self._client_id)
             raise
         finally:
-            self._prompts.discard(prompt)
+            for attachment in self._line():
+                attachment._prompts.discard(prompt)
         return prompt_result(end)
+
+    def _line(self) -> "Iterator[Attachment]":
+        """This and those that took its place: the client may load a session again in which its own turn runs."""
+        attachment: Attachment | None = self
+        while attachment is not None:
+            yield attachment
+            attachment = attachment._successor
+
+    async def _shown(self) -> None:
+        """Everything published has been written to the client."""
+        for attachment in self._line():
+            await attachment._flowing.wait()
 
     def takes_up(self) -> bool:
         """The session goes on with a turn that was begun under an earlier daemon (D16)."""

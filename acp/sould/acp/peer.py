@@ -108,11 +108,11 @@ class Peer:
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
 
         before = self.attachments.pop(session.id, None)
-        if before is not None:
-            before.end()
         unheard = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
         attachment = Attachment(session, self.connection, self.id, self.capabilities, unheard)
+        if before is not None:
+            before.end(attachment)
         attachment.served = tuple(
             (each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None
         )
