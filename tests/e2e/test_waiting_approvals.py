@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from soultest.acpclient import ALLOW_ONCE, AcpClient, ignore
 from soultest.daemon import until
 from soultest.editor import calls, editor, titled
-from soultest.world import World, call, running
+from soultest.world import SOULD, World, call, running
 
 Json = dict[str, Any]
 Scripts = Mapping[str, list[str]]
@@ -178,6 +179,20 @@ async def test_a_stopped_daemon_leaves_what_waits_to_the_next_one(world: World) 
             await ready(lambda name=name: (world.project / f"{name}.txt").exists())
         await client.wait_update("agent_message_chunk", lambda update: "nested is done" in str(update))
         await client.wait_update("notice", lambda update: "background task completed" in str(update).lower())
+
+
+async def test_a_forced_restart_only_asks_again(world: World) -> None:
+    async with editor(world, permissions=ignore) as (client, _):
+        _, prompt = await begin(client, world, "nested")
+        await ready(lambda: len(asked(client)) == 1)
+        write(world, AFTER)
+        client.permissions = ALLOW_ONCE
+        command = [SOULD, "restart", "--force"]
+        done = await asyncio.to_thread(subprocess.run, command, env=world.environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert (await prompt)["stopReason"] == "end_turn"
+        assert client.text().endswith("nested is done")
+        assert not client.updates("notice")
 
 
 async def test_closing_the_session_ends_what_waits(world: World) -> None:

@@ -203,13 +203,15 @@ class Daemon:
     async def _hand_over(self) -> bool:
         """Give everything to a new process (D11); False when it did not start, and all goes on here."""
         self.server.pause()
-        await self._at_most(self.lifecycle.stop_limit, self.sessions.stop_turns("daemon restarting"))
+        stopping = self.sessions.stop_turns("daemon restarting", handing_over=True)
+        await self._at_most(self.lifecycle.stop_limit, stopping)
         await self._at_most(1.0, self._settled())
         await self._flush()
         connections = [each for each in self._connections if each.hello.face != "control"]
         heirs: list[Heir] = []
         for connection in connections:
             released = connection.stream.release() if connection.stream is not None else None
+            connection.let_go()
             connection.released = True
             heirs.append(heir_of(connection, released))
         socks = [connection.sock.dup() for connection in connections]

@@ -131,12 +131,15 @@ class Sessions:
         sessions = self._composition.host.sessions.values() if self._composition is not None else ()
         return sum(session.tasks.running for session in sessions)
 
-    async def stop_turns(self, reason: str) -> None:
-        """End every turn as interrupted and close every session's files; a later session makes a new host."""
+    async def stop_turns(self, reason: str, *, handing_over: bool = False) -> None:
+        """End every turn as interrupted and close every session's files; a later session makes a new host.
+
+        `handing_over`: the next daemon goes on with what only waits, and answers its prompts.
+        """
         async with self._lock:  # a host that is being made is waited for: it would be forgotten
             composition, self._composition = self._composition, None
             if composition is not None and self._serving is not None:
-                await composition.host.aclose(reason)
+                await composition.host.aclose(reason, handing_over=handing_over)
                 await asyncio.wait([self._serving])
                 await composition.aclose()
 

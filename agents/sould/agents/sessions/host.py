@@ -38,6 +38,7 @@ class SessionHost:
         self._group: asyncio.TaskGroup | None = None
         self._loops = LoopKeeper(services, self._sessions, self._open)
         self._closing = asyncio.Event()
+        self._handing_over = False
         self.started = asyncio.Event()
         self.ended = 0
         """How many sessions have left the memory."""
@@ -51,7 +52,7 @@ class SessionHost:
             self.started.set()
             await self._closing.wait()
             for session in self._sessions.values():
-                await session.aclose()
+                await session.aclose(handing_over=self._handing_over)
 
     @property
     def sessions(self) -> Mapping[str, Session]:
@@ -194,8 +195,9 @@ class SessionHost:
                 self._forget_blank(session)
             session.detach(client_id)
 
-    async def aclose(self, reason: str) -> None:
-        """End every turn as interrupted; `serve` returns when all is on disk."""
+    async def aclose(self, reason: str, *, handing_over: bool = False) -> None:
+        """End every turn as interrupted; `serve` returns when all is on disk. `handing_over`: the clients stay, see D11."""
+        self._handing_over = handing_over
         logger.info("closing %d sessions: %s", len(self._sessions), reason)
         self._closing.set()
 

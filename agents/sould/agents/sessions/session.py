@@ -455,8 +455,11 @@ class Session:
             await self.log.aclose()
             self.closed.set()
 
-    async def aclose(self, *, for_good: bool = False) -> None:
-        """End what runs as interrupted and let `serve` return. What waits for approvals stays open (D16), but `for_good`."""
+    async def aclose(self, *, for_good: bool = False, handing_over: bool = False) -> None:
+        """End what runs as interrupted and let `serve` return. What waits for approvals stays open (D16), but `for_good`.
+
+        `handing_over`: its clients go on with the next daemon.
+        """
         if not for_good:
             leave_waiting(self.log, self._asker, self._agent.crew.market)
-        await self._turns.close()
+        await self._turns.close(handing_over=handing_over)

@@ -66,6 +66,7 @@ class Turns:
         self._task: asyncio.Task[Ending] | None = None
         self._stop_as: StopReason = "cancelled"
         self._closed = False
+        self._handing_over = False
         self.current: Prompt | None = None
 
     @property
@@ -149,9 +150,13 @@ class Turns:
             if not self._closed:
                 self._on_idle()
 
-    async def close(self) -> None:
-        """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk."""
+    async def close(self, *, handing_over: bool = False) -> None:
+        """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk.
+
+        `handing_over`: the next process answers the prompt of a turn that it goes on with.
+        """
         self._closed = True
+        self._handing_over = handing_over and self._log.channel.frozen
         self._stop_as = "interrupted"
         self.cancel(None)
         self._wake.set()
@@ -178,7 +183,8 @@ class Turns:
             if end.error is None:
                 end = end.model_copy(update={"stop_reason": "error", "error": _as_turn_error(error)})
         self.current = None
-        prompt.settle(end)
+        if not self._handing_over:
+            prompt.settle(end)
 
     async def _run_cancellable(self, prompt: Prompt) -> Ending:
         async with asyncio.TaskGroup() as turn:

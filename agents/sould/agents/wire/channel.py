@@ -222,6 +222,11 @@ class Channel:
             self._pushing = False
         return record
 
+    @property
+    def frozen(self) -> bool:
+        """Nothing more is recorded."""
+        return self._frozen
+
     def freeze(self) -> None:
         """Nothing more is recorded or shown: this process leaves, and the next one takes things up as they stand (D16)."""
         self._frozen = True
