@@ -56,6 +56,8 @@ class DenwaRenji:
     """The parent's newest checkpoint when it started this agent."""
     notes: list[str] = field(default_factory=list[str])
     """What its agent is told before its next step."""
+    idle: bool = False
+    """Its agent's turn is known to have ended: there is no step after which time could be turned back."""
     _pending: DMail | None = None
     _children: "dict[DenwaRenji, asyncio.Task[object]]" = field(
         default_factory=dict["DenwaRenji", "asyncio.Task[object]"]
@@ -68,7 +70,7 @@ class DenwaRenji:
             DMailRefusedError: nobody is there, the checkpoint cannot be reached, or something as important waits there.
         """
         receiver = self.receiver(to)
-        if receiver is self or receiver is self.parent:
+        if mail.checkpoint_id is not None:
             receiver.require(mail.checkpoint_id)
         receiver.put(mail)
 

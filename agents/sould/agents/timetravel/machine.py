@@ -58,6 +58,7 @@ class TimeMachine:
     async def before_step(self) -> None:
         """Deliver what only arrives; then say the number of the checkpoint that the step begins with."""
         log, phone = self.phone.log, self.phone
+        phone.idle = False
         while phone.notes:
             log.publish(ContextNote(text=phone.notes.pop(0)))
         if self._turn != self.turn_id():
@@ -76,6 +77,11 @@ class TimeMachine:
 
     async def after_step(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
         """Turn time back if a D-Mail says so; the turn then goes on from there, unless the user has stopped it."""
+        ending = await self._take_past(calls, ending)
+        self.phone.idle = ending is not None
+        return ending
+
+    async def _take_past(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
         mail = self.phone.fetch(past=True)
         if mail is not None and not self._dropped(mail, calls):
             await self._turn_back(mail)
@@ -88,7 +94,7 @@ class TimeMachine:
         return ending
 
     def _take_late(self) -> None:
-        """What came for the past when no turn ran is only told: going back now would take the user's new prompt away."""
+        """What came for the past of a turn that was cut off is only told: going back now would take the new prompt away."""
         mail = self.phone.fetch(past=True)
         if mail is not None and mail.sender:
             late = LATE.format(sender=mail.sender, checkpoint_id=mail.checkpoint_id, message=mail.message)

@@ -71,7 +71,7 @@ class SendDMail(Tool[Params]):
         phone = self._phone
         try:
             receiver = phone.receiver(params.to)
-            past = receiver in (phone, phone.parent)
+            past = receiver is phone or (receiver is phone.parent and not receiver.idle)
             files: Sequence[Path] = ()
             if past and params.restore_filesystem:
                 files = self._rewinder.files_after(receiver.require(params.checkpoint_id), receiver.log)
@@ -81,7 +81,7 @@ class SendDMail(Tool[Params]):
             mail = DMail(
                 message=params.message,
                 sender="" if receiver is phone else _own_name(phone),
-                checkpoint_id=params.checkpoint_id if past else None,
+                checkpoint_id=receiver.require(params.checkpoint_id) if past else None,
                 restore_filesystem=past and params.restore_filesystem,
                 asked=frozenset(files),
                 priority=params.priority,
@@ -93,8 +93,10 @@ class SendDMail(Tool[Params]):
             return tool_error(f"The D-Mail was not sent. {error.message}", brief="D-Mail refused")
         if receiver is phone:
             return tool_ok(message=STILL_HERE)
-        when = "turns time back after its current step" if past else "reads it at its next step"
-        return tool_ok(message=f"The D-Mail is on its way: the receiver {when}.")
+        if past:
+            return tool_ok(message="The D-Mail is on its way: the receiver turns time back after its current step.")
+        late = " Its turn has ended, so time is not turned back." if receiver is phone.parent else ""
+        return tool_ok(message=f"The D-Mail is on its way: the receiver reads it at its next step.{late}")
 
     async def _ask(self, files: Sequence[Path], params: Params, call: ToolCallContext) -> ToolReturn | None:
         if not files:
