@@ -11,7 +11,7 @@ from sould.acp.asking import permission
 from sould.acp.chunks import PIECE
 from sould.acp.features import Facts, Features
 from sould.acp.projection import UpdatesV1
-from sould.acp.toolcalls import MAX_DIFF, MAX_TEXT, fenced
+from sould.acp.toolcalls import MAX_TEXT, fenced
 from sould.agents.sessions.options import MODES, SessionOption
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.wire import messages as wire
@@ -257,7 +257,7 @@ def test_the_end_of_a_turn_closes_what_is_still_open() -> None:
     [
         (DiffBlock(path="/x/a", old_text="", new_text="b", is_new=True), {"oldText": None, "newText": "b"}),
         (DiffBlock(path="/x/a", old_text="", new_text="3 lines", is_summary=True), {"text": "/x/a: 3 lines"}),
-        (DiffBlock(path="/x/a", old_text="", new_text="b\n" * MAX_DIFF), {"text": "too large"}),
+        (DiffBlock(path="/x/a", old_text="", new_text="b\n" * 400_000), {"text": "too large"}),
         (ShellBlock(command="ls"), {"text": "```\nls\n```"}),
         (BackgroundTaskBlock(task_id="t", kind="shell", status="running", description="d"), {"text": "running"}),
     ],
@@ -281,6 +281,10 @@ def test_long_texts_are_cut_so_that_every_line_stays_below_a_mebibyte() -> None:
     ]
     assert all(0 < len(line) < 400_000 for line in lines)
     assert MAX_TEXT < 400_000
+    for character in ("é", "\n", "\x01", "a"):
+        display = (DiffBlock(path="a.py", old_text="", new_text=character * 330_000),)
+        screen.show(tool_call("WriteFile"))
+        assert 0 < len(feed(Record(11, 0, DETAIL.model_copy(update={"display": display}), 0.0))) < 2**20
 
 
 def test_a_subagent_s_calls_name_their_parent_and_its_words_are_not_the_agent_s() -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import orjson
+
 from sould.acp.schema import (
     AudioBlock,
     ContentBlock,
@@ -28,8 +30,8 @@ from sould.agents.wire.content import (
 )
 
 Json = dict[str, Any]
-MAX_CONTENTS = 900_000
-"""Characters of a resource's contents when it is shown again."""
+LARGEST = 1_000_000
+"""Bytes of the long texts of one line, as JSON: many clients read lines of at most a mebibyte."""
 _END = "\n</resource>"
 
 
@@ -104,6 +106,13 @@ def block(part: ContentPart) -> Json:
             return _link(part.video_url.url)
 
 
+def fits(*texts: str) -> bool:
+    """Whether one line can hold these texts."""
+    if 6 * sum(map(len, texts)) <= LARGEST:  # no character is longer as JSON
+        return True
+    return sum(len(orjson.dumps(text)) for text in texts) <= LARGEST
+
+
 def text_block(text: str) -> Json:
     """Text as a content block."""
     return {"type": "text", "text": text}
@@ -137,7 +146,7 @@ def _link_block(origin: Origin) -> Json:
 
 def _contents_block(origin: Origin, key: str, contents: str) -> Json:
     """A resource with its contents; named only, when a line of a mebibyte could not hold them."""
-    if len(contents) > MAX_CONTENTS:
+    if not fits(contents):
         return _link_block(origin.model_copy(update={"type": "resource_link"}))
     kind = {"mimeType": origin.mime_type} if origin.mime_type else {}
     return {"type": "resource", "resource": {"uri": origin.uri, key: contents, **kind}}

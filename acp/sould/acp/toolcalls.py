@@ -12,7 +12,7 @@ from typing import Any, assert_never, cast
 
 import orjson
 
-from sould.acp.content import block, text_block
+from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.titles import title
 from sould.agents.wire.content import ContentPart
@@ -29,8 +29,6 @@ from sould.agents.wire.messages import ApprovalRequest, ToolCall, ToolCallDetail
 
 MAX_TEXT = 20_000
 """Characters of one text in a tool call's fields."""
-MAX_DIFF = 900_000
-"""Characters of both sides of a diff; a larger one is described instead."""
 TAIL = 4096
 """Characters of running output shown by clients without display terminals."""
 
@@ -285,7 +283,7 @@ def _diff(diff: DiffBlock, cwd: str) -> Json:
     path = os.path.join(cwd, diff.path)
     if diff.is_summary:
         return _text_content(f"{path}: {diff.new_text or 'changed'}")
-    if len(diff.old_text) + len(diff.new_text) > MAX_DIFF:
+    if not fits(diff.old_text, diff.new_text):
         lines = diff.new_text.count("\n") - diff.old_text.count("\n")
         return _text_content(f"{path}: changed ({lines:+} lines; too large to show)")
     return {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
