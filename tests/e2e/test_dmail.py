@@ -140,6 +140,12 @@ SCRIPTS: Mapping[str, list[str]] = {
         "text: fresh",
     ],
     "runner": [call("Shell", "s", command="echo x > half-done.txt; touch ran; sleep 600")],
+    "cancelled": [
+        agent("survivor", run_in_background=True),
+        call("Shell", "s", command="touch busy; sleep 600"),
+        "text: I go on",
+    ],
+    "survivor": [wait_for("cancelled"), mail("go back", to="parent", checkpoint_id=2), "text: sent"],
     "receiver": ["text: hi", "text: I read it"],
     **{name: [] for name in ("talker", "late-talker", "other")},
 }
@@ -377,6 +383,23 @@ async def test_children_send_at_once_to_their_parent_and_to_each_other(world: Wo
         assert (
             f"Nobody answers to '{patient.name}'" in (child(world, session, "late-talker") / "wire.jsonl").read_text()
         )
+
+
+async def test_a_dmail_to_a_turn_that_was_cancelled_does_not_take_the_next_prompt_away(
+    world: World, project: Path
+) -> None:
+    async with session_of(world, project, "cancelled", mode="full", agent="okabe") as (client, session):
+        turn = client.prompt(session, "go")
+        await asyncio.to_thread(until, (project / "busy").exists)
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == {"stopReason": "cancelled"}
+        (project / "cancelled").touch()
+        await client.wait_update("notice", lambda notice: "completed: The survivor" in notice["title"])
+        await client.prompt(session, "the next prompt")
+        assert client.text(session) == "I go on"
+        assert not reverts(world, session)
+        assert "arrived when your turn had ended, so time was not turned back" in remembered(world, session)
+        assert "the next prompt" in remembered(world, session)
 
 
 async def test_a_message_to_another_session_arrives_at_its_next_step_also_in_the_next_daemon(
