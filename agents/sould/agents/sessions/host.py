@@ -39,6 +39,7 @@ class SessionHost:
         self._loops = LoopKeeper(services, self._sessions, self._open)
         self._closing = asyncio.Event()
         self._handing_over = False
+        self._waiting_loops: set[asyncio.Task[None]] = set()
         self.started = asyncio.Event()
         self.ended = 0
         """How many sessions have left the memory."""
@@ -53,6 +54,8 @@ class SessionHost:
             await self._closing.wait()
             for session in self._sessions.values():
                 await session.aclose(handing_over=self._handing_over)
+            for task in self._waiting_loops:
+                task.cancel()  # the turns they wait for end with another daemon
 
     @property
     def sessions(self) -> Mapping[str, Session]:
@@ -130,7 +133,9 @@ class SessionHost:
         for loop in loops:
             if self._group is not None and not self._closing.is_set():
                 opening = Opening(loop.cwd, environment=environment)
-                self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
+                task = self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
+                self._waiting_loops.add(task)
+                task.add_done_callback(self._waiting_loops.discard)
 
     async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
         """Stored sessions that are not blank, newest first. Raises OptionError for a cursor this store did not give."""
