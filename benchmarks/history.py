@@ -32,6 +32,8 @@ def load(world: Rig, report: Report) -> None:
     client = world.agent()
     client.initialize()
     small, session = client.new(), client.new()
+    for each in (small, session):
+        client.prompt(each, 10, 0)  # what nobody asked anything is not kept
     client.close()
     world.stop_daemon()
     directory = next((world.home / "state").rglob(session))
@@ -67,7 +69,8 @@ def beside(world: Rig, report: Report) -> None:
     reader = world.agent()
     reader.initialize()
     session, long = reader.new(), reader.new()
-    reader.prompt(session, 10, 0)
+    for each in (session, long):
+        reader.prompt(each, 10, 0)  # what nobody asked anything is not kept
     reader.request("session/close", {"sessionId": long})
     program(world, "fill", str(next((world.home / "state").rglob(long))), str(BESIDE))
     calm = reader.prompt(session, CHUNKS, CHUNK_US)
