@@ -45,7 +45,7 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
     if resume.cut:
         connection.write(b"\n")
     for request_id in resume.asked:
-        connection.notify("$/cancel_request", {"requestId": request_id})
+        connection.withdraw(request_id, "asked again, because sould was restarted")
     if resume.initialize:
         peer.initialize_params = resume.initialize
         peer.client = parsed(InitializeParams, resume.initialize)

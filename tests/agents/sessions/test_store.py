@@ -45,6 +45,16 @@ def test_a_new_session_is_found_and_listed(store: SessionStore) -> None:
     assert stored.info.additional == (Path("/x"),)
 
 
+def test_the_beginning_of_an_id_is_enough_and_that_of_several_names_them(store: SessionStore) -> None:
+    found = [store.create(Path("/w")).info.id for _ in range(7)]
+    assert store.begins_with(found[0][:-1]).info.id == found[0]
+    with pytest.raises(SessionNotFoundError) as several:
+        store.begins_with("0")
+    lines = several.value.message.splitlines()
+    assert lines[0] == "7 sessions begin with '0':"
+    assert [line.split()[0] for line in lines[1:6]] == sorted(found, reverse=True)[:5]
+
+
 def test_directories_are_for_their_owner_only(store: SessionStore, tmp_path: Path) -> None:
     stored = store.create(Path("/w"))
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "sessions", stored.directory)}

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from subprocess import PIPE
 from typing import Any
 
@@ -34,6 +35,10 @@ def request_id(user: User) -> str:
 def question(identifier: str, text: str, *labels: str) -> str:
     options = [{"label": label} for label in labels]
     return call("AskUserQuestion", identifier, questions=[{"question": text, "header": "db", "options": options}])
+
+
+def asked_about(text: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda message: message.get("method") == "session/request_permission" and text in json.dumps(message)
 
 
 def ended(editor: Editor) -> dict[str, Any]:
@@ -106,18 +111,25 @@ def test_a_question_is_answered_by_number(user: User) -> None:
 
 
 def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
+    both = call("Shell", "c1", command="touch a") + "\n" + call("Shell", "c2", command="touch b")
     asks = [question(f"q{number}", "Which database?", "SQLite", "PostgreSQL") for number in (1, 2)]
-    editor, _ = waits(user, call("Shell", "c1", command="touch a"), *asks, "text: Done.")
-    wrong = user.sould("answer", "2")
-    assert wrong.returncode == 2
-    assert "→ sould approve" in wrong.stdout
+    editor, _ = waits(user, both, *asks, "text: Done.")
+    editor.wait(asked_about("touch b"))
+    several = user.sould("approve")
+    assert several.returncode == 2
+    assert several.stdout.count("→ sould approve") == 2
+    assert "2 requests wait; say which one: sould approve " in several.stderr
+    assert user.sould("approve", request_id(user)).returncode == 0
+    other = user.sould("answer", "2")
+    assert other.returncode == 2
+    assert "→ sould approve" in other.stdout
     done = user.sould("approve")
-    assert done.returncode == 0, done.stderr
-    assert "$ touch a" in done.stderr
-    until(lambda: "3. Other" in user.sould("status").stdout, what="the question")
+    assert done.returncode == 0
+    assert "$ touch b" in done.stderr
+    editor.wait(asked_about("Which database?"))
     assert "add your words, as in '3 your words'" in user.sould("answer", "3").stderr
     assert user.sould("answer", "3 a file").returncode == 0
-    until(lambda: "3. Other" in user.sould("status").stdout, what="the second question")
+    editor.wait(asked_about("Which database?"))
     with terminal(user, "answer") as screen:
         screen.expect("Which database?\r\n")
         screen.expect("[3] Other")
@@ -132,22 +144,12 @@ def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
     assert "a file" in given[-2]
 
 
-def test_of_several_things_that_wait_one_is_to_be_named(user: User) -> None:
-    editor, _ = waits(user, call("Shell", "c1", command="touch a") + "\n" + call("Shell", "c2", command="touch b"))
-    until(lambda: user.sould("status").stdout.count("→") == 2, what="both questions")
-    for command in ("approve", "reject"):
-        done = user.sould(command)
-        assert done.returncode == 2
-        assert done.stdout.count("→ sould approve") == 2
-        assert f"2 requests wait; say which one: sould {command} " in done.stderr
-    assert not (user.project / "a").exists()
-    editor.bridge.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": editor.session}})
-    ended(editor)
-
-
 def test_a_dialog_that_was_answered_elsewhere_says_by_whom_and_how(user: User) -> None:
-    user.scripted(call("Shell", "c1", command="touch a"), call("Shell", "c2", command="touch b"), "text: Done.")
+    user.scripted(call("Shell", "c1", command="touch a"))  # what the model says after every start
     with terminal(user, "run", "touch it") as screen:
+        screen.expect("[n] Reject")
+        user.daemon.kill9()
+        screen.expect("(asked again, because sould was restarted)")
         screen.expect("[n] Reject")
         with terminal(user, "approve") as other:
             other.expect("$ touch a")

@@ -46,8 +46,14 @@ def test_zero_runs_once(user: User) -> None:
 def test_a_paused_loop_is_resumed_from_the_command_line(user: User) -> None:
     user.scripted("text: begun", "text: which? <choice>PAUSE</choice>", "text: done <choice>STOP</choice>")
     user.sould("run", "--max-ralph-iterations", "5", "tidy up")
-    assert "paused (which?)" in user.sould("loop", "list").stdout
-    done = user.sould("loop", "resume")
+    session = loops(user)[0]["session_id"]
+    unnamed = user.sould("loop", "stop", cwd=user.home)  # a loop of another project is named by its id
+    assert unnamed.returncode == 1
+    assert "name one of these" in unnamed.stderr
+    assert f"{session}  paused (which?)" in unnamed.stdout
+    assert user.sould("loop", "stop", session[:20], cwd=user.home).stdout.startswith("Stopped.")
+    assert "stopped (cancelled)" in user.sould("loop", "list", cwd=user.home).stdout
+    done = user.sould("loop", "resume", session[:20], cwd=user.home)
     assert done.returncode == 0, done.stderr
     assert standing(user, "finished", 3)
 
@@ -112,22 +118,6 @@ def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
         screen.type("2")
         assert screen.wait() == 0
     assert standing(user, "paused", 3)
-
-
-def test_a_loop_of_another_project_is_named_by_its_id(user: User) -> None:
-    user.scripted("text: begun", "text: which? <choice>PAUSE</choice>")
-    user.sould("run", "--max-ralph-iterations", "5", "tidy up")
-    session = loops(user)[0]["session_id"]
-    unnamed = user.sould("loop", "stop", cwd=user.home)
-    assert unnamed.returncode == 1
-    assert "name one of these" in unnamed.stderr
-    assert f"{session}  paused" in unnamed.stdout
-    stopped = user.sould("loop", "stop", session[:20], cwd=user.home)
-    assert stopped.stdout.startswith("Stopped."), stopped.stderr
-    assert "stopped (cancelled)" in user.sould("loop", "list", cwd=user.home).stdout
-    user.scripted("text: done <choice>STOP</choice>")
-    assert user.sould("loop", "resume", session[:20], cwd=user.home).returncode == 0
-    assert standing(user, "finished", 3)
 
 
 def test_what_there_is_not_is_said(user: User) -> None:

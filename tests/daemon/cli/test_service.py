@@ -4,12 +4,10 @@ import json
 import os
 import signal
 import socket
-import sys
 import threading
 
 from sould.daemon.control import Status
 from soultest.cliuser import User
-from soultest.mcpbench import SERVER, configure
 
 
 def test_status_shows_the_daemon_and_its_clients(user: User) -> None:
@@ -21,15 +19,6 @@ def test_status_shows_the_daemon_and_its_clients(user: User) -> None:
     status = json.loads(user.sould("status", "--json").stdout)
     assert status["pid"] == pid
     assert status["memory"]["rss_bytes"] > 0
-
-
-def test_like_servers_of_several_environments_are_one_line(user: User) -> None:
-    user.scripted("text: hi")
-    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "ok"]}})
-    for colour in ("red", "blue"):
-        user.result("hi", env={"COLOUR": colour})
-    (shown,) = [line.split() for line in user.sould("status").stdout.splitlines() if line.startswith("  box ")]
-    assert shown[:3] == ["box", "×2", "connected"]  # noqa: RUF001 -- the sign is meant
 
 
 def test_stop_ends_the_daemon_before_it_returns(user: User) -> None:

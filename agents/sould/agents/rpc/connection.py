@@ -285,7 +285,7 @@ class Connection:
     async def request(self, method: str, params: Params) -> Any:
         """Ask the peer and wait, without limit, for its result. Cancelling the wait withdraws the request.
 
-        The message given to `Task.cancel`, if there is one, tells the peer why (`_meta.sould.reason`).
+        The message given to `Task.cancel`, if there is one, tells the peer why: see `withdraw`.
 
         Raises:
             RpcError: the peer's error.
@@ -302,12 +302,16 @@ class Connection:
             return await answer
         except asyncio.CancelledError as withdrawn:
             if self._outbound.get(request_id) is not None:
-                why = {"_meta": {"sould": {"reason": withdrawn.args[0]}}} if any(withdrawn.args) else {}
-                self.notify("$/cancel_request", {"requestId": request_id, **why})
+                self.withdraw(request_id, str(withdrawn.args[0]) if any(withdrawn.args) else "")
             raise
         finally:
             if self._outbound.pop(request_id, None) is not None:
                 self._changed()
+
+    def withdraw(self, request_id: int, reason: str = "") -> None:
+        """Tell the peer that nobody waits for its answer any more, and why (`_meta.sould.reason`)."""
+        why = {"_meta": {"sould": {"reason": reason}}} if reason else {}
+        self.notify("$/cancel_request", {"requestId": request_id, **why})
 
     def notify(self, method: str, params: Params) -> None:
         """Tell the peer something."""
