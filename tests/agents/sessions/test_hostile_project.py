@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.opening import Opening
-from sould.agents.wire.messages import ApprovalRequest
+from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
 
 
@@ -24,3 +25,18 @@ async def test_a_projects_own_bash_git_and_rg_are_not_run_unasked(tmp_path: Path
         await finish(session, "look")
     assert watcher.of(ApprovalRequest) == []
     assert not (tmp_path / "ran").exists()
+
+
+async def test_pipes_and_names_that_are_no_text_neither_hold_nor_end_a_session(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, scripts=[call("Glob", pattern="*"), "text: ok"])
+    for name in ("AGENTS.md", ".mcp.json", ".sould/mcp.json", ".sould/hooks.toml", ".agents/skills/x/SKILL.md"):
+        (bench.project / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(bench.project / name)
+    (bench.project / os.fsdecode(b"name-\xff")).touch()
+    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    async with bench.running():
+        session = await bench.new()
+        watcher = Watcher(session)
+        await finish(session, "look")
+        assert r"name-\udcff" in str(watcher.of(ToolResult)[0].return_value.output)
+        await finish(session, "/status")

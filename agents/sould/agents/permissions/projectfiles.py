@@ -6,13 +6,12 @@ Reads files as bytes and interprets none, but to find the programs that MCP file
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from sould.agents.permissions.servedfiles import served_files
+from sould.agents.permissions.servedfiles import served_files, without_waiting
 
 HOMES = (".sould", ".agents", ".kimi/skills", ".claude/skills", ".codex/skills")
 FILES = (".mcp.json",)
@@ -89,20 +88,13 @@ def unlike(trusted: Contents, workspace: Path, paths: Iterable[Path]) -> tuple[P
 def digest(path: Path) -> str:
     """The content as sha256, as the ledger names texts; of a file that is too large, its beginning and size."""
     try:
-        with open(path, "rb", opener=_open) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return "no file"
-            data, size = file.read(LARGEST + 1), status.st_size
+        with open(path, "rb", opener=without_waiting) as file:
+            data, size = file.read(LARGEST + 1), os.fstat(file.fileno()).st_size
     except OSError as error:
         return f"unreadable {error.errno}"
     if len(data) > LARGEST:
         return f"{hashlib.sha256(data).hexdigest()} of {size}"
     return hashlib.sha256(data).hexdigest()
-
-
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe would hold us
 
 
 def _up(workspace: Path) -> list[Path]:

@@ -4,8 +4,10 @@ Reads those files as JSON and understands no more of them than which of their wo
 nothing.
 """
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -37,10 +39,19 @@ def served_files(workspace: Path) -> tuple[Path, ...]:
 
 def _document(path: Path) -> object:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             return orjson.loads(file.read(LARGEST))
     except (OSError, orjson.JSONDecodeError):
         return None
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a regular file only: a project may have a pipe in its place, which would hold whoever opens or reads it."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+    return descriptor
 
 
 def _words(node: object, base: str, depth: int) -> Iterator[tuple[str, str]]:

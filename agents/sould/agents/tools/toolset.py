@@ -153,7 +153,7 @@ class Toolset:
             result = cast("object", await entry.for_call(context).run(params, context))
             if not isinstance(result, ToolReturn):
                 raise TypeError(f"run returned {type(result).__name__}, not ToolReturn")
-            return result
+            return _sound(result)
         except (Exception, SystemExit) as error:  # an exception from a tool is its bug; turn and daemon must survive it
             log.exception("tool %s failed", name)
             return tool_error(
@@ -167,6 +167,17 @@ class Toolset:
             f"Tool `{name}` not found. The tools are: {', '.join([*self._tools, *self.external()])}.",
             brief="No such tool",
         )
+
+
+def _sound(result: ToolReturn) -> ToolReturn:
+    """The result with marks for halves of characters, which a file's name may hold and no text for a model or client."""
+    texts = {"output": result.output, "message": result.message}
+    update = {
+        name: text.encode(errors="backslashreplace").decode()
+        for name, text in texts.items()
+        if isinstance(text, str) and not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
+    }
+    return result.model_copy(update=update) if update else result
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ thread, never synced; a write that fails leaves it wrong until the session is op
 (compaction, clearing, reverting) the old file stays beside it as `context_N.jsonl`.
 """
 
+import json
 import logging
 import os
 from collections.abc import Iterator
@@ -103,7 +104,10 @@ def _lines(context: Context, start: int) -> Iterator[bytes]:
 
 
 def _line(fields: dict[str, Any]) -> bytes:
-    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # lone surrogates: each becomes "?", as in the journal
+        return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _as_json(entry: Entry) -> dict[str, Any]:
