@@ -110,8 +110,9 @@ async def test_what_was_attached_to_a_prompt_comes_back_as_what_it_was(bench: Be
         await client.prompt(session, *kept, lost)
         blocks = [each["content"] for each in await again(client, bench, session) if "user" in each["sessionUpdate"]]
         assert blocks == [*kept, {"type": "resource_link", "uri": "zed:///x/e%20f.bin", "name": "e f.bin"}]
-        steps = {each["messageId"] for each in client.updates("user_message_chunk")}
-        assert len(steps) == 1
+        assert len({each["messageId"] for each in client.updates("user_message_chunk")}) == 1
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert listed["title"] == "look at </resource> c.png a>b.py d.png b c.py e f."
 
 
 async def test_a_long_prompt_comes_back_in_lines_that_every_client_can_read(bench: Bench, connect: Connect) -> None:

@@ -71,7 +71,7 @@ def _resource(resource: ResourceContents) -> ContentPart:
     if resource.blob is not None and kind is not None and kind.startswith("image/"):
         return ImagePart(image_url=_data_url(kind, resource.blob), origin=origin)
     note = f"{kind or 'application/octet-stream'}, not shown here"
-    named = Origin(type="resource_link", uri=uri, name=_last(uri), mime_type=kind)  # its contents are not kept
+    named = Origin(type="resource_link", uri=uri, mime_type=kind)  # its contents are not kept
     return TextPart(text=_tag("resource_link", uri, note=note), origin=named)
 
 
@@ -141,7 +141,7 @@ def _input_block(part: ContentPart) -> Json:
 def _link_block(origin: Origin) -> Json:
     more = {"title": origin.title, "description": origin.description, "mimeType": origin.mime_type, "size": origin.size}
     known = {key: value for key, value in more.items() if value is not None}
-    return {"type": "resource_link", "uri": origin.uri, "name": origin.name or _last(origin.uri), **known}
+    return {"type": "resource_link", "uri": origin.uri, "name": origin.label, **known}
 
 
 def _contents_block(origin: Origin, key: str, contents: str) -> Json:

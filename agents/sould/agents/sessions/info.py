@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from sould.agents.privatefile import write_private
-from sould.agents.wire.content import input_text
+from sould.agents.wire.content import input_summary
 from sould.agents.wire.messages import TurnBegin
 from sould.agents.wire.records import Scan
 
@@ -95,4 +95,4 @@ def _prompts(scan: Scan) -> Iterator[str]:
     for record in scan:
         if record.type == TurnBegin.__name__:
             message = record.message
-            yield input_text(message.user_input) if isinstance(message, TurnBegin) else ""
+            yield input_summary(message.user_input) if isinstance(message, TurnBegin) else ""

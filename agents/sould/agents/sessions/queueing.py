@@ -1,6 +1,6 @@
 """The prompts that wait for the running turn: seen and changed by every client, and by `/queue` where one has no menu.
 
-While a turn runs, `/queue` acts at once and is no turn itself: it could not wait behind what it is about.
+`/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
 import secrets
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.sessions.turns import Prompt, Turns
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import Notification, TurnEnd
 
@@ -45,9 +45,9 @@ class PromptQueue:
         return self.turns.move(turn_id, position)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Do what `/queue` says, if this is it and a turn runs: a prompt that is answered already."""
+        """Do what `/queue` says, if this is it: a prompt that is answered already."""
         command, _, rest = input_text(user_input).strip().partition(" ")
-        if command != PREFIX or not (self.turns.current or self.waiting):
+        if command != PREFIX:
             return None
         prompt = Prompt(user_input, client_id, command=True)
         self.log.publish(
@@ -84,5 +84,5 @@ class PromptQueue:
 
 def first_line(prompt: Prompt) -> str:
     """How a prompt is named in a list."""
-    first = input_text(prompt.user_input).strip().partition("\n")[0]
+    first = input_summary(prompt.user_input).strip().partition("\n")[0]
     return first[:SHOWN] or "(attachments)"

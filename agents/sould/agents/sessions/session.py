@@ -34,7 +34,7 @@ from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.rewind import told
 from sould.agents.wire.channel import Cursor, Record, Resolution
-from sould.agents.wire.content import TextPart, UserInput, input_text
+from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import ContextReverted, DirectoryAdded, Response, SessionChanged, StatusUpdate
 from sould.agents.wire.recovery import Recovery
 from sould.agents.workspace import Workspace
@@ -291,7 +291,7 @@ class Session:
 
     def _note_turn(self, user_input: UserInput) -> None:
         title = self.info.title
-        self.info = self.store.touch(self.id, prompt=input_text(user_input), turns=self.info.turns + 1)
+        self.info = self.store.touch(self.id, prompt=input_summary(user_input), turns=self.info.turns + 1)
         if self.info.title != title:
             self.log.publish(SessionChanged(title=self.info.title))
 

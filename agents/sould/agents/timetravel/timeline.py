@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.review.capture import CHANGED
-from sould.agents.wire.content import input_text
+from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -48,7 +48,7 @@ def timeline(records: Iterable[tuple[WireMessage, float]]) -> list[Moment]:
         match message:
             case TurnBegin():
                 checkpoint += 1
-                moments.append(Moment("turn", checkpoint, timestamp, input_text(message.user_input)))
+                moments.append(Moment("turn", checkpoint, timestamp, input_summary(message.user_input)))
             case StepBegin():
                 checkpoint += 1
                 moments.append(Moment("step", checkpoint, timestamp, ""))

@@ -1,6 +1,7 @@
 """Content parts: what users and models say, in the shapes Wire and the model context share."""
 
 from typing import Annotated, Literal, TypeAlias
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -25,6 +26,11 @@ class Origin(Part):
     description: str | None = None
     mime_type: str | None = None
     size: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self.name or unquote(self.uri.rstrip("/").rsplit("/", 1)[-1]) or self.uri
 
 
 def _absent(value: object) -> bool:
@@ -103,3 +109,17 @@ def input_text(user_input: UserInput) -> str:
     if isinstance(user_input, str):
         return user_input
     return "\n".join(part.text for part in user_input if isinstance(part, TextPart))
+
+
+def input_summary(user_input: UserInput) -> str:
+    """An input as people see it: what was typed, and what was attached by its name."""
+    if isinstance(user_input, str):
+        return user_input
+    return " ".join(_summary(part) for part in user_input).strip()
+
+
+def _summary(part: ContentPart) -> str:
+    origin = part.origin if isinstance(part, TextPart | ImagePart) else None
+    if origin is not None:
+        return origin.label
+    return part.text if isinstance(part, TextPart) else ""
