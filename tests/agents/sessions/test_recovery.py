@@ -1,7 +1,7 @@
 """Sessions whose daemon was killed in the middle of something (F61, D16)."""
 
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import ApprovalRequest, Notification, RequestClosed, ToolResult, TurnEnd
+from sould.agents.wire.messages import ApprovalRequest, ContextNote, Notification, RequestClosed, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.crash import kill_when
 
@@ -29,6 +29,21 @@ async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_ag
         said = "".join(part.text for part in watcher.of(TextPart))
         assert "ran` (a command changed it while others may have changed it too)" in said
         assert (bench.project / "ran").exists()
+
+
+async def test_a_command_in_the_background_that_was_cut_off_is_told_once(bench: Bench) -> None:
+    bench.script(call("Shell", command="echo x >> a.txt; sleep 1000", run_in_background=True), "text: begun")
+    session_id = kill_when(bench, "full", "TurnEnd")
+    for _ in range(2):
+        async with bench.running():
+            session = await bench.open(session_id)
+            notices = [record.message for record in session.log.replay() if isinstance(record.message, Notification)]
+            assert ["`echo x >> a.txt; sleep 1000`" in notice.body for notice in notices] == [True]
+    async with bench.running():
+        watcher = Watcher(await bench.open(session_id))
+        bench.script("text: I see")
+        await finish(watcher.session, "and?")
+        assert "shell_1 (echo x >> a.txt; sleep 1000): lost." in "".join(note.text for note in watcher.of(ContextNote))
 
 
 async def test_a_pending_approval_is_offered_again_and_its_turn_goes_on(bench: Bench) -> None:
