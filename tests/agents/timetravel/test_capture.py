@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sould.agents.timetravel.timeline import timeline
-from sould.agents.wire.messages import FilesRestored, ToolOutput, ToolResult
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, FilesRestored, ToolOutput, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 
 
@@ -217,6 +217,24 @@ async def test_what_a_hook_makes_of_an_edit_is_taken_back_with_it(tmp_path: Path
         assert (bench.project / "a.txt").read_text() == "formatted\n"
         await finish(watcher.session, "/undo")
     assert (bench.project / "a.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("tool", [call("WriteFile", path="a.txt", content="x\n"), shell("echo x > a.txt")])
+async def test_what_the_user_writes_while_a_call_with_hooks_waits_for_them_is_theirs(tmp_path: Path, tool: str) -> None:
+    hooks = [{"event": "PreToolUse", "command": "echo pre > pre.txt"}, {"event": "PostToolUse", "command": "rm a.txt"}]
+    bench = make_bench(tmp_path, {"hooks": hooks}, [tool, "text: ok"])
+    async with bench.running():
+        watcher = Watcher(await bench.new("ask"), answer=None)
+        turn = watcher.session.prompt("go", "watcher")
+        asked = await watcher.wait_for(ApprovalRequest)
+        (bench.project / "mine.txt").write_text("mine\n")
+        watcher.session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        await turn.outcome()
+        assert not (bench.project / "a.txt").exists()
+        assert (bench.project / "pre.txt").exists()
+        await finish(watcher.session, "/undo")
+    left = {path.name: path.read_text() for path in bench.project.iterdir()}
+    assert left == {"a.txt": "hello\n", "mine.txt": "mine\n"}
 
 
 async def test_what_an_mcp_server_writes_is_taken_back(tmp_path: Path) -> None:

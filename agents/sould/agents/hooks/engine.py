@@ -57,10 +57,9 @@ class Hooks:
         events += [each.event for several in self._subscriptions.values() for each in several]
         return {event: events.count(event) for event in EVENTS if event in events}
 
-    def around_tools(self, tool: str) -> bool:
-        """Whether a command runs before or after calls of this tool."""
-        events = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-        return any(hook.event in events and may_fit(hook.matcher, tool) for hook in self.commands())
+    def commanded(self, event: str, target: str) -> bool:
+        """Whether a command may run on this event."""
+        return any(hook.event == event and may_fit(hook.matcher, target) for hook in self.commands())
 
     async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""

@@ -56,6 +56,12 @@ class Findings:
     note: str = ""
 
 
+def together(found: Sequence[Findings]) -> Findings:
+    """What was found of one call in several intervals."""
+    paths = dict.fromkeys(path for each in found for path in each.paths)
+    return Findings(tuple(paths), next((each.note for each in found if each.note), ""))
+
+
 @dataclass(slots=True)
 class Writers:
     """When which session was at work where; all sessions of a daemon share it."""
@@ -127,6 +133,10 @@ class Capture:
             if known is None:
                 known = self._intervals[call_id] = _Interval(turn_id, agent, self.next_n())
             self.writers.begin(self.session_id, self.roots())
+
+    def watches(self, call_id: str) -> bool:
+        """Whether an interval of the call is open."""
+        return call_id in self._intervals
 
     async def finish(self, call_id: str) -> Findings:
         """The call has ended; what it did. What it left running in the background goes on as `shared`."""

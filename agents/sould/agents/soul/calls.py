@@ -7,7 +7,8 @@ intent is on disk.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.review.capture import Capture
+from sould.agents.review.capture import Capture, Findings, together
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
@@ -281,12 +282,16 @@ class ToolRunner:
 
     async def _watched(self, call: OpenCall, arguments: dict[str, Any], context: ToolCallContext) -> ToolReturn:
         """Run the call with its hooks; what programs did to files meanwhile is kept as the call's."""
-        if self.toolset.is_foreign(call.name) or (self.hooks is not None and self.hooks.around_tools(call.name)):
-            await context.effects()
-        capture = self.capture
+        capture, found = self.capture, list[Findings]()
+
+        async def run() -> ToolReturn:
+            if self.toolset.is_foreign(call.name):
+                await context.effects()
+            return await self.toolset.call(call.name, arguments, context)
+
         try:
             result = await with_hooks(
-                self.hooks, call.name, arguments, call.id, lambda: self.toolset.call(call.name, arguments, context)
+                self.hooks, call.name, arguments, call.id, run, lambda: self._seen(call.id, found)
             )
         except BaseException:
             if capture is not None:
@@ -294,10 +299,22 @@ class ToolRunner:
             raise
         if capture is None:
             return result
-        findings = await capture.finish(call.id)
+        findings = together((*found, await capture.finish(call.id)))
         if findings.note:
             context.stream(f"\n[{findings.note}]\n")  # also to who watches the output in a terminal
         return with_findings(result, findings)
+
+    @asynccontextmanager
+    async def _seen(self, call_id: str, found: list[Findings]) -> AsyncGenerator[None, None]:
+        """What programs do to files in here is the call's. While a command of the call runs on, that is so anyway."""
+        if self.capture is None or self.capture.watches(call_id):
+            yield
+            return
+        await self._begin(call_id)
+        try:
+            yield
+        finally:
+            found.append(await self.capture.finish(call_id))
 
     def _stream(self, call_id: str, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=call_id, text=text))
