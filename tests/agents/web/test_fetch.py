@@ -194,6 +194,7 @@ async def test_no_spelling_of_the_loopback_address_is_contacted(tmp_path: Path, 
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
         "255.255.255.255", "::1", "::", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
         "2002:7f00:1::", "2001:0:7f00:1::", "::127.0.0.1", "nonsense",
+        "192.0.0.192", "168.63.129.16", "fec0::1", "::ffff:192.0.0.192",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_on_the_public_internet(address: str) -> None:

@@ -14,8 +14,11 @@ import httpx2
 LONGEST = 8_000
 MOST_ADDRESSES = 4
 """That are tried when the first ones do not answer."""
-_EMBEDDING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
+_EMBEDDING = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "::ffff:0:0:0/96")
 """IPv6 networks whose addresses stand for IPv4 ones; what lies behind them cannot be told from here."""
+_SPECIAL = ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "5f00::/16", "3fff::/20")
+"""Not of the public internet either, though the library takes them for that; the third is a cloud's own service."""
+_NEVER = tuple(map(ipaddress.ip_network, (*_EMBEDDING, *_SPECIAL)))
 
 
 class AddressError(Exception):
@@ -90,9 +93,8 @@ def is_public(address: str) -> bool:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return is_public(str(parsed.ipv4_mapped))
-        if any(parsed in network for network in _EMBEDDING):
-            return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        return is_public(str(parsed.ipv4_mapped))
+    if any(parsed in network for network in _NEVER):
+        return False
     return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
