@@ -123,6 +123,22 @@ def test_no_head_of_a_hostile_project_keeps_the_others_from_being_found(project:
     assert "good" in discover(roots_of(project), lambda _: "").skills
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("---\nname: x\nbody\n", "1: the head that begins here is not closed"),
+        ("---\n- a\n---\nx\n", "1: the head: must be an object"),
+    ],
+)
+def test_a_head_that_is_none_is_named(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.md"
+    path.write_text(text)
+    with pytest.raises(SkillError, match=said):
+        read_skill(path, "user")
+    path.write_text("---\n\nA line, and then text.\n")
+    assert read_skill(path, "user").body.startswith("---")
+
+
 def test_a_head_that_would_grow_when_it_is_built_is_only_read(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     lines = ["description: d", "a0: &a0 {x: 1}"]

@@ -22,6 +22,8 @@ MAX_DESCRIPTION = 1024
 SKILL_FILE = "SKILL.md"
 Scope: TypeAlias = Literal["project", "user", "extra", "builtin"]
 _NAME = re.compile(r"\w[\w.-]{0,63}")
+_OPENED = re.compile(r"---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:")
+"""What begins with a line and no key is no head: Markdown draws lines so, too."""
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -66,6 +68,8 @@ def read_skill(path: Path, scope: Scope) -> Skill:
     """
     text = _read(path)
     found = _HEAD.match(text)
+    if not found and _OPENED.match(text):
+        raise SkillError(f"{path}:1: the head that begins here is not closed: a line `---` is missing.")
     head = _parse(found.group(1), path) if found else _Head()
     body = text[found.end() :] if found else text
     alone = path.name != SKILL_FILE
@@ -130,7 +134,7 @@ def _fields(head: str) -> object:
         if isinstance(event, yaml.NodeEvent) and depth < 2:
             value: object = str(event.value) if isinstance(event, yaml.ScalarEvent) else []  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- as above
             if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
-                return value or {}
+                return value
             if depth == 1 and key:
                 fields[str(key.pop())] = value
             elif depth == 1:
