@@ -10,6 +10,7 @@ import pytest
 from sould.agents.hooks.command import decision_in
 from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.hooks.matching import fitting
+from sould.agents.hooks.project import ProjectHooks
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.tools.searching import SearchLimits
 from sould.agents.wire.content import TextPart
@@ -278,6 +279,15 @@ async def test_hooks_of_a_project_run_only_as_the_user_trusted_them(tmp_path: Pa
         assert "changed since" in watcher.of(Notification)[0].body
         trust.set(bench.project, "trusted")
         assert await blocked()
+
+
+def test_a_mistake_in_the_hooks_of_a_project_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".sould").mkdir()
+    (tmp_path / ".sould" / "hooks.toml").write_text('[[hooks]]\nevent = "PreToolUse"\n')
+    trust = TrustStore(tmp_path / "trust.json")
+    trust.set(tmp_path, "trusted")
+    hooks = ProjectHooks(tmp_path / "hooks.json", trust, tmp_path)
+    assert hooks.problem() == "The hooks of .sould/hooks.toml do not run: hooks.0.command is required."
 
 
 def test_there_are_thirteen_events() -> None:

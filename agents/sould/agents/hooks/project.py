@@ -16,6 +16,7 @@ from sould.agents.config import Hook, Section
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
+from sould.agents.wording import faulty
 
 HOOKS_FILE = ".sould/hooks.toml"
 LARGEST = 8 * 1024 * 1024
@@ -64,7 +65,7 @@ class ProjectHooks:
             text = path.read_bytes()
             hooks = _File.model_validate(tomllib.loads(text.decode())).hooks
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
-            return (), f"The hooks of {HOOKS_FILE} do not run: the file cannot be used ({str(error).splitlines()[0]})."
+            return (), f"The hooks of {HOOKS_FILE} do not run: {_why(error)}"
         if not self._is_accepted(path, self._digest(text, hooks)):
             return (), (
                 f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: look at the "
@@ -98,3 +99,10 @@ class ProjectHooks:
     def _named(self, command: str) -> list[Path]:
         paths = [Path(os.path.realpath(self._workspace / word)) for word in words_of(command) if "\0" not in word]
         return [path for path in paths if path.is_relative_to(self._workspace) and path.is_file()]
+
+
+def _why(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return f"the file cannot be read ({str(error).splitlines()[0]})."
+    first = error.errors(include_url=False, include_input=False)[0]
+    return faulty(".".join(map(str, first["loc"])), first)
