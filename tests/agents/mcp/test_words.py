@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.mcp.naming import LONGEST_DESCRIPTION, LONGEST_NAME, described, safe_schema, tool_name
-from sould.agents.mcp.specs import from_editor, load_file, merge
+from sould.agents.mcp.specs import ServerSpec, from_editor, load_file, merge
 from sould.agents.sessions.opening import McpServer
 from soultest.mcpbench import configure
 
@@ -99,3 +99,11 @@ def test_the_later_place_wins(tmp_path: Path) -> None:
     configure(tmp_path / "mcp.json", {"one": {"command": "a"}, "two": {"command": "b"}})
     merged = merge(load_file(tmp_path / "mcp.json", "user", {}), from_editor([McpServer("one", "stdio", "c")]))
     assert [(server.name, server.command) for server in merged.servers] == [("one", "c"), ("two", "b")]
+
+
+def test_the_last_words_of_a_server_hold_none_of_the_secrets_it_was_given() -> None:
+    spec = ServerSpec("x", "stdio", "user", env={"BOARD_TOKEN": "tok-12345678", "HOME": "/people/someone"})
+    said = spec.last_words("no access to /people/someone with tok-12345678 \x1b[31m")
+    assert said == "Its last words: no access to /people/someone with *** [31m"
+    remote = ServerSpec("x", "http", "user", headers={"Authorization": "Bearer abcdefgh"})
+    assert "abcdefgh" not in remote.last_words("got abcdefgh")

@@ -369,7 +369,7 @@ class Server:
                 if transport.reason:
                     self._last_words = f"It was stopped because {transport.reason}."
                 elif transport.noise and not self._last_words:
-                    self._last_words = f"Its last words: {transport.noise}"
+                    self._last_words = self.spec.last_words(transport.noise)
 
     @asynccontextmanager
     async def _process(self) -> AsyncGenerator[GuardedProcess, None]:
@@ -399,7 +399,9 @@ class Server:
             return command
         found = find_program(command, path, self.place.roots) or find_program(command, path)
         if found is None:
-            raise CommandStartError(f"The command was not started: {command} cannot be run (no directory of its PATH has it).")
+            raise CommandStartError(
+                f"The command was not started: {command} cannot be run (no directory of its PATH has it)."
+            )
         return found
 
     async def _listen(self, process: GuardedProcess) -> None:
@@ -410,7 +412,7 @@ class Server:
                 tail = (tail + chunk)[-4096:]
                 lines = [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
                 if lines:
-                    self._last_words = f"Its last words: {lines[-1].strip()[:300]}"
+                    self._last_words = self.spec.last_words(lines[-1])
 
     def _note_status(self, status: int) -> None:
         self._status = status

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import orjson
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from sould.agents.llm.failures import Redactor
 from sould.agents.mcp.carrier import Carrier
 from sould.agents.sessions.opening import McpServer, Transport
 from sould.agents.wording import fault
@@ -20,6 +21,9 @@ from sould.agents.wording import fault
 Source: TypeAlias = Literal["user", "project", "editor"]
 
 LARGEST_FILE = 1024 * 1024
+_SHORTEST_SECRET = 6
+_SECRET = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+"""In the name of a variable: it holds one."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _TRANSPORTS = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
@@ -45,6 +49,13 @@ class ServerSpec:
     """Of transport `acp`: the editor's connection, and what the server is called there."""
     shared: bool = True
     """Sessions with the same command, arguments, environment, directory and roots use one process."""
+
+    def last_words(self, line: str) -> str:
+        """What it said last, as a sentence's end: without the secrets it was given, and nothing that moves a cursor."""
+        given = [value for name, value in self.env.items() if _SECRET.search(name)]
+        given += [word for value in self.headers.values() for word in value.split()]
+        secrets = Redactor.of(SecretStr(word) for word in given if len(word) >= _SHORTEST_SECRET)
+        return f"Its last words: {secrets.line(line)[:300]}"
 
 
 @dataclass(frozen=True, slots=True)
