@@ -7,7 +7,7 @@ import pytest
 from sould.agents.errors import OptionError
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.catalog import AgentCatalog
-from sould.agents.wire.messages import Notification, SystemPrompt, ToolResult
+from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, Notification, SystemPrompt, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
 REVIEWER = "version: 1\nagent:\n  extend: default\n  system_prompt_path: {prompt}\n  tools: [{tools}]\n"
@@ -247,6 +247,30 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
         await watcher.session.set_option("agent", "reviewer", "c")
         await finish(watcher.session, "hello")
     assert watcher.of(ToolResult)[0].return_value.output == "HEY in project"
+
+
+ASKING = """
+from sould.agents.tools import Approval, ToolCallContext, tool, tool_ok
+
+@tool
+async def deploy(approval: Approval, call: ToolCallContext):
+    "Deploy."
+    return await approval.ask(call, "Deploy", "Deploy to production") or tool_ok("deployed")
+"""
+
+
+@pytest.mark.parametrize(("answer", "said"), [("approve", "deployed"), ("reject", "")])
+async def test_a_tool_of_one_s_own_asks_before_its_effect(bench: Bench, answer: ApprovalKind, said: str) -> None:
+    folder = bench.root / "config" / "agents"
+    write_agent(folder, tools="./deploy.py:deploy")
+    (folder / "deploy.py").write_text(ASKING)
+    bench.script(call("Deploy"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("review"), answer=answer)
+        await watcher.session.set_option("agent", "reviewer", "c")
+        await finish(watcher.session, "go")
+    assert "Deploy to production" in watcher.of(ApprovalRequest)[0].description
+    assert [result.return_value.output for result in watcher.of(ToolResult)] == [said]
 
 
 async def test_a_tool_of_one_s_own_runs_in_plan_mode_only_when_it_looks(bench: Bench) -> None:

@@ -8,9 +8,11 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
 from sould.agents.environment import Environment
@@ -148,6 +150,15 @@ class Approval:
         if isinstance(action, RunCommand | CallExternal):
             await call.effects()
         return None
+
+    async def ask(
+        self, call: ToolCallContext, tool: str, description: str, arguments: Mapping[str, JsonValue] | None = None
+    ) -> ToolReturn | None:
+        """`request` for a tool of the user's own, before its effect: asked like a tool of an MCP server.
+
+        What is not None is the tool's result. Modes and rules (`mcp:NAME`) may answer in the user's place.
+        """
+        return await self.request(call, CallExternal(tool, arguments or {}), sender=tool, description=description)
 
     def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
         if answer.response == "reject":
