@@ -151,5 +151,5 @@ async def test_every_stable_method_and_update_is_used_in_a_conversation(used: Tr
     updates = {f"update:{kind}" for kind in tags("SessionUpdate", "sessionUpdate")}
     assert served | asked | updates == (used.seen & (served | asked | updates)) | set(NOT_SENT)
     assert not used.seen & set(NOT_SENT)
-    # What the user sent comes back when the session is loaded; links and text resources as text.
-    assert {"content:text", "content:image"} <= used.seen
+    # What the user sent comes back when the session is loaded.
+    assert {f"content:{kind}" for kind in BLOCKS} <= used.seen
