@@ -59,7 +59,17 @@ async def test_a_prompt_names_the_session_that_began_with_a_look_around(bench: B
         assert await _listed(bench) == ["mend the gate"]
 
 
-async def test_an_opened_session_goes_with_its_client_unless_it_has_a_name(bench: Bench) -> None:
+async def test_a_session_waits_for_a_client_that_only_left(bench: Bench) -> None:
+    """A program that opens it in one process and asks in the next."""
+    bench.script("text: one")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await _left(bench, watcher)
+        await finish(await bench.open(watcher.session.id), "mend the gate")
+        assert await _listed(bench) == ["mend the gate"]
+
+
+async def test_a_session_goes_with_the_client_that_closes_it_unless_it_has_a_name(bench: Bench) -> None:
     async with bench.running():
         unused, named = Watcher(await bench.new()), Watcher(await bench.new())
         await bench.host.rename(named.session.id, "For later")

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +197,17 @@ def test_two_processes_worth_of_stores_see_the_same_list(store: SessionStore, tm
     other.delete(made.id)
     assert store.list().items == ()
     other.close()
+
+
+def test_sessions_that_hold_nothing_are_forgotten_after_a_while(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    blank, used, named, open_one = (store.create(tmp_path).info for _ in range(4))
+    store.touch(used.id, prompt="hello", turns=1)
+    store.rename(named.id, "For later")
+    lock = lock_file(tmp_path / "sessions" / open_one.id / "wire.jsonl.lock")
+    store.forget_blank(before=blank.updated)
+    assert len(store.list().items) == 4, "it was just opened"
+    store.forget_blank(before=time.time())
+    os.close(lock)
+    assert {info.id for info in store.list().items} == {used.id, named.id, open_one.id}
+    assert {info.id for info in store.list(used=True).items} == {used.id, named.id}

@@ -111,7 +111,7 @@ async def _add_dir(session: Session, argument: str) -> Ending:
 
 
 async def _queue(session: Session, _: str) -> Ending:
-    """Reached when nothing runs, so nothing waits: else it is answered before it could wait itself."""
+    """Never reached while prompts wait: `/queue` is answered before it could wait itself."""
     return say(session, "No prompt waits.")
 
 

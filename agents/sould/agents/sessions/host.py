@@ -7,6 +7,7 @@ session's failure never touches another. The host speaks no protocol.
 import asyncio
 import contextlib
 import logging
+import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
+
+BLANK_S = 7 * 86_400
+"""How long a session that holds nothing waits for a client that has not closed it."""
 
 
 class SessionHost:
@@ -50,6 +54,9 @@ class SessionHost:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
         async with self._services.mcp.running(), asyncio.TaskGroup() as group:
             self._group = group
+            group.create_task(
+                asyncio.to_thread(self._services.store.forget_blank, time.time() - BLANK_S), name="blank sessions"
+            )
             self.started.set()
             await self._closing.wait()
             for session in self._sessions.values():
@@ -232,14 +239,13 @@ class SessionHost:
         async with self._locks[session.id]:
             if session.unused and not session.closed.is_set():
                 await self._unload(session)
-                self._forget_blank(session)
 
     async def _unload(self, session: Session, *, for_good: bool = False) -> None:
         await session.aclose(for_good=for_good)
         await session.closed.wait()
 
     def _forget_blank(self, session: Session) -> None:
-        """Its last client has left, and there is nothing to come back to."""
+        """Its last client has closed it, and there is nothing to come back to."""
         if session.info.blank:
             try:
                 self._services.store.delete(session.id)

@@ -100,6 +100,11 @@ class SessionIndex:
         query = f"SELECT {_COLUMNS} FROM sessions {where} ORDER BY updated DESC, id DESC LIMIT ?"  # noqa: S608 -- constants
         return self._run(lambda db: [_info(row) for row in db.execute(query, (*values, limit))])
 
+    def blank(self, before: float) -> list[str]:
+        """The ids of the blank sessions last updated before a moment."""
+        query = "SELECT id FROM sessions WHERE turns = 0 AND title = '' AND updated < ?"
+        return self._run(lambda db: [row[0] for row in db.execute(query, (before,))])
+
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
         with self._lock:

@@ -178,6 +178,14 @@ class SessionStore:
             os.close(lock)
         shutil.rmtree(self._trash, ignore_errors=True)
 
+    def forget_blank(self, before: float) -> None:
+        """Delete the blank sessions that nobody has opened since `before` and nobody writes to."""
+        for session_id in self._index.blank(before):
+            try:
+                self.delete(session_id)
+            except SouldError as error:  # it is not listed either way
+                logger.info("blank session %s: %s", session_id, error.message)
+
     def close(self) -> None:
         """Let go of the index."""
         self._index.close()

@@ -4,6 +4,7 @@ What nobody here can answer ends the run, never the session: it stays, and an ed
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -96,8 +97,6 @@ class Headless:
         except asyncio.CancelledError:
             self._end(CANCELLED, "Cancelled.", "cancelled")
         self._result.duration_s = time.monotonic() - began
-        if not self._kept:  # nothing is in it to go on from, and it goes when we leave
-            self._result.session_id = ""
         if self._stopped_by != "reader":
             self._renderer.finish(self._result)
         return self._result.exit_code
@@ -186,6 +185,10 @@ class Headless:
             self._refused(error)
         except ConnectionGoneError:
             self._end(TEMPORARY, self._link_error or "The daemon ended the connection; see: sould logs", "connection")
+        if self._result.session_id and not self._kept:  # there is nothing in it to go on from
+            with contextlib.suppress(RpcError, ConnectionGoneError):
+                await connection.request("session/close", {"sessionId": self._result.session_id})
+            self._result.session_id = ""
 
     async def _open(self, connection: Connection) -> None:
         request = self._request
