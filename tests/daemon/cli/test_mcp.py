@@ -110,13 +110,17 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
         first = access_token(kept[0])
         user.sould("mcp", "add", "near", url)
         calls = call("far__greet", "1", name="Ada") + "\n" + call("near__greet", "2", name="Bea")
-        user.scripted(calls, "text: done")
-        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet"))["text"] == "done"
+        user.daemon.world.script([calls, "text: done"], "[mcp.client]\nturn_wait_ms = 30000\n")
         let_expire(kept[0])
-        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet at once"))["text"] == "done"
-        assert len(re.findall('"output":"hello (?:Ada|Bea)', journals(user))) == 4
+        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet"))["text"] == "done"
+        assert len(re.findall('"output":"hello (?:Ada|Bea)', journals(user))) == 2
         assert (user.home / RENEWALS).read_text() == "renewed\n"  # once for both: a token that comes again is refused
-        assert access_token(kept[0]) != first  # renewed, without anybody
+        second = access_token(kept[0])
+        assert second != first  # renewed, without anybody
+        kept[0].write_text(kept[0].read_text().replace(second, "refused-by-the-server"))
+        assert (await asyncio.to_thread(user.result, "--mode", "full", "greet again"))["text"] == "done"
+        assert len(re.findall('"output":"hello (?:Ada|Bea)', journals(user))) == 4
+        assert (user.home / RENEWALS).read_text() == "renewed\n" * 2
         assert not [path for path in files_with(user.home, access_token(kept[0])) if path != kept[0]]
         assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout
 
