@@ -5,6 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+from pydantic import ValidationError
+
+from sould.acp.schema import ElicitationAnswer
 from sould.agents.tools.questions import OWN_WORDS
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 from soultest.acpbench import Connect
@@ -83,6 +87,12 @@ async def test_a_declined_or_broken_form_is_dismissed(bench: Bench, connect: Con
 
 def given(reply: Json, _: Json) -> Json:
     return reply
+
+
+def test_what_is_wrong_with_an_answer_is_said_without_the_answer() -> None:
+    with pytest.raises(ValidationError) as caught:
+        ElicitationAnswer.model_validate({"action": ["canary"], "content": "canary"})
+    assert "canary" not in str(caught.value)
 
 
 async def test_without_forms_each_choice_is_a_button(bench: Bench, connect: Connect) -> None:

@@ -48,7 +48,12 @@ class Inbound(BaseModel):
     """Base: camelCase on the wire, unknown fields ignored, frozen."""
 
     model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=False, defer_build=True
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        validate_by_name=False,
+        defer_build=True,
+        hide_input_in_errors=True,  # errors are logged, what people answer is not
     )
 
     meta: Lenient[Json] = Field(default_factory=dict, alias="_meta")
