@@ -250,12 +250,14 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
 
 
 ASKING = """
-from sould.agents.tools import Approval, ToolCallContext, tool, tool_ok
+from sould.agents.tools import Approval, BriefBlock, TextPart, ToolCallContext, tool, tool_ok
 
 @tool
 async def deploy(approval: Approval, call: ToolCallContext):
     "Deploy."
-    return await approval.ask(call, "Deploy", "Deploy to production") or tool_ok("deployed")
+    return await approval.ask(call, "Deploy", "Deploy to production") or tool_ok(
+        (TextPart(text="deployed"),), display=(BriefBlock(text="Deployed"),)
+    )
 """
 
 
@@ -270,7 +272,9 @@ async def test_a_tool_of_one_s_own_asks_before_its_effect(bench: Bench, answer: 
         await watcher.session.set_option("agent", "reviewer", "c")
         await finish(watcher.session, "go")
     assert "Deploy to production" in watcher.of(ApprovalRequest)[0].description
-    assert [result.return_value.output for result in watcher.of(ToolResult)] == [said]
+    (result,) = watcher.of(ToolResult)
+    assert said in str(result.return_value.output)
+    assert result.return_value.display
 
 
 async def test_a_tool_of_one_s_own_runs_in_plan_mode_only_when_it_looks(bench: Bench) -> None:

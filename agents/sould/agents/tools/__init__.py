@@ -22,6 +22,8 @@ from sould.agents.tools.decorator import tool
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.session import PromptArguments, Session
 from sould.agents.tools.toolset import CheckedCall, InvalidToolError, Toolset
+from sould.agents.wire.content import ImagePart, MediaUrl, TextPart
+from sould.agents.wire.display import BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem
 from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 
 if TYPE_CHECKING:
@@ -43,19 +45,27 @@ _SERVICES = {
 
 __all__ = [
     "Approval",
+    "BriefBlock",
     "CallView",
     "CheckedCall",
     "Config",
     "Custom",
     "CustomMessage",
     "DenwaRenji",
+    "DiffBlock",
     "Environment",
+    "ImagePart",
     "InvalidToolError",
     "LaborMarket",
     "Location",
+    "MediaUrl",
     "PerCall",
     "PromptArguments",
     "Session",
+    "ShellBlock",
+    "TextPart",
+    "TodoBlock",
+    "TodoItem",
     "Tool",
     "ToolCallContext",
     "ToolKind",
