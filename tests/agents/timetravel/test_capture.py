@@ -153,6 +153,30 @@ async def test_a_file_too_large_to_save_is_said_on_the_card_and_in_the_answer(be
     assert {Path(file.path).name: file.action for file in done.files} == {"big.bin": "conflict", "a.txt": "restored"}
 
 
+async def test_what_was_beyond_the_limit_and_no_longer_is_was_not_made_by_the_command(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, {"capture": {"max_files": 10}})
+    many = bench.project / "many"
+    many.mkdir()
+    for n in range(12):
+        (many / f"{n}.txt").write_text("much\n")
+    bench.script(
+        shell("rm many/1*"),
+        "text: few",
+        shell("echo x >> many/2.txt; touch many/1.txt many/10.txt many/11.txt"),
+        "text: many",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        before = tree(bench.project)
+        await finish(watcher.session, "/undo")
+        assert tree(bench.project) == before
+        await finish(watcher.session, "again")
+        await finish(watcher.session, "/undo")
+    assert set(before) <= set(tree(bench.project))
+    assert (many / "3.txt").read_text() == "much\n"
+
+
 async def test_what_a_background_command_did_is_told_and_left(bench: Bench) -> None:
     bench.script(
         shell("echo by task > task.txt", run_in_background=True),
