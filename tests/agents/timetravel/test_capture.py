@@ -154,7 +154,7 @@ async def test_a_file_too_large_to_save_is_said_on_the_card_and_in_the_answer(be
 
 
 async def test_what_was_beyond_the_limit_and_no_longer_is_was_not_made_by_the_command(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path, {"capture": {"max_files": 10}})
+    bench = make_bench(tmp_path, {"capture": {"max_files": 12}})
     many = bench.project / "many"
     many.mkdir()
     for n in range(12):
