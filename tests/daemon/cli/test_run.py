@@ -254,6 +254,7 @@ def test_at_a_terminal_an_edit_is_shown_and_asked_about(user: User, answer: str,
     target.write_text("old\n")
     user.scripted(writes(target), "text: Finished.")
     with terminal(user, "run", "write it") as screen:
+        screen.type("y")  # before there is a question, so it is no answer
         screen.read_until("May I?")
         assert "-old" in screen.seen
         assert "[y]" in screen.seen
@@ -284,7 +285,7 @@ def test_plans_and_questions_take_words_of_the_user_s_own(user: User) -> None:
         screen.expect("Or say what to change: ")
         screen.type("tabs")
         screen.expect("[n] Dismiss")
-        screen.type("5 no, blanks")
+        screen.type("5 no,\nblanks\nn")  # pasted
         screen.expect("[n] Dismiss")
         screen.type("and a test")
         screen.expect("Which?\r\n")
@@ -296,7 +297,7 @@ def test_plans_and_questions_take_words_of_the_user_s_own(user: User) -> None:
         screen.expect("As you like.")
         assert screen.wait() == 0
     journal = user.sould("sessions", "export", "--format", "wire").stdout
-    for words in ("tabs", "no, blanks", "and a test"):
+    for words in ("tabs", "no,\\nblanks\\nn\\n", "and a test"):
         assert f"The user rejected this tool call and said: {words}" in journal
     answers = json.dumps({"Which?": "both", "Which ones?": "two, one"}, separators=(",", ":"))
     assert json.dumps({"answers": answers})[13:-2] in journal

@@ -21,6 +21,7 @@ from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
 from sould.daemon.cli.forms import ClosedInputError, Form, fill
+from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line
 from sould.daemon.cli.prompting import Permission, ask
@@ -132,6 +133,7 @@ class Headless:
     async def _asked(self, asking: Callable[[], Awaitable[T]]) -> T:
         """One dialog at a time. One that was answered elsewhere says so and is over."""
         async with self._asking:
+            forget_typed()
             try:
                 return await asking()
             except asyncio.CancelledError as closed:
