@@ -162,6 +162,7 @@ async def test_a_pipeline_breaks_off_where_a_stage_fails(bench: Bench) -> None:
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "go")
     assert "Stage 2 did not begin" in results(watcher)[0].message
+    assert results(watcher)[0].output == "first"
     assert "coder, explore, plan" in results(watcher)[0].message
 
 

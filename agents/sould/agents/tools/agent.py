@@ -111,7 +111,9 @@ class Agent(Tool[Params]):
             try:
                 outcome = await self._crew.work(job, call)
             except SubagentError as error:
-                return tool_error(f"Stage {number} did not begin: {error.message}", brief="Pipeline broke off")
+                said = f"Stage {number} did not begin: {error.message}"
+                told = " This is what the stage before it found." if previous else ""
+                return tool_error(f"{said}{told}", brief="Pipeline broke off", output=previous)
             if outcome.problem:
                 failed = result_of(outcome)
                 return failed.model_copy(
