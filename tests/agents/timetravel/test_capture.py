@@ -169,6 +169,8 @@ async def test_what_was_beyond_the_limit_and_no_longer_is_was_not_made_by_the_co
         watcher = Watcher(await bench.new("full"))
         await finish(watcher.session, "go")
         before = tree(bench.project)
+        (result,) = watcher.of(ToolResult)
+        assert f"It changed something in: {many}." in result.return_value.message
         await finish(watcher.session, "/undo")
         assert tree(bench.project) == before
         await finish(watcher.session, "again")

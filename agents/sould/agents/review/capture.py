@@ -246,7 +246,7 @@ class Capture:
         said: list[str] = []
         if any(each.partial for each in self._directories.values()):
             said.append("There was no time to look at all files of the project, so not all that changed is known.")
-        if any(each.beyond for each in self._directories.values()):
+        if any(each.beyond or each.changed_beyond for each in self._directories.values()):
             folders = [root / folder for root, each in self._directories.items() for folder in each.changed_beyond]
             found = f" It changed something in: {_named(folders)}." if folders else ""
             most = f"{self.limits.max_files:,}"

@@ -168,6 +168,9 @@ class Directory:
             for at, seen in now.beyond.items()
             if self.beyond.get(at) != seen and (at in self.beyond or at not in self._held)
         ]
+        for at in self.beyond.keys() - now.beyond.keys():
+            if at not in now.found or now.found[at].number != self.beyond[at]:
+                self.changed_beyond.append(at)
         for folder in now.beyond:
             self._held.pop(folder, None)
         self.beyond = now.beyond

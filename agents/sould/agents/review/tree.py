@@ -45,6 +45,11 @@ class Listing:
     def __len__(self) -> int:
         return len(self.stats) // _SEEN.size
 
+    @property
+    def number(self) -> int:
+        """The same for the same entries, whatever their order."""
+        return hash(frozenset(self.entries()))
+
     def entries(self) -> Iterator[tuple[str, Seen]]:
         """Names, and how each looked."""
         return zip(os.fsdecode(self.names).split("\0"), _SEEN.iter_unpack(self.stats), strict=False)
@@ -87,7 +92,7 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
             seen.found[folder] = here
             size += len(here)
         else:
-            seen.beyond[folder] = hash(frozenset(here.entries()))
+            seen.beyond[folder] = here.number
     return seen
 
 
