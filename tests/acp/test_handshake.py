@@ -45,9 +45,11 @@ async def test_initialize_says_everything_we_can_do(connect: Connect) -> None:
 
 
 async def test_what_is_beyond_the_protocol_is_said_in_one_place_and_written_on_one_page(connect: Connect) -> None:
+    hooks: list[Any] = [{"event": "Stop"}, 3, *({"id": f"h{number}", "event": "Stop"} for number in range(101))]
     async with connect() as client:
-        answer = await client.initialize({"_meta": {"sould": {"queue": 5, "hooks": [{"event": "Stop"}, 3]}}})
+        answer = await client.initialize({"_meta": {"sould": {"queue": 5, "hooks": hooks}}})
     own = answer["agentCapabilities"]["_meta"]["sould"]
+    assert own["hooks"]["configured"] == {"Stop": 100}
     assert set(answer["_meta"]) == {"steering"}
     page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text()
     said = {field.alias or to_camel(name) for name, field in OwnCapabilities.model_fields.items()} - {"_meta"}

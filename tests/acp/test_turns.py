@@ -164,6 +164,8 @@ async def test_a_turn_is_cancelled_in_the_middle_of_a_command(bench: Bench, conn
         client.notify("session/cancel", sessionId=session)
         assert await turn == {"stopReason": "cancelled"}
         assert client.updates("tool_call_update")[-1]["status"] == "failed"
+        assert (await client.request("session/list"))["sessions"]
+        assert client.messages[-2].get("result") == {"stopReason": "cancelled"}, "no update follows"
 
 
 async def test_a_cancel_right_behind_the_prompt_finds_it(bench: Bench, connect: Connect) -> None:

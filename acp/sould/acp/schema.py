@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -42,6 +43,8 @@ Lenient: TypeAlias = Annotated[T, WrapValidator(_or_default)]
 Items: TypeAlias = Annotated[list[Annotated[T, WrapValidator(_or_dropped)]], WrapValidator(_or_default)]
 """An optional list: items that do not fit are dropped."""
 Json: TypeAlias = dict[str, Any]
+MOST_HOOKS = 100
+"""Of one client; further ones are dropped."""
 
 
 class Inbound(BaseModel):
@@ -113,10 +116,14 @@ class HookParams(Inbound):
     timeout: Lenient[Annotated[float, Field(ge=1, le=600)]] = 30
 
 
+def _first(hooks: list[HookParams]) -> list[HookParams]:
+    return hooks[:MOST_HOOKS]
+
+
 class OwnCapabilities(Inbound):
     """What clients that know us say beyond the protocol, in `_meta.sould` of their capabilities (docs/clients.md)."""
 
-    hooks: Items[HookParams] = Field(default_factory=list, max_length=100)
+    hooks: Annotated[Items[HookParams], AfterValidator(_first)] = Field(default_factory=list)
     """The events it wants to decide on."""
     queue: Lenient[bool] = False
     """It shows the prompts that wait, and wants to be told of every change."""
