@@ -258,7 +258,9 @@ async def test_hooks_of_a_project_run_only_as_the_user_trusted_them(tmp_path: Pa
     (bench.project / ".sould").mkdir()
     check = bench.project / "check.sh"
     check.write_text("exit 2\n")
-    (bench.project / ".sould" / "hooks.toml").write_text('[[hooks]]\nevent = "PreToolUse"\ncommand = "bash check.sh"\n')
+    (bench.project / ".sould" / "hooks.toml").write_text(
+        '[[hooks]]\nevent = "PreToolUse"\ncommand = "bash ./check.sh --x=1"\n'
+    )
     trust = TrustStore(bench.state / "trust.json")
 
     async def blocked() -> bool:
@@ -270,13 +272,16 @@ async def test_hooks_of_a_project_run_only_as_the_user_trusted_them(tmp_path: Pa
     async with bench.running():
         assert not await blocked(), "not trusted: not even read"
         trust.set(bench.project, "trusted")
+        check.write_text("exit 2 # changed before any session saw it\n")
+        assert not await blocked()
+        trust.set(bench.project, "trusted")
         assert await blocked()
         check.write_text("exit 2 # changed\n")
         session = await bench.new("full")
         watcher = Watcher(session)
         await finish(session, "go")
         assert not watcher.of(ToolResult)[0].return_value.is_error
-        assert "changed since" in watcher.of(Notification)[0].body
+        assert "- check.sh: changed" in watcher.of(Notification)[0].body
         trust.set(bench.project, "trusted")
         assert await blocked()
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from pydantic import BaseModel, Field, ValidationError
 
 from sould.agents.config import Hook, Section
+from sould.agents.permissions.servedfiles import HOOKS_FILE, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
 from sould.agents.wording import faulty
 
-HOOKS_FILE = ".sould/hooks.toml"
 LARGEST = 8 * 1024 * 1024
 
 
@@ -66,14 +66,15 @@ class ProjectHooks:
             hooks = _File.model_validate(tomllib.loads(text.decode())).hooks
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
             return (), f"The hooks of {HOOKS_FILE} do not run: {_why(error)}"
-        if not self._is_accepted(path, self._digest(text, hooks)):
+        named = sorted({file for hook in hooks for file in self._named(hook.command)})
+        if not self._is_accepted((path, *named), self._digest(text, named)):
             return (), (
                 f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: look at the "
                 "change, then run `sould trust` again."
             )
         return hooks, ""
 
-    def _is_accepted(self, path: Path, digest: str) -> bool:
+    def _is_accepted(self, files: Sequence[Path], digest: str) -> bool:
         since = self._trust.since(self._workspace)
         try:
             record = _Record.model_validate_json(self._accepted.read_bytes())
@@ -82,22 +83,23 @@ class ProjectHooks:
         known = record.workspaces.get(str(self._workspace))
         if known is not None and known.since == since:
             return known.digest == digest
-        if self._trust.changed(self._workspace, (path,)):
+        if self._trust.changed(self._workspace, files):
             return False
         record.workspaces[str(self._workspace)] = _Accepted(digest=digest, since=since)
         write_private(self._accepted, record.model_dump_json(indent=1).encode())
         return True
 
-    def _digest(self, text: bytes, hooks: Sequence[Hook]) -> str:
+    def _digest(self, text: bytes, named: Sequence[Path]) -> str:
         content = hashlib.sha256(text)
-        for path in sorted({path for hook in hooks for path in self._named(hook.command)}):
+        for path in named:
             content.update(f"\0{path}\0".encode(errors="surrogateescape"))
             with path.open("rb") as file:
                 content.update(hashlib.sha256(file.read(LARGEST)).digest())
         return content.hexdigest()
 
     def _named(self, command: str) -> list[Path]:
-        paths = [Path(os.path.realpath(self._workspace / word)) for word in words_of(command) if "\0" not in word]
+        words = {*pieces(command), *(piece for word in words_of(command) for piece in pieces(word))}
+        paths = [Path(os.path.realpath(self._workspace / word)) for word in words]
         return [path for path in paths if path.is_relative_to(self._workspace) and path.is_file()]
 
 

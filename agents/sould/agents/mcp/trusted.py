@@ -32,7 +32,7 @@ class TrustedServers:
             return f"The MCP servers of {names} are not started: you restricted this project."
         if state != "trusted":
             return f"The MCP servers of {names} are not started until you trust this project: run `sould trust`."
-        changed = self._trust.changed(self._workspace, (*self.files(), *served_files(self._workspace)))
+        changed = self._trust.changed(self._workspace, (*self.files(), *served_files(self._workspace, MCP_FILES)))
         if not changed:
             return ""
         which = ", ".join(str(self._shown(path)) for path in changed[:5])

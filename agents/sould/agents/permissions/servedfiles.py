@@ -1,13 +1,13 @@
-"""The programs of a project that its own MCP files name: they are configuration as much as the files are (F74).
+"""The programs of a project that its own MCP and hook files name: they are configuration as much as the files are (F74).
 
-Reads those files as JSON and understands no more of them than which of their words are files of the project. Starts
-nothing.
+Understands no more of those files than which of their words are files of the project. Starts nothing.
 """
 
 import errno
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -16,6 +16,7 @@ import orjson
 
 MCP_FILES = (".mcp.json", ".sould/mcp.json")
 """Below the workspace; the later one wins where both name a server."""
+HOOKS_FILE = ".sould/hooks.toml"
 LARGEST = 1024 * 1024
 DEEPEST = 10
 _BETWEEN = re.compile(r"[\s=:,;&|<>()'\"`]+")
@@ -23,11 +24,11 @@ _BETWEEN = re.compile(r"[\s=:,;&|<>()'\"`]+")
 MOST_WORDS = 2000
 
 
-def served_files(workspace: Path) -> tuple[Path, ...]:
-    """Every file of the workspace that a string in its MCP files names, seen from the directory the entry runs in."""
+def served_files(workspace: Path, names: tuple[str, ...] = (*MCP_FILES, HOOKS_FILE)) -> tuple[Path, ...]:
+    """Every file of the workspace that a string in those files names, seen from the directory the entry runs in."""
     root = Path(os.path.realpath(workspace))
     found: dict[Path, None] = {}
-    for name in MCP_FILES:
+    for name in names:
         for number, (base, word) in enumerate(_words(_document(root / name), "", 0)):
             if number >= MOST_WORDS:
                 break
@@ -40,8 +41,9 @@ def served_files(workspace: Path) -> tuple[Path, ...]:
 def _document(path: Path) -> object:
     try:
         with open(path, "rb", opener=without_waiting) as file:
-            return orjson.loads(file.read(LARGEST))
-    except (OSError, orjson.JSONDecodeError):
+            data = file.read(LARGEST)
+        return tomllib.loads(data.decode()) if path.suffix == ".toml" else orjson.loads(data)
+    except (OSError, orjson.JSONDecodeError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return None
 
 
@@ -54,14 +56,22 @@ def without_waiting(path: str, flags: int) -> int:
     return descriptor
 
 
+def pieces(text: str) -> Iterator[str]:
+    """What of a text may be a file's name: all of it, what it is made of, and the file of a Python module (`-m`)."""
+    for word in dict.fromkeys((text, *_BETWEEN.split(text))):
+        if word and "\0" not in word and len(word) < os.pathconf("/", "PC_PATH_MAX"):
+            yield word
+            if word.replace(".", "").isidentifier():
+                module = word.replace(".", "/")
+                yield from (f"{module}.py", f"{module}/__main__.py")
+
+
 def _words(node: object, base: str, depth: int) -> Iterator[tuple[str, str]]:
     """Each string, and what it is made of, with the `cwd` that holds where it stands."""
     if depth > DEEPEST:
         return
     if isinstance(node, str):
-        for word in dict.fromkeys((node, *_BETWEEN.split(node))):
-            if word and "\0" not in word and len(word) < os.pathconf("/", "PC_PATH_MAX"):
-                yield base, word
+        yield from ((base, word) for word in pieces(node))
     elif isinstance(node, list):
         for each in cast("list[object]", node):
             yield from _words(each, base, depth + 1)
