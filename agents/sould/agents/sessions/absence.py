@@ -18,7 +18,7 @@ from sould.agents.wire.messages import (
 )
 
 REFUSED: Final = "The user is away, so nobody can allow this. Go on without it, and say at the end what is left to do."
-BY: Final = "afk"
+BY: Final = "/afk"
 
 
 class Absence:
