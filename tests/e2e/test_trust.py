@@ -13,7 +13,7 @@ from soultest.editor import editor
 from soultest.world import SOULD, World, call
 
 AGENT = "version: 1\nagent: {extend: default}\n"
-HOOKS = '[[hooks]]\nevent = "Stop"\ncommand = "touch {name}"\n'
+HOOKS = '[[hooks]]\nevent = "Stop"\ncommand = "echo > {name}"\n'
 
 
 @pytest.fixture

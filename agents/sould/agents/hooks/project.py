@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field, ValidationError
 
 from sould.agents.config import Hook, Section
-from sould.agents.permissions.servedfiles import HOOKS_FILE, pieces
+from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
@@ -98,7 +98,7 @@ class ProjectHooks:
         return content.hexdigest()
 
     def _named(self, command: str) -> list[Path]:
-        words = {*pieces(command), *(piece for word in words_of(command) for piece in pieces(word))}
+        words = {*pieces(command), *(piece for word in words_of(WRITTEN.sub(" ", command)) for piece in pieces(word))}
         paths = [Path(os.path.realpath(self._workspace / word)) for word in words]
         return [path for path in paths if path.is_relative_to(self._workspace) and path.is_file()]
 

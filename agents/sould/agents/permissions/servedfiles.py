@@ -21,6 +21,8 @@ LARGEST = 1024 * 1024
 DEEPEST = 10
 _BETWEEN = re.compile(r"[\s=:,;&|<>()'\"`]+")
 """What stands around a path in an option, a list of paths or a command line."""
+WRITTEN = re.compile(r">+\|?\s*[^\s;&|<>]+")
+"""A redirection: what a command writes there changes with every run, and is no program."""
 MOST_WORDS = 2000
 
 
@@ -57,8 +59,8 @@ def without_waiting(path: str, flags: int) -> int:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """What of a text may be a file's name: all of it, what it is made of, and the file of a Python module (`-m`)."""
-    for word in dict.fromkeys((text, *_BETWEEN.split(text))):
+    """What of a text may be the name of a file it reads: all of it, what it is made of, a Python module's file (`-m`)."""
+    for word in dict.fromkeys((text, *_BETWEEN.split(WRITTEN.sub(" ", text)))):
         if word and "\0" not in word and len(word) < os.pathconf("/", "PC_PATH_MAX"):
             yield word
             if word.replace(".", "").isidentifier():
