@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sould.acp.server import AcpResume
+from sould.acp.toolcalls import CLEAR
 from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
@@ -119,6 +120,31 @@ async def test_a_client_that_vanishes_leaves_its_turn_and_dialog_to_the_next_one
             await joined(two, bench, session, method)
             await two.wait_update("agent_message_chunk", lambda update: "done" in update["content"]["text"])
             assert (bench.project / "b.txt").read_text() == "x"
+
+
+async def test_a_client_that_comes_in_the_middle_of_a_command_sees_all_its_output_in_the_end(
+    bench: Bench, connect: Connect
+) -> None:
+    wait = f"echo one; until test -e {bench.root}/go; do sleep 0.01; done; echo two; until test -e {bench.root}/on; do sleep 0.01; done"
+    bench.script(call("Shell", command=wait), "text: done")
+    async with bench.running(), connect() as one, connect() as two:
+        await one.initialize(FULL)
+        session = await one.new_session(bench.project)
+        turn = one.prompt(session, "run")
+        await one.wait_update("tool_call_update", lambda update: "one" in str(update.get("_meta")))
+        await two.initialize(FULL)
+        await two.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        (bench.root / "go").touch()
+        await two.wait_update("tool_call_update", lambda update: "two" in str(update.get("_meta")))
+        (bench.root / "on").touch()
+        await turn
+        await two.wait_update("agent_message_chunk")
+        printed = "".join(
+            update["_meta"]["terminal_output"]["data"]
+            for update in two.updates("tool_call_update")
+            if "terminal_output" in update.get("_meta", {})
+        )
+        assert printed.rpartition(CLEAR)[2] == "one\ntwo\n"
 
 
 async def test_closing_leaves_the_turn_to_the_other_client(bench: Bench, connect: Connect) -> None:

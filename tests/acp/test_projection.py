@@ -11,7 +11,7 @@ from sould.acp.asking import permission
 from sould.acp.chunks import PIECE
 from sould.acp.features import Facts, Features
 from sould.acp.projection import UpdatesV1
-from sould.acp.toolcalls import MAX_TEXT, fenced
+from sould.acp.toolcalls import CLEAR, MAX_TEXT, fenced
 from sould.agents.sessions.options import MODES, SessionOption
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.wire import messages as wire
@@ -211,6 +211,16 @@ def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() ->
     assert ended["_meta"] == {"terminal_exit": {"terminal_id": "c1", "exit_code": 2, "signal": None}}
     assert "content" not in ended
     assert ended["status"] == "failed"
+
+
+def test_a_terminal_that_was_opened_late_shows_everything_in_the_end() -> None:
+    screen = Screen()
+    screen.show(tool_call("Shell"))
+    screen.updates.calls.miss()
+    screen.show(wire.ToolOutput(tool_call_id="c1", text="two\n"))
+    whole, ended = screen.show(result(output="one\ntwo\n"))
+    assert whole["_meta"]["terminal_output"]["data"] == CLEAR + "one\ntwo\n"
+    assert "terminal_exit" in ended["_meta"]
 
 
 def test_a_command_that_never_ran_has_no_exit_code() -> None:

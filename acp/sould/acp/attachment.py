@@ -118,6 +118,7 @@ class Attachment:
         """From now on the client sees everything. Synchronous: nothing is published between the last replay and this."""
         channel = self.session.log.channel
         self._subscription = channel.subscribe(self._sink, on_cut=self._on_cut)
+        self.updates.calls.miss()
         self._flowing.set()
         if introduce:
             self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))

@@ -37,6 +37,11 @@ class Calls:
         """Whether this is an open call that the client was told of."""
         return call_id in self._open
 
+    def miss(self) -> None:
+        """What is open has printed things that this client was not sent."""
+        for call in self._open.values():
+            call.late = True
+
     def announcements(self) -> Iterator[Json]:
         """The calls that are still open, for a client that has not seen them."""
         for call in self._open.values():

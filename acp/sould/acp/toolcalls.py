@@ -29,6 +29,8 @@ from sould.agents.wire.messages import ApprovalRequest, ToolCall, ToolCallDetail
 
 MAX_TEXT = 20_000
 """Characters of one text in a tool call's fields."""
+CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+"""Empties a display terminal."""
 TAIL = 4096
 """Characters of running output shown by clients without display terminals."""
 
@@ -64,6 +66,8 @@ class Call:
     tail: str = ""
     """The end of what it has printed so far."""
     parent: str | None = None
+    late: bool = False
+    """The client came, or came back, in its middle: of what was printed before nothing is kept until it ends."""
 
     @classmethod
     def opened(cls, call: ToolCall, cwd: str, *, terminals: bool, parent: str | None) -> "Call":
@@ -157,8 +161,11 @@ class Call:
                 fields["content"] = content or [*self.content, _text_content(fenced(self.tail))]
             return [fields]
         updates: list[ToolFields] = []
-        if not self.tail and (text := plain(result.output) or result.message):
-            updates.append(self.printed(cut(text)))
+        said = plain(result.output)
+        if not self.tail and (said or result.message):
+            updates.append(self.printed(cut(said or result.message)))
+        elif self.late and said:
+            updates.append(self.printed(CLEAR + cut(said)))
         fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
         return [*updates, fields]
 
