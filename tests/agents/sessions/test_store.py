@@ -199,8 +199,7 @@ def test_two_processes_worth_of_stores_see_the_same_list(store: SessionStore, tm
     other.close()
 
 
-def test_sessions_that_hold_nothing_are_forgotten_after_a_while(tmp_path: Path) -> None:
-    store = SessionStore(tmp_path)
+def test_sessions_that_hold_nothing_are_forgotten_after_a_while(store: SessionStore, tmp_path: Path) -> None:
     blank, used, named, open_one = (store.create(tmp_path).info for _ in range(4))
     store.touch(used.id, prompt="hello", turns=1)
     store.rename(named.id, "For later")

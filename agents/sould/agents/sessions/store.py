@@ -179,7 +179,7 @@ class SessionStore:
         shutil.rmtree(self._trash, ignore_errors=True)
 
     def forget_blank(self, before: float) -> None:
-        """Delete the blank sessions that nobody has opened since `before` and nobody writes to."""
+        """Delete the blank sessions that were begun before a moment and that nobody has open."""
         for session_id in self._index.blank(before):
             try:
                 self.delete(session_id)
