@@ -25,6 +25,13 @@ def test_a_sound_flow_is_said_to_be_so(good: Path) -> None:
     assert "2 steps, 1 decision among them; nothing is wrong" in done.output
 
 
+def test_a_flow_of_others_does_not_drive_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "x.d2"
+    path.write_text("BEGIN -> a: \x1b]52;c;aGk=\x07\na -> END\nb\x1b[2J\n")
+    for command in ("show", "check"):
+        assert "\x1b" not in CliRunner().invoke(flow, [command, str(path)], color=True).output
+
+
 def test_every_mistake_is_a_line_with_file_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "SKILL.md"
     path.write_text(

@@ -307,7 +307,7 @@ def test_plans_and_questions_take_words_of_the_user_s_own(user: User) -> None:
 
 
 def test_continue_and_session_go_on_in_the_same_conversation(user: User) -> None:
-    user.scripted("text: one", "text: two", "text: three")
+    user.scripted("text: one", "text: two", "text: three \x1b]52;c;aGk=\x07")
     first = user.result("first", "of", "all")  # no quotes are needed
     second = user.result("--continue", "second")
     assert second["session_id"] == first["session_id"]
@@ -315,6 +315,7 @@ def test_continue_and_session_go_on_in_the_same_conversation(user: User) -> None
     assert third["session_id"] == first["session_id"]
     text = user.sould("sessions", "show", first["session_id"]).stdout
     assert [word in text for word in ("first of all", "one", "second", "two", "third", "three")] == [True] * 6
+    assert "\x1b" not in text
 
 
 def test_there_may_be_nothing_to_continue(user: User) -> None:

@@ -81,7 +81,7 @@ def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
         spec = catalog.load(catalog.find(name))
     except SouldError as error:
         raise CommandError(error.message) from error
-    click.echo("\n".join(_explained(catalog, spec, _here(frozenset(model), frozenset(client)))))
+    click.echo(visible("\n".join(_explained(catalog, spec, _here(frozenset(model), frozenset(client))))))
 
 
 def _here(model: frozenset[str], client: frozenset[str]) -> Situation:

@@ -10,7 +10,7 @@ from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.mermaid import to_mermaid
 from sould.agents.flows.source import read_flow
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, plural
+from sould.daemon.cli.output import FAILED, plural, visible
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
@@ -53,8 +53,8 @@ def show(file: Path, *, mermaid: bool) -> None:
     """
     found = _read(file)
     if not mermaid:
-        click.echo(draw(found))
-    click.echo(to_mermaid(found), nl=False)
+        click.echo(visible(draw(found)))
+    click.echo(visible(to_mermaid(found)), nl=False)
 
 
 def _read(file: Path) -> Flow:
@@ -62,5 +62,5 @@ def _read(file: Path) -> Flow:
         return read_flow(file)
     except FlowError as error:
         for problem in error.problems:
-            click.echo(f"{file}:{problem}", err=True)
+            click.echo(visible(f"{file}:{problem}"), err=True)
         sys.exit(FAILED)

@@ -79,7 +79,7 @@ def show(session: str, json_object: bool) -> None:
         click.echo(detail.model_dump_json(indent=2))
         return
     click.echo(_heading(detail))
-    click.echo(as_markdown(_journal(detail), heading=False))
+    click.echo(visible(as_markdown(_journal(detail), heading=False)))
 
 
 @sessions.command("timeline")
@@ -137,7 +137,7 @@ def export(session: str, output: Path | None, form: str) -> None:
     else:
         text = as_markdown(journal, heading=True).encode() + b"\n"
     if output is None:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.write(visible(text.decode()).encode() if sys.stdout.isatty() else text)
         return
     with open(output, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(text)
