@@ -33,4 +33,4 @@ async def test_the_servers_of_a_session_are_listed(bench: Bench) -> None:
         watcher = await open_session(bench, asked("box"))
         await state_of(watcher, "box", "connected")
         await finish(watcher.session, "/mcp")
-        assert "**box** (editor, stdio): connected, 13 tools, 1 prompts, 0 resources." in watcher.of(TextPart)[-1].text
+        assert "**box** (editor, stdio): connected, 13 tools, 1 prompt, 0 resources." in watcher.of(TextPart)[-1].text
