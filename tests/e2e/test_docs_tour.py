@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from soultest.daemon import Sould
 from soultest.docs import follow
 
 TOUR = Path(__file__).parents[2] / "docs" / "tour.md"
 
 
+@pytest.mark.timeout(180)  # a hundred commands, one after another
 def test_the_tour_can_be_followed_from_its_beginning_to_its_end(sould: Sould) -> None:
     follow(TOUR, sould)
     room = sould.world.root / "sould-tour"

@@ -79,7 +79,7 @@ async def test_smart_keeps_errors_fixes_and_decisions_and_condenses_small_talk()
     assert {1, 2, 6} <= set(plan.also_kept)
     assert "Small talk" in condensed(plan)
     assert message_tokens(kept) <= ROOM.excerpts
-    assert "earlier ones" in plan.note
+    assert " earlier for what they say about the task" in plan.note
 
 
 async def test_hierarchical_condenses_topics_apart_and_carries_an_earlier_summary_on() -> None:
