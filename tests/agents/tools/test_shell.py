@@ -58,7 +58,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     approval = Approval(ask=approve, rules=Rules, trust="trusted", mode="ask", workspace=root, environment=environment)
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")
-    config = Config(tools=ToolLimits(shell_max_timeout_s=1))
+    config = Config(tools=ToolLimits(shell_timeout_s=1))
     made.append(Bench(Shell(workspace, approval, config, outputs), mark, outputs=outputs.path))
     yield made[0]
     await guard.aclose()
@@ -173,7 +173,7 @@ async def test_long_output_is_cut_for_the_model_and_kept_in_a_file(bench: Bench)
 async def test_f53_a_flood_is_shown_in_small_updates_and_bounded_memory(bench: Bench) -> None:
     await bench.run("true")
     before = memory()
-    result = await bench.run("head -c 50000000 /dev/zero | tr '\\0' A")
+    result = await bench.run("head -c 50000000 /dev/zero | tr '\\0' A", timeout=60)
     assert not result.is_error
     assert memory() - before < 32 * 1024 * 1024
     assert max(map(len, bench.seen)) <= UPDATE_SIZE + 10
