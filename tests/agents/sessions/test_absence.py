@@ -55,6 +55,19 @@ async def test_going_away_dismisses_what_is_being_asked(tmp_path: Path) -> None:
         assert not watcher.of(ContextNote), "the configuration says that the model is not told"
 
 
+async def test_away_holds_at_once_also_while_a_turn_asks(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, scripts=[ASK, call("Shell", command="touch b"), "text: alone"])
+    async with bench.running():
+        session = await asking(bench)
+        watcher = Watcher(session, answer=None)
+        prompt = session.prompt("go", "watcher")
+        await watcher.wait_for(QuestionRequest)
+        assert (await session.prompt("/afk", "watcher").outcome()).stop_reason == "finished"
+        assert session.mode == "full"
+        assert (await prompt.outcome()).stop_reason == "finished"
+        assert (bench.project / "b").exists()
+
+
 async def test_full_access_ends_in_the_mode_before(tmp_path: Path) -> None:
     bench = make_bench(tmp_path, scripts=[call("Shell", command="touch b"), "text: done"])
     async with bench.running():

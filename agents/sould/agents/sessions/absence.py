@@ -19,6 +19,10 @@ from sould.agents.wire.messages import (
 
 REFUSED: Final = "The user is away, so nobody can allow this. Go on without it, and say at the end what is left to do."
 BY: Final = "/afk"
+GONE: Final = (
+    "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
+    "`/afk off` says that you are back."
+)
 
 
 class Absence:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from sould.agents.errors import OptionError
 from sould.agents.sessions import showing
+from sould.agents.sessions.absence import GONE
 from sould.agents.sessions.options import AFK, YOLO
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.rewinding import redo, rewind, undo
@@ -81,11 +82,7 @@ async def _afk(session: Session, argument: str) -> Ending:
     if argument == "off":
         return await _full_access_ends(session)
     await session.set_option("mode", AFK, "")
-    return say(
-        session,
-        "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
-        "`/afk off` says that you are back.",
-    )
+    return say(session, GONE)
 
 
 async def _full_access_ends(session: Session) -> Ending:

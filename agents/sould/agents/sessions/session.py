@@ -6,6 +6,8 @@ that all clients see the same session.
 
 import asyncio
 import logging
+import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.permissions.policy import Mode
+from sould.agents.sessions.absence import BY, GONE
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
 from sould.agents.sessions.blank import noticing
@@ -35,7 +38,15 @@ from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.rewind import told
 from sould.agents.wire.channel import Cursor, Record, Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
-from sould.agents.wire.messages import ContextReverted, DirectoryAdded, Response, SessionChanged, StatusUpdate
+from sould.agents.wire.messages import (
+    ContextReverted,
+    DirectoryAdded,
+    Notification,
+    Response,
+    SessionChanged,
+    StatusUpdate,
+    TurnEnd,
+)
 from sould.agents.wire.recovery import Recovery
 from sould.agents.workspace import Workspace
 
@@ -167,13 +178,26 @@ class Session:
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited.
 
-        A side question is no turn, nor is a look at the queue: they are answered at once.
+        A side question is no turn, nor is a look at the queue, nor going away: they are answered at once.
         """
         at_once = self._asides.take(user_input, client_id) or self.waiting.take(user_input, client_id)
+        at_once = at_once or self._go_away(user_input, client_id)
         if at_once is not None:
             return at_once
         prompt = Prompt(user_input, client_id, command=self._repertoire.find(user_input) is not None)
         self._turns.submit(prompt)
+        return prompt
+
+    def _go_away(self, user_input: UserInput, client_id: str) -> Prompt | None:
+        """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
+        if not self.running or input_text(user_input).strip() != BY:
+            return None
+        self._set_mode("full")
+        self.absence.away = True
+        self._show_options()
+        self.log.publish(Notification(id=secrets.token_hex(6), type="afk", title=GONE, created_at=time.time()))
+        prompt = Prompt(user_input, client_id, command=True)
+        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
         return prompt
 
     def cancel(self, client_id: str | None) -> None:
@@ -373,9 +397,12 @@ class Session:
         await self._keep_options()
 
     async def _keep_options(self) -> None:
+        self._show_options()
+        await self.log.commit()
+
+    def _show_options(self) -> None:
         save_state(self.directory, self._state)
         self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
-        await self.log.commit()
 
     async def end_full_access(self) -> None:
         """Back to the mode before full access; the user is there again."""
