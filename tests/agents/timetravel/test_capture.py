@@ -123,6 +123,23 @@ async def test_a_write_of_ours_under_way_is_not_the_doing_of_the_command_beside_
     assert tree(bench.project) == {name: each for name, each in before.items() if name != passing.name}
 
 
+async def test_a_directory_added_while_a_command_runs_was_there_before(bench: Bench) -> None:
+    added = bench.root / "library"
+    added.mkdir()
+    (added / "mine.txt").write_text("mine")
+    bench.script(shell("echo began; until [ -e go ]; do sleep 0.01; done; echo more >> a.txt"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        prompt = watcher.session.prompt("go", "watcher")
+        await watcher.wait_for(ToolOutput)
+        watcher.session.add_directories((added,))
+        (bench.project / "go").touch()
+        await prompt.outcome()
+        await finish(watcher.session, "/undo")
+    assert (bench.project / "a.txt").read_text() == "hello\n"
+    assert (added / "mine.txt").read_text() == "mine"
+
+
 async def test_ignored_files_are_left_alone_and_git_is_not_touched(bench: Bench) -> None:
     (bench.project / ".gitignore").write_text("build/\n")
     git(bench.project)

@@ -267,7 +267,9 @@ class Capture:
         return await uninterrupted(self._differences, self.roots(), told)
 
     def _differences(self, roots: tuple[Path, ...], told: bool) -> dict[Path, list[Difference]]:
-        return {root: self._at(root).update(told=told) for root in _topmost(roots)}
+        """What the first look at a directory finds was there before, even when a call runs in which it was added."""
+        known = set(self._directories)
+        return {root: self._at(root).update(told=told and root in known) for root in _topmost(roots)}
 
     def _changed_since(self, roots: tuple[Path, ...], moment: float) -> tuple[list[Path], bool]:
         looks = {root: self._at(root).changed_since(int((moment - CLOCK_S) * 1e9)) for root in _topmost(roots)}
