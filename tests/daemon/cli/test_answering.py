@@ -123,9 +123,14 @@ def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
     other = user.sould("answer", "2")
     assert other.returncode == 2
     assert "→ sould approve" in other.stdout
-    done = user.sould("approve")
-    assert done.returncode == 0
-    assert "$ touch b" in done.stderr
+    unseen = user.sould("approve")  # nobody is there to say that they mean it
+    assert unseen.returncode == 2
+    assert "$ touch b" in unseen.stderr
+    with terminal(user, "approve") as screen:
+        screen.expect("$ touch b")
+        screen.expect("Allow it?")
+        screen.type("y")
+        assert screen.wait() == 0
     editor.wait(asked_about("Which database?"))
     assert "add your words, as in '3 your words'" in user.sould("answer", "3").stderr
     assert user.sould("answer", "3 a file").returncode == 0

@@ -108,7 +108,13 @@ def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
         assert "May I?" not in screen.seen
         screen.type("3")
         screen.read_until("such as 200k: ")
-        screen.type("plenty")  # that is no amount
+        screen.type("plenty")
+        screen.read_until("'plenty' is no amount.")
+        screen.read_until("[3] Or allow another amount")
+        screen.type("3 lots")
+        screen.read_until("'lots' is no amount.")
+        screen.read_until("[3] Or allow another amount")
+        screen.type("3 more")
         screen.read_until("stop now, then `/loop resume --tokens 200k`.")
         screen.read_until("[1] Continue  [2] Stop  [n] Dismiss")
         screen.type("1")

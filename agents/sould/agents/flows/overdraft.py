@@ -13,6 +13,8 @@ from sould.agents.wire.channel import Channel
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 
 CONTINUE, STOP = "Continue", "Stop"
+TRIES = 3
+"""How often words may be given that are no amount; a client that can take none sends the same ones for ever."""
 _WRITTEN: dict[Resource, str] = {
     "tokens": "{} more tokens",
     "cost": "{:.2f} more in money",
@@ -24,6 +26,7 @@ _EXAMPLES: dict[Resource, str] = {"tokens": "200k", "cost": "2.50", "seconds": "
 async def ask_for_more(channel: Channel, loop: LoopState) -> Budget | None:
     """What the user grants from here on; None when the loop shall stop."""
     item = asked = _question(loop)
+    tries = 0
     while True:
         answers = await Questions(channel).ask(f"loop-{secrets.token_hex(4)}", (item,))
         answer = answers.get(item.question, "").strip()
@@ -34,7 +37,8 @@ async def ask_for_more(channel: Channel, loop: LoopState) -> Budget | None:
         try:
             return _given(loop, answer)
         except SouldError:
-            item = _without_words(asked, loop)
+            tries += 1
+            item = _again_asked(asked, answer) if tries < TRIES else _without_words(asked, loop)
 
 
 def _question(loop: LoopState) -> QuestionItem:
@@ -54,8 +58,12 @@ def _question(loop: LoopState) -> QuestionItem:
     )
 
 
+def _again_asked(item: QuestionItem, answer: str) -> QuestionItem:
+    return item.model_copy(update={"body": f"{item.body}\n\n{answer[:100]!r} is no amount."})
+
+
 def _without_words(item: QuestionItem, loop: LoopState) -> QuestionItem:
-    """The same for somebody whose own words were no amount, or whose client cannot take any."""
+    """The same for somebody whose own words are no amount, or whose client cannot take any."""
     options = " ".join(f"{OPTIONS[name]} {_EXAMPLES[name]}" for name in loop.used_up)
     hint = f"Another amount can be given later: stop now, then `/loop resume {options}`."
     return item.model_copy(update={"other_label": "", "body": f"{item.body}\n\n{hint}"})

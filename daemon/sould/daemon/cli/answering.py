@@ -27,7 +27,7 @@ _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 def approve(request: str, for_session: bool, show: bool) -> None:
     """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
-    It may be left out when one thing waits, which is then shown; at a terminal you are asked whether you mean it.
+    It may be left out at a terminal when one thing waits: that is shown, and you are asked whether you mean it.
     The first answer wins, wherever it is given; open dialogs in editors close. Exits 1 when somebody was faster.
 
     Examples:
@@ -40,9 +40,7 @@ def approve(request: str, for_session: bool, show: bool) -> None:
         if show:
             show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
             return
-        found = request or _named(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
-        if not request and _at_terminal() and not click.confirm("Allow it?", err=True):
-            raise CommandError("Nothing was answered.")
+        found = request or _meant(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
         _give(daemon, AnswerParams(id=found, decision="approve_for_session" if for_session else "approve"), "Allowed")
 
 
@@ -120,6 +118,20 @@ def _only(daemon: ControlClient, verb: str, fits: Callable[[Waiting], bool]) -> 
     if not found:
         raise CommandError(f"`sould {verb}` does not answer what waits; take a command shown beside it.", USAGE)
     raise CommandError(f"{len(found)} requests wait; say which one: sould {verb} {found[0].id[:ID]}", USAGE)
+
+
+def _meant(daemon: ControlClient, only: Waiting) -> str:
+    """The id of the only one that waits, once the user has seen what it is and said that they mean it.
+
+    Raises:
+        CommandError: they do not, or there is nobody to ask.
+    """
+    found = _named(daemon, only)
+    if not _at_terminal():
+        raise CommandError(f"Name what you allow: sould approve {found[:ID]}", USAGE)
+    if not click.confirm("Allow it?", err=True):
+        raise CommandError("Nothing was answered.")
+    return found
 
 
 def _named(daemon: ControlClient, request: Waiting) -> str:
