@@ -105,8 +105,8 @@ async def test_a_service_that_says_nothing_gets_half_of_the_time(tmp_path: Path)
         async with website() as proxy:
             proxy.page(PUBLIC, b"read directly", "text/plain")
             service = Website(silent.getsockname()[1])
-            result, _ = await fetched(tmp_path, service, PUBLIC, "full", proxy, fetch_timeout_s=0.4)
-    assert "did not answer within 0.2 seconds" in result.message
+            result, _ = await fetched(tmp_path, service, PUBLIC, "full", proxy, fetch_timeout_s=2)
+    assert "did not answer within 1 seconds" in result.message
     assert result.output == "read directly"
 
 

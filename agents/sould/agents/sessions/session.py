@@ -252,17 +252,21 @@ class Session:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
         self.ceilings.begin()
+        new = not self.info.turns
+        plain = not prompt.resumes and not input_text(prompt.user_input).lstrip().startswith("/")
+        if plain:  # before servers are waited for: another client may look for the newest session now
+            self._note_turn(prompt.user_input)
         await self._models.refresh()
         self._news.tell()
-        await self.trusting.tell(new=not self.info.turns)
+        await self.trusting.tell(new=new)
         await self.mcp.refresh()
         self._agent.refresh()
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
-        command = self._repertoire.find(prompt.user_input)
-        if command is None or not self.info.blank:
-            self._note_turn(prompt.user_input)
         await renew_skills(self.skills, self.log, self._agent.lists)
+        command = self._repertoire.find(prompt.user_input)
+        if not plain and (command is None or not self.info.blank):
+            self._note_turn(prompt.user_input)
         if command is None:
             if not await self.hooks.allow_prompt(prompt.user_input):
                 return Ending("finished")
