@@ -96,6 +96,20 @@ async def test_a_server_that_hangs_delays_neither_the_session_nor_the_answer_for
         assert client.text() == "here"
 
 
+async def test_a_session_is_the_newest_from_its_first_prompt_on(bench: Bench, connect: Connect) -> None:
+    """Found by a user: while its servers were waited for, `--continue` in another terminal took an older one."""
+    bench.settings["mcp"] = {"client": {"turn_wait_ms": 30_000}}
+    bench.script("text: here")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await begin(client, bench, [stdio("hang")])
+        asked = client.prompt(session, "hello")
+        await client.wait_update("session_info_update")
+        assert [info.title for info in (await bench.host.list(bench.project, None)).items] == ["hello"]
+        client.notify("session/cancel", sessionId=session)
+        assert (await asked)["stopReason"] == "cancelled"
+
+
 # --- servers that the editor serves over this connection --------------------------------------------------------------
 
 
