@@ -120,13 +120,14 @@ class Dialogs:
         params = permission(self._session.id, self._updates.calls[request.tool_call_id], request)
         try:
             raw = await self._connection.request("session/request_permission", params)
-            outcome = PermissionAnswer.model_validate(raw).outcome
+            answer = PermissionAnswer.model_validate(raw)
         except ConnectionGoneError:
             return  # it stays pending for whoever else looks (F28)
         except (RpcError, ValidationError) as error:
             logger.warning("permission %s: %s", request.id, error)
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))
             return
+        outcome = answer.outcome
         if outcome.outcome == "cancelled":
             self._open.pop(request.id, None)
             self._cancel()
@@ -136,7 +137,9 @@ class Dialogs:
             logger.warning("permission %s: option %r was not offered", request.id, outcome.option_id[:80])
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))
             return
-        self._answer(ApprovalResponse(request_id=request.id, response=_CHOICES[outcome.option_id]))
+        response = _CHOICES[outcome.option_id]
+        feedback = answer.feedback if response == "reject" else ""
+        self._answer(ApprovalResponse(request_id=request.id, response=response, feedback=feedback))
 
     # --- questions --------------------------------------------------------------------------------------------------
 

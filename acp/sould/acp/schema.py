@@ -401,10 +401,28 @@ class PermissionOutcome(Inbound):
     option_id: str = ""
 
 
+class OwnAnswer(Inbound):
+    """What clients that know us say beside a choice, in `_meta.sould` (docs/clients.md)."""
+
+    feedback: Lenient[str] = ""
+    """With a rejection: what the agent is told."""
+
+
+class AnswerMeta(Inbound):
+    """`_meta` of an answer, as far as we know it."""
+
+    sould: Lenient[OwnAnswer] = Field(default_factory=OwnAnswer)
+
+
 class PermissionAnswer(Inbound):
     """`session/request_permission`."""
 
     outcome: PermissionOutcome
+
+    @property
+    def feedback(self) -> str:
+        """What the agent is told with a rejection; "" when there is nothing."""
+        return AnswerMeta.model_validate(self.meta).sould.feedback
 
 
 class FileAnswer(Inbound):

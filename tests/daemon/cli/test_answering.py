@@ -149,6 +149,18 @@ def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
     assert "a file" in given[-2]
 
 
+def test_a_call_is_refused_with_words_at_the_terminal_and_the_agent_goes_on(user: User) -> None:
+    user.scripted(call("Shell", "c1", command="touch a"), "text: Then in another way.")
+    with terminal(user, "run", "touch it") as screen:
+        screen.expect("[n] Reject")
+        screen.type("what?")
+        screen.expect("Type one of: y, a, n; words behind n tell the agent why not")
+        screen.type("n use mktemp")
+        screen.expect("Then in another way.")
+        assert screen.wait() == 0
+    assert "use mktemp" in user.sould("sessions", "show").stdout
+
+
 def test_a_dialog_that_was_answered_elsewhere_says_by_whom_and_how(user: User) -> None:
     user.scripted(call("Shell", "c1", command="touch a"))  # what the model says after every start
     with terminal(user, "run", "touch it") as screen:

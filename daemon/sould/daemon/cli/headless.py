@@ -116,11 +116,12 @@ class Headless:
 
     async def _permission(self, asked: Permission) -> Params:
         self._renderer.permission(asked.tool_call)
-        chosen = await self._asked(lambda: ask(asked)) if self._request.can_ask else ""
-        if not chosen:
+        chosen = await self._asked(lambda: ask(asked)) if self._request.can_ask else None
+        if chosen is None:
             self._give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
-        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+        why = {"_meta": {"sould": {"feedback": chosen.why}}} if chosen.why else {}
+        return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
 
     async def _form(self, form: Form) -> Params:
         self._renderer.permission({"toolCallId": form.call_id} if form.call_id else {})

@@ -1,5 +1,7 @@
 """Asking at the terminal whether a tool call may run."""
 
+from dataclasses import dataclass
+
 import click
 from pydantic import BaseModel, Field, JsonValue
 
@@ -53,15 +55,25 @@ class Permission(BaseModel):
         return {KEYS.get(option.kind, option.option_id): option for option in self.options}
 
 
-async def ask(asked: Permission) -> str:
-    """The id of the chosen option, "" at the end of input."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The id of the chosen option, and what the agent is told with a rejection."""
+
+    option_id: str
+    why: str = ""
+
+
+async def ask(asked: Permission) -> Choice | None:
+    """What was chosen; None at the end of input. Words behind the key of a rejection are the reason."""
     choices = asked.choices
     words = "  ".join(f"[{key}] {one_line(option.name, 80)}" for key, option in choices.items())
     lines = asked.explanation
     click.echo("\n  ".join([f"{click.style('?', fg='yellow')} {lines[0]}", *lines[1:], words]), err=True)
     while line := await read_line():
-        option = choices.get(line.strip().lower())
-        if option is not None:
-            return option.option_id
-        click.echo(f"  Type one of: {', '.join(choices)}", err=True)
-    return ""
+        key, _, why = line.strip().partition(" ")
+        option = choices.get(key.lower().rstrip(",:"))
+        if option is not None and (not why or option.kind == "reject_once"):
+            return Choice(option.option_id, why.strip())
+        hint = "" if asked.is_question else "; words behind n tell the agent why not"
+        click.echo(f"  Type one of: {', '.join(choices)}{hint}", err=True)
+    return None
