@@ -7,7 +7,6 @@ Never compacts twice without a new message in between (D8).
 
 import asyncio
 import secrets
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -33,7 +32,8 @@ from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.tokens import tokens
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import CompactionBegin, CompactionEnd, Notification, StatusUpdate
+from sould.agents.wire.messages import CompactionBegin, CompactionEnd, StatusUpdate
+from sould.agents.wire.notice import notice
 
 FULL = 0.95
 """Of the window: above it, compaction must not fail."""
@@ -292,16 +292,7 @@ class Compactor:
         self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, cancelled=cancelled, error=reason))
 
     def _notify(self, text: str) -> None:
-        self.log.publish(
-            Notification(
-                id=secrets.token_hex(6),
-                type="compaction",
-                title="Compaction fell back",
-                body=text,
-                severity="warning",
-                created_at=time.time(),
-            )
-        )
+        self.log.publish(notice("compaction", "Compaction fell back", text, severity="warning"))
 
 
 def _embedded(provider: Embeds, model: str) -> Similarity:

@@ -1,7 +1,5 @@
 """`/loop`, and the prompts of a session that loops: beginning, stopping and taking up loops."""
 
-import secrets
-import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,6 +13,7 @@ from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, Notification
+from sould.agents.wire.notice import notice
 
 DEFAULT_LIMIT = 10
 """Iterations after the first, where neither the user nor the configuration says."""
@@ -104,14 +103,7 @@ def _is_priced(session: Session) -> bool:
 
 def _unpriced(session: Session) -> Notification:
     body = f"`ralph_max_cost` does not hold for this loop: the price of the model {session.model.key} is not known."
-    return Notification(
-        id=secrets.token_hex(6),
-        type="loop",
-        title="A budget in money cannot be kept",
-        body=body,
-        severity="warning",
-        created_at=time.time(),
-    )
+    return notice("loop", "A budget in money cannot be kept", body, severity="warning")
 
 
 async def _resume(session: Session, request: LoopRequest) -> Ending:

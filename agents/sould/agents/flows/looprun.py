@@ -5,8 +5,6 @@ Whatever ends a loop, its file says how it stands before the turn ends. Nothing 
 
 import asyncio
 import contextlib
-import secrets
-import time
 
 from sould.agents.errors import JournalFullError
 from sould.agents.flows.loopstate import LoopState
@@ -18,6 +16,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.messages import Notification
+from sould.agents.wire.notice import notice
 
 _STOPPED = Ending("cancelled")
 """Ends the turn within the loop when its budget stays as it is; the loop's own turn is finished by it."""
@@ -135,6 +134,4 @@ def _notice(loop: LoopState) -> Notification:
     body = f"After {count(loop.completed)}: {loop.reason.rstrip('.')}{'' if loop.reason.endswith(('?', '!')) else '.'}"
     if loop.status != "finished":
         body += " `/loop resume` takes it up again."
-    return Notification(
-        id=secrets.token_hex(6), type="loop", title=f"The loop is {loop.status}", body=body, created_at=time.time()
-    )
+    return notice("loop", f"The loop is {loop.status}", body)

@@ -3,8 +3,6 @@
 A spec that cannot be used leaves the session as it was, and says so once.
 """
 
-import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +17,8 @@ from sould.agents.soul.spec import BUILTIN, AgentSpec
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.tools.toolset import Toolset
-from sould.agents.wire.messages import Notification, SystemPrompt
+from sould.agents.wire.messages import SystemPrompt
+from sould.agents.wire.notice import notice
 
 DEFAULT = "default"
 AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
@@ -159,9 +158,7 @@ class SessionAgent:
         if body in self._told:
             return
         self._told = {body}
-        self.soul.log.publish(
-            Notification(id=secrets.token_hex(6), type="agent", title=title, body=body, created_at=time.time())
-        )
+        self.soul.log.publish(notice("agent", title, body))
 
 
 def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:

@@ -1,7 +1,5 @@
 """Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
 
-import secrets
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import Notification
+from sould.agents.wire.notice import notice
 
 FOLDER = "subagents"
 """Below the session's directory, where the store does not look for sessions."""
@@ -69,7 +68,7 @@ def labor_market(
 
 def _notice(missing: str) -> Notification:
     title = "A subagent's file names a model that is not there"
-    return Notification(id=secrets.token_hex(6), type="agent", title=title, body=missing, created_at=time.time())
+    return notice("agent", title, missing)
 
 
 def _recover(birth: Birth, log: SessionLog, soul: Soul, left: Unfinished) -> None:

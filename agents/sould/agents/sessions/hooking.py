@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import secrets
-import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -14,6 +12,7 @@ from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, ContextReverted, Notification
+from sould.agents.wire.notice import notice
 
 END_TIMEOUT = 5.0
 """Seconds the hooks of a session's end may take, because the daemon waits for them when it stops."""
@@ -77,16 +76,7 @@ class SessionHooks:
     def _say_problem(self) -> None:
         problem = self._project.problem()
         if problem and problem != self._told:
-            self._log.publish(
-                Notification(
-                    id=secrets.token_hex(6),
-                    type="hooks",
-                    title="Hooks of this project do not run",
-                    body=problem,
-                    severity="warning",
-                    created_at=time.time(),
-                )
-            )
+            self._log.publish(notice("hooks", "Hooks of this project do not run", problem, severity="warning"))
         self._told = problem
 
     def _take(self, record: Record) -> bool:
@@ -100,6 +90,6 @@ class SessionHooks:
             await self._noticed.wait()
             self._noticed.clear()
             while self._notices:
-                notice = self._notices.popleft()
-                data = {"notification_type": notice.type, "title": notice.title, "body": notice.body}
-                await self.hooks.fire("Notification", notice.type, {**data, "severity": notice.severity})
+                told = self._notices.popleft()
+                data = {"notification_type": told.type, "title": told.title, "body": told.body}
+                await self.hooks.fire("Notification", told.type, {**data, "severity": told.severity})

@@ -4,15 +4,13 @@ Each session says each thing once. What happened before a session began is no ne
 nobody has been told yet.
 """
 
-import secrets
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import Notification
+from sould.agents.wire.notice import notice
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 _KEPT = 20
@@ -85,13 +83,4 @@ class NewsReader:
             self._publish(item.title, item.body, item.severity)
 
     def _publish(self, title: str, body: str, severity: Severity) -> None:
-        self._log.publish(
-            Notification(
-                id=secrets.token_hex(6),
-                type="daemon",
-                title=title,
-                body=body,
-                severity=severity,
-                created_at=time.time(),
-            )
-        )
+        self._log.publish(notice("daemon", title, body, severity=severity))

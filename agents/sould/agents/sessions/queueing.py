@@ -3,15 +3,13 @@
 `/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
-import secrets
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import Notification, TurnEnd
+from sould.agents.wire.notice import notice
 
 PREFIX = "/queue"
 SHOWN = 100
@@ -49,14 +47,8 @@ class PromptQueue:
         command, _, rest = input_text(user_input).strip().partition(" ")
         if command != PREFIX:
             return None
-        prompt = Prompt(user_input, client_id, command=True)
-        self.log.publish(
-            Notification(
-                id=secrets.token_hex(6), type="queue", title=self._act(rest), body=self.text(), created_at=time.time()
-            )
-        )
-        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
-        return prompt
+        self.log.publish(notice("queue", self._act(rest), self.text()))
+        return Prompt.answered(user_input, client_id)
 
     def text(self) -> str:
         """The prompts, a line each."""

@@ -4,9 +4,6 @@ A turn in which something waits for an approval goes on: nothing of that call ha
 a subagent. Every other open turn is closed honestly: its calls may or may not have run, and are never run again.
 """
 
-import secrets
-import time
-
 from sould.agents.review.capture import Capture
 from sould.agents.sessions import cutoff
 from sould.agents.sessions.asking import Asker
@@ -21,7 +18,6 @@ from sould.agents.tools.base import ToolCallContext, tool_error
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     CompactionEnd,
-    Notification,
     RequestClosed,
     StepInterrupted,
     ToolCall,
@@ -30,6 +26,7 @@ from sould.agents.wire.messages import (
     TurnEnd,
     TurnError,
 )
+from sould.agents.wire.notice import notice
 from sould.agents.wire.recovery import OpenWork, Recovery
 
 AFTER_CRASH = (
@@ -146,13 +143,4 @@ def _interrupted(call: ToolCall, left: Unfinished, lost: str) -> ToolReturn:
 
 
 def _notify(log: SessionLog, text: str) -> None:
-    log.publish(
-        Notification(
-            id=secrets.token_hex(6),
-            type="recovered",
-            title="Recovered after a crash",
-            body=text,
-            severity="warning",
-            created_at=time.time(),
-        )
-    )
+    log.publish(notice("recovered", "Recovered after a crash", text, severity="warning"))

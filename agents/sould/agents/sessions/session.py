@@ -6,8 +6,6 @@ that all clients see the same session.
 
 import asyncio
 import logging
-import secrets
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -41,12 +39,11 @@ from sould.agents.wire.content import TextPart, UserInput, input_summary, input_
 from sould.agents.wire.messages import (
     ContextReverted,
     DirectoryAdded,
-    Notification,
     Response,
     SessionChanged,
     StatusUpdate,
-    TurnEnd,
 )
+from sould.agents.wire.notice import notice
 from sould.agents.wire.recovery import Recovery
 from sould.agents.workspace import Workspace
 
@@ -195,10 +192,8 @@ class Session:
         self._set_mode("full")
         self.absence.away = True
         self._show_options()
-        self.log.publish(Notification(id=secrets.token_hex(6), type="afk", title=GONE, created_at=time.time()))
-        prompt = Prompt(user_input, client_id, command=True)
-        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
-        return prompt
+        self.log.publish(notice("afk", GONE))
+        return Prompt.answered(user_input, client_id)
 
     def cancel(self, client_id: str | None) -> None:
         """Cancel the running turn, whoever asked for it, and this client's queued prompts (D12). Idle: nothing happens."""

@@ -4,8 +4,6 @@ Nothing here takes a changed file into use: that happens where the file is read,
 """
 
 import asyncio
-import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +15,8 @@ from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.tools.questions import Questions
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import Notification, QuestionItem, QuestionOption
+from sould.agents.wire.messages import QuestionItem, QuestionOption
+from sould.agents.wire.notice import notice
 
 MOST_LINES = 20
 YES, NO = "Trust it", "Not now"
@@ -123,21 +122,17 @@ class TrustQuestion:
         more = f" and {len(waiting) - MOST_LINES} more" if len(waiting) > MOST_LINES else ""
         body = f"{', '.join(waiting[:MOST_LINES])}{more}. Look at them, then use /trust here or `sould trust` in a terminal."
         title = "This project brings agents or skills with programs that wait until you trust it"
-        self.log.publish(
-            Notification(id=secrets.token_hex(6), type="trust", title=title, body=body, created_at=time.time())
-        )
+        self.log.publish(notice("trust", title, body))
 
     def _publish(self, text: str) -> None:
         advice = "Agents, hooks, MCP servers and skills with programs wait as long as they differ. Look at the change, "
-        notice = Notification(
-            id=secrets.token_hex(6),
-            type="trust",
-            title="This project's configuration is not as you trusted it",
-            body=f"{text}\n{advice}then use /trust here or `sould trust` in a terminal.",
+        told = notice(
+            "trust",
+            "This project's configuration is not as you trusted it",
+            f"{text}\n{advice}then use /trust here or `sould trust` in a terminal.",
             severity="warning",
-            created_at=time.time(),
         )
-        self.log.publish(notice)
+        self.log.publish(told)
 
     async def ask(self, call_id: str, *, can_ask: bool) -> str:
         """Ask the user and do what they say; what to answer them. What they saw is what is trusted, not what came since."""

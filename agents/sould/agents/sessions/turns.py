@@ -41,6 +41,13 @@ class Prompt:
     """Called when nothing of its turn runs any more."""
     _settled: "asyncio.Future[TurnEnd]" = field(default_factory=_future)
 
+    @classmethod
+    def answered(cls, user_input: UserInput, client_id: str) -> "Prompt":
+        """One that was no turn: what it asked for is done already."""
+        prompt = cls(user_input, client_id, command=True)
+        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
+        return prompt
+
     async def outcome(self) -> TurnEnd:
         """The turn's end, after it is on disk. Cancelling the wait does not cancel the turn."""
         return await asyncio.shield(self._settled)

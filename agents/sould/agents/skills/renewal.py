@@ -1,8 +1,6 @@
 """What a session does about changed skills at the beginning of a turn."""
 
 import asyncio
-import secrets
-import time
 from collections.abc import Callable
 
 from sould.agents.skills.catalog import SkillCatalog
@@ -10,6 +8,7 @@ from sould.agents.wire.content import TextPart
 from sould.agents.wire.context import Context
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, Notification, SessionChanged
+from sould.agents.wire.notice import notice
 
 
 async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[str], bool]) -> None:
@@ -41,6 +40,4 @@ def _is_news(listing: str, context: Context, lists: Callable[[str], bool]) -> bo
 
 
 def _notice(title: str, body: str, *, severity: str = "info") -> Notification:
-    return Notification(
-        id=secrets.token_hex(6), type="skills", title=title, body=body, severity=severity, created_at=time.time()
-    )
+    return notice("skills", title, body, severity=severity)

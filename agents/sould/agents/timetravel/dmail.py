@@ -5,8 +5,6 @@ whoever sent that is told; anything else is refused. A D-Mail is fetched once. N
 """
 
 import asyncio
-import secrets
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +13,8 @@ from weakref import WeakValueDictionary
 
 from sould.agents.errors import SouldError
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import DMailHeld, DMailTaken, Notification
+from sould.agents.wire.messages import DMailHeld, DMailTaken
+from sould.agents.wire.notice import notice
 
 SELF, PARENT = "self", "parent"
 UNBORN = "The agent that started this one goes back to its checkpoint {}, before this one began."
@@ -160,15 +159,7 @@ class DenwaRenji:
     def say_unborn(self, checkpoint_id: int) -> str:
         """Tell whoever reads its journal why this agent is cancelled; what was said."""
         why = UNBORN.format(checkpoint_id)
-        self.log.publish(
-            Notification(
-                id=secrets.token_hex(6),
-                type="cancelled",
-                title="Cancelled: it was never started",
-                body=why,
-                created_at=time.time(),
-            )
-        )
+        self.log.publish(notice("cancelled", "Cancelled: it was never started", why))
         return why
 
     def receiver(self, to: str) -> "DenwaRenji":
