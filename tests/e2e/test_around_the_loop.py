@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -68,15 +66,12 @@ SCRIPTS: Mapping[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    root = Path(tempfile.mkdtemp(prefix="sould-around-"))
-    made = scenarios(root, SCRIPTS)
-    agents = root / "config" / "sould" / "agents"
-    agents.mkdir(parents=True)
-    thinker = "version: 1\nagent:\n  extend: default\n  tools: [inherit, 'sould.agents.tools.think:Think']\n"
-    (agents / "thinker.yaml").write_text(thinker)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    with scenarios(SCRIPTS) as made:
+        agents = made.root / "config" / "sould" / "agents"
+        agents.mkdir(parents=True)
+        thinker = "version: 1\nagent:\n  extend: default\n  tools: [inherit, 'sould.agents.tools.think:Think']\n"
+        (agents / "thinker.yaml").write_text(thinker)
+        yield made
 
 
 @pytest.fixture

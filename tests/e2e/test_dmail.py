@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -154,11 +152,8 @@ SCRIPTS: Mapping[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    root = Path(tempfile.mkdtemp(prefix="sould-dmail-"))
-    made = scenarios(root, SCRIPTS)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    with scenarios(SCRIPTS) as made:
+        yield made
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -63,11 +61,8 @@ timeout = 1
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    root = Path(tempfile.mkdtemp(prefix="sould-hooks-"))
-    made = scenarios(root, SCRIPTS, MORE)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    with scenarios(SCRIPTS, MORE) as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Time travel through the real daemon, as an editor and the command line see it."""
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,11 +50,8 @@ def make(session: Session) -> str:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    root = Path(tempfile.mkdtemp(prefix="sould-travel-"))
-    made = scenarios(root, SCRIPTS)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    with scenarios(SCRIPTS) as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """Scenarios through the real daemon: a world with a model for each, clients with and without a session, what was kept."""
 
 import json
+import shutil
 import subprocess
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import tempfile
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,15 @@ from soultest.acpclient import ALLOW_ONCE, FULL, AcpClient, Json, Policy, Proces
 from soultest.world import SOULD, World
 
 
-def scenarios(root: Path, scripts: Mapping[str, list[str]], more: str = "") -> World:
-    """A world whose configuration has one scripted model a scenario, by the scenario's name."""
+@contextmanager
+def scenarios(scripts: Mapping[str, list[str]], more: str = "") -> Generator[World]:
+    """A world whose configuration has one scripted model a scenario, by the scenario's name; gone afterwards."""
+    root = Path(tempfile.mkdtemp(prefix="sould-scenarios-"))  # not tmp_path: the socket's path must stay short
     world = World(root)
     world.script([], more + "\n".join(_model(root, name, script) for name, script in scripts.items()))
-    return world
+    yield world
+    world.close()
+    shutil.rmtree(root, ignore_errors=True)
 
 
 def _model(root: Path, name: str, scripts: list[str]) -> str:
