@@ -7,7 +7,7 @@ written to a file whose text is not the one the caller read.
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,6 +88,7 @@ class ClientWorkspace:
 
     async def read_text(self, path: Path) -> TextFile:
         """The buffer, unless the disk is newer: changed since both were last the same, while the buffer was not."""
+        self._unsaved.discard(path)
         mtime = _mtime(path)
         try:
             disk = await self._inner.read_text(path)
@@ -132,16 +133,9 @@ class ClientWorkspace:
         """See `Workspace`."""
         return await self._inner.read_bytes(path, limit)
 
-    async def unsaved(self) -> Mapping[Path, str]:
-        """The buffers that differed from the disk when they were read, and still do. ACP has no list of the others."""
-        found: dict[Path, str] = {}
-        for path in tuple(self._unsaved):
-            file = await self._present(path)
-            if file is not None and file.unsaved:
-                found[path] = file.text
-            else:
-                self._unsaved.discard(path)
-        return found
+    async def unsaved(self) -> Collection[Path]:
+        """The files whose buffer differed from the disk when it was last read. ACP has no list of the others."""
+        return tuple(self._unsaved)
 
     async def run(self, command: Command) -> RunningCommand:
         """See `Workspace`; never the client's terminals (D13)."""
@@ -201,7 +195,7 @@ class ClientWorkspace:
 
     def _note_synced(self, path: Path, mtime_ns: int, digest: str) -> None:
         self._synced[path] = Synced(mtime_ns, digest)
-        self._unsaved.discard(path)
+        self._unsaved.discard(path)  # also when it was written
 
     def _is_old(self, path: Path, mtime_ns: int, buffer: str) -> bool:
         """Nothing was typed: the buffer is what the file used to be, before it was changed or deleted."""

@@ -5,7 +5,7 @@ It never refuses a path for being outside: it says so, and the caller asks.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
@@ -30,10 +30,15 @@ class LocalWorkspace:
     """Files below `root` and `additional` (and, where a caller was allowed to, elsewhere); commands through `run`."""
 
     def __init__(
-        self, root: Path, additional: Sequence[Path], run: Callable[[Command], Awaitable[RunningCommand]]
+        self,
+        root: Path,
+        additional: Sequence[Path],
+        run: Callable[[Command], Awaitable[RunningCommand]],
+        home: Path | None = None,
     ) -> None:
-        """`additional` is resolved and may grow."""
+        """`additional` is resolved and may grow. `home`: what `~` means in the session, else the user's own."""
         self._root = Path(os.path.realpath(root))
+        self._home = home or Path.home()
         self._additional = additional
         self._run = run
 
@@ -58,12 +63,18 @@ class LocalWorkspace:
             raise OutsideError("the path is not valid Unicode") from None
         if size > MAX_PATH or longest > MAX_NAME:
             raise OutsideError(f"the path is too long: {path[:80]}...")
-        named = os.path.normpath(os.path.join(self._root, os.path.expanduser(path)))
-        real = Path(os.path.realpath(os.path.join(self._root, os.path.expanduser(path))))
+        given = self._absolute(path)
+        named, real = os.path.normpath(given), Path(os.path.realpath(given))
         if not str(real).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in str(real)):
             raise OutsideError("the path leads to a name that is not valid UTF-8")
         inside = any(real.is_relative_to(folder) for folder in (self._root, *self._additional))
         return ResolvedPath(real, inside, Path(named) if named != str(real) else None)
+
+    def _absolute(self, path: str) -> str:
+        """`~name` is a file of that name: whose account exists is nobody's business."""
+        if path == "~" or path.startswith("~/"):
+            path = f"{self._home}{path[1:]}"
+        return os.path.join(self._root, path)
 
     async def read_text(self, path: Path) -> TextFile:
         """The file as it is on disk, up to 16 MiB. Raises NotAFileError, NotTextError, OutsideError, WorkspaceError."""
@@ -92,9 +103,9 @@ class LocalWorkspace:
         data, _ = await asyncio.to_thread(read_file, path, limit)
         return data
 
-    async def unsaved(self) -> Mapping[Path, str]:
+    async def unsaved(self) -> Collection[Path]:
         """The disk has no buffers."""
-        return {}
+        return ()
 
     async def run(self, command: Command) -> RunningCommand:
         """Start a command under the daemon's guard."""

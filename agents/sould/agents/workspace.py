@@ -1,7 +1,7 @@
 """Where tools work: files as the user sees them, and commands in the session's environment.
 
-Tools, the soul and the review ledger know this interface only. Implementations: `LocalWorkspace` (disk), the ACP
-client's buffers (`sould.acp.workspace`), and the review ledger, which wraps either.
+The soul and the review ledger know this interface only. Implementations: `LocalWorkspace` (disk), the ACP client's buffers
+(`sould.acp.workspace`), the review ledger, which wraps either, and `CallFiles` round that, which judges: tools get no other.
 
 WorkspaceError
 ├── NotAFileError       missing, a directory, a device …
@@ -10,7 +10,7 @@ WorkspaceError
 └── OutsideError        the path leaves the workspace, or goes through a link that does
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -58,11 +58,18 @@ class ResolvedPath:
     """Below the workspace root or one of the additional directories."""
     named: Path | None = None
     """As it was written, absolute, where a link makes that another path: what is forbidden by name is not had by a link."""
+    others: tuple[Path, ...] = ()
+    """Further names of the same file (hard links), as far as they are known."""
 
     @property
     def names(self) -> tuple[Path, ...]:
         """Every path that rules about this file may mean."""
-        return (self.path,) if self.named is None else (self.path, self.named)
+        return (self.path, *((self.named,) if self.named is not None else ()), *self.others)
+
+    @property
+    def written(self) -> Path:
+        """The path as it was given, absolute: the name that tells nothing about where links lead."""
+        return self.named or self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +159,8 @@ class Workspace(Protocol):
         """The first `limit` bytes on disk. Raises NotAFileError."""
         ...
 
-    async def unsaved(self) -> Mapping[Path, str]:
-        """Buffers known to differ from the disk, by resolved path."""
+    async def unsaved(self) -> Collection[Path]:
+        """The files, resolved, whose buffer differed from the disk when it was last read; no buffer is asked for."""
         ...
 
     async def run(self, command: Command) -> RunningCommand:

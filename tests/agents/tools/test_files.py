@@ -63,10 +63,10 @@ async def test_an_empty_file_is_said_to_be_empty(bench: ToolBench, tmp_path: Pat
     assert (await bench.call("ReadFile", path="a")).message == "a is empty."
 
 
-@pytest.mark.parametrize(
-    "name", [".env", ".env.local", ".ENV", "id_rsa", "sub/.aws/credentials", "sub/.gcp/credentials.json", ".envrc"]
-)
-async def test_files_of_secrets_are_refused_with_a_reason(bench: ToolBench, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", [".env", ".env.local", ".ENV", "id_rsa", "sub/.aws/credentials", ".envrc"])
+async def test_secrets_are_asked_about_by_every_tool_and_nothing_shows_without_a_yes(tmp_path: Path, name: str) -> None:
+    approval = RecordedApproval(tmp_path, tool_rejected("no"), mode="full")
+    bench = ToolBench(tmp_path, approval=approval)
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("KEY=hunter2")
@@ -75,12 +75,11 @@ async def test_files_of_secrets_are_refused_with_a_reason(bench: ToolBench, tmp_
         await bench.call("ReadFile", path=name),
         await bench.call("ReadFile", path="innocent"),
         await bench.call("StrReplaceFile", path=name, edit={"old": "K", "new": "k"}),
+        await bench.call("WriteFile", path=name, content="KEY=hunter2"),
         await bench.call("Grep", pattern="hunter", path=name),
     ]
-    for result in calls:
-        assert result.is_error
-        assert "hold secrets" in result.message
-        assert "hunter2" not in f"{result.output}{result.message}{result.display}"
+    assert [result.message for result in calls] == ["The user rejected this tool call and said: no"] * 5
+    assert len(approval.asked) == 5
     listed = await bench.call("Grep", pattern="KEY", output_mode="content", include_ignored=True)
     assert "hunter2" not in output(listed)
 
@@ -199,7 +198,7 @@ async def test_an_ambiguous_edit_changes_nothing_and_shows_the_places(bench: Too
 
 
 async def test_a_rejected_edit_writes_nothing(tmp_path: Path) -> None:
-    bench = ToolBench(tmp_path, approval=RecordedApproval(tool_rejected("not that file")))
+    bench = ToolBench(tmp_path, approval=RecordedApproval(tmp_path, tool_rejected("not that file")))
     result = await bench.call("WriteFile", path="a", content="x")
     assert "not that file" in result.message
     assert not (tmp_path / "a").exists()
@@ -209,7 +208,7 @@ class ChangingApproval(RecordedApproval):
     """Somebody changes the file while the question is open."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
+        super().__init__(path.parent)
         self.path = path
 
     async def request(
@@ -221,7 +220,8 @@ class ChangingApproval(RecordedApproval):
         description: str,
         display: tuple[DisplayBlock, ...] = (),
     ) -> ToolReturn | None:
-        self.path.write_text("typed by the user")
+        if display:
+            self.path.write_text("typed by the user")
         return None
 
 

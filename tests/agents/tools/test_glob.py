@@ -65,7 +65,7 @@ async def test_a_pattern_for_everything_is_refused_with_the_top_level(bench: Too
     [
         ({"pattern": "../*"}, "cannot go up"),
         ({"pattern": "/etc/*"}, "relative"),
-        ({"pattern": "*", "directory": "/etc"}, "outside the workspace"),
+        ({"pattern": "*", "directory": "/etc"}, "outside the project"),
         ({"pattern": "*", "directory": "README.md"}, "not a directory"),
         ({"pattern": "{a,b}" * 8}, "alternatives"),
         ({"pattern": "/"}, "relative"),

@@ -13,6 +13,7 @@ from sould.agents.config import Config, ToolLimits
 from sould.agents.environment import Environment
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
@@ -59,7 +60,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")
     config = Config(tools=ToolLimits(shell_timeout_s=1))
-    made.append(Bench(Shell(workspace, approval, config, outputs), mark, outputs=outputs.path))
+    made.append(Bench(Shell(CallFiles(workspace, approval), approval, config, outputs), mark, outputs=outputs.path))
     yield made[0]
     await guard.aclose()
     assert marked(mark) == []

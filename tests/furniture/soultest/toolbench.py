@@ -1,19 +1,22 @@
 """A session's tools over a real directory, with an approval that records every question and answers as told."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from sould.agents.diskfile import digest_of
 from sould.agents.environment import Environment
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.policy import Action
-from sould.agents.permissions.rules import Decision
+from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policy import Action, Mode
+from sould.agents.permissions.rules import Rules
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.searching import SearchLimits
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
-from sould.agents.workspace import Command, RunningCommand, Workspace
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from sould.agents.workspace import Command, RunningCommand, TextFile, Workspace
 
 FILE_TOOLS = (
     "sould.agents.tools.readfile:ReadFile",
@@ -26,9 +29,10 @@ FILE_TOOLS = (
 
 
 class RecordedApproval(Approval):
-    """Answers each question with `answer` (None: go ahead) and keeps what was asked."""
+    """Judges as in mode `ask`, keeps what is asked about and answers with `answer` (None: go ahead)."""
 
-    def __init__(self, answer: ToolReturn | None = None) -> None:
+    def __init__(self, root: Path, answer: ToolReturn | None = None, *, mode: Mode = "ask") -> None:
+        super().__init__(ask=nobody, rules=Rules, trust="trusted", mode=mode, workspace=root)
         self.answer = answer
         self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
 
@@ -41,11 +45,14 @@ class RecordedApproval(Approval):
         description: str,
         display: tuple[DisplayBlock, ...] = (),
     ) -> ToolReturn | None:
+        if self.judge(action).decision == "allow":
+            return None
         self.asked.append((action, sender, description, display))
         return self.answer
 
-    def come_upon(self, path: Path) -> Decision:
-        return "allow"
+
+async def nobody(request: ApprovalRequest) -> ApprovalResponse:
+    raise AssertionError(f"nobody was to be asked: {request.description}")
 
 
 class BufferedWorkspace(LocalWorkspace):
@@ -55,8 +62,14 @@ class BufferedWorkspace(LocalWorkspace):
         super().__init__(root, (), no_commands)
         self._buffers = buffers
 
-    async def unsaved(self) -> Mapping[Path, str]:
-        return self._buffers
+    async def unsaved(self) -> Collection[Path]:
+        return self._buffers.keys()
+
+    async def read_text(self, path: Path) -> TextFile:
+        text = self._buffers.get(path)
+        if text is None:
+            return await super().read_text(path)
+        return TextFile(path, text, digest_of(text.encode()), unsaved=True)
 
 
 async def no_commands(command: Command) -> RunningCommand:
@@ -76,12 +89,12 @@ class ToolBench:
         seconds: float = 20.0,
     ) -> None:
         self.workspace = workspace or LocalWorkspace(root, (), no_commands)
-        self.approval = RecordedApproval() if approval is None else approval
+        self.approval = RecordedApproval(root) if approval is None else approval
         self.todos = TodoList()
         self.tools = Toolset.load(
             FILE_TOOLS,
             {
-                Workspace: self.workspace,
+                CallFiles: CallFiles(self.workspace, self.approval),
                 Approval: self.approval,
                 Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}),
                 TodoList: self.todos,

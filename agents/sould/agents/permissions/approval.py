@@ -9,6 +9,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from pydantic import JsonValue
 from sould.agents.clock import waiting_for_the_user
 from sould.agents.environment import Environment
 from sould.agents.errors import OptionError
+from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.policy import (
     Action,
     CallExternal,
@@ -79,11 +81,12 @@ class Approval:
         self._ask = ask
         self._rules = rules
         self._session = Rules()
-        self._where = (
+        where = (
             Surroundings.of(workspace, additional, environment, own, readable, account_places(environment.home))
             if environment is not None
             else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
         )
+        self._where = replace(where, other_names=HardLinks(where).other_names)
         self._shown = asyncio.Semaphore(MOST_SHOWN)
         self.unanswered: set[str] = set()
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
@@ -115,8 +118,17 @@ class Approval:
         return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
 
     def come_upon(self, path: Path) -> Decision:
-        """Whether a file that was found in a directory the model may read is shown with the others, unasked."""
-        return self.judge(ReadFile(ResolvedPath(path, inside=True))).decision
+        """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
+        return self.judge(ReadFile(ResolvedPath(path, inside=True, others=self.other_names(path)))).decision
+
+    def other_names(self, path: Path) -> tuple[Path, ...]:
+        """The secrets that the file at `path` is under other names. Blocks."""
+        return self._where.other_names(path)
+
+    def refusal(self, action: Action) -> ToolReturn | None:
+        """The tool's result where the action is refused whatever anybody says; None where it may be allowed or asked about."""
+        verdict = self.judge(action)
+        return _denied(verdict.reason) if verdict.decision == "deny" else None
 
     async def request(
         self,

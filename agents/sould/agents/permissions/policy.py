@@ -52,9 +52,10 @@ Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """Show a file to the model."""
+    """Show a file to the model. `to_edit`: because of an edit, which tells what it replaces."""
 
     path: ResolvedPath
+    to_edit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +140,15 @@ def _capped(mode: Mode, trust: Trust) -> Mode:
 def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
     path, names = action.path.path, action.path.names
     if any(_path_rule("deny", "read", name, rules, where) for name in names):
-        return Verdict("deny", f"a rule forbids reading {path}")
+        return Verdict("deny", f"a rule forbids reading {action.path.written}")
     if where.readable_unasked(path):
         return Verdict("allow")
     if reason := next(filter(None, (read_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     if any(_path_rule("ask", "read", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is read", _path_offer("read", path))
-    if action.path.inside or mode == "full" or _path_rule("allow", "read", path, rules, where):
+    tools = ("read", "edit") if action.to_edit else ("read",)
+    if action.path.inside or mode == "full" or any(_path_rule("allow", tool, path, rules, where) for tool in tools):
         return Verdict("allow")
     return Verdict("ask", f"{path} is outside the workspace", _path_offer("read", path))
 
@@ -154,7 +156,7 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings)
 def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
     path, inside, names = action.path.path, action.path.inside, action.path.names
     if any(_path_rule("deny", "edit", name, rules, where) for name in names):
-        return Verdict("deny", f"a rule forbids changing {path}")
+        return Verdict("deny", f"a rule forbids changing {action.path.written}")
     if mode == "plan":
         return Verdict("deny", "plan mode changes no files")
     if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):

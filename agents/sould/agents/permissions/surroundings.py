@@ -16,6 +16,11 @@ def _finds_nothing(program: str) -> Path | None:
     del program
 
 
+def _knows_none(path: Path) -> tuple[Path, ...]:
+    del path
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """One session's place. Paths are absolute and resolved."""
@@ -36,6 +41,9 @@ class Surroundings:
     """A word of a command to the path it names, every link followed."""
     find: Callable[[str], Path | None] = _finds_nothing
     """The resolved file a bare program name runs; None when that is not certain."""
+
+    other_names: Callable[[Path], tuple[Path, ...]] = _knows_none
+    """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
 
     @classmethod
     def of(

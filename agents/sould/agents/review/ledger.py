@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -222,7 +222,7 @@ class Ledger:
         """As the workspace inside."""
         return await self.inner.read_bytes(path, limit)
 
-    async def unsaved(self) -> Mapping[Path, str]:
+    async def unsaved(self) -> Collection[Path]:
         """As the workspace inside."""
         return await self.inner.unsaved()
 
@@ -378,7 +378,7 @@ class AttributedWorkspace:
         """As the ledger."""
         return await self.ledger.read_bytes(path, limit)
 
-    async def unsaved(self) -> Mapping[Path, str]:
+    async def unsaved(self) -> Collection[Path]:
         """As the ledger."""
         return await self.ledger.unsaved()
 

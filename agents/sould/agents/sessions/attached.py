@@ -3,7 +3,7 @@
 Tools hold this one object for the session's life; which client stands behind it changes under them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sould.agents.workspace import Command, ResolvedPath, RunningCommand, TextFile, Workspace
@@ -70,7 +70,7 @@ class AttachedWorkspace:
         """See `Workspace`."""
         return await self._disk.read_bytes(path, limit)
 
-    async def unsaved(self) -> Mapping[Path, str]:
+    async def unsaved(self) -> Collection[Path]:
         """See `Workspace`."""
         return await self._current.unsaved()
 

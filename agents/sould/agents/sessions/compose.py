@@ -19,6 +19,7 @@ from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
 from sould.agents.process.commands import CommandRunner
 from sould.agents.review.authors import LEDGER
@@ -89,7 +90,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
-    clients = AttachedWorkspace(LocalWorkspace(opening.cwd, directories, runner.run))
+    clients = AttachedWorkspace(LocalWorkspace(opening.cwd, directories, runner.run, environment.home))
     ledger = await open_ledger(services, stored, clients, environment)
     asker = Asker(log)
     skills = await open_catalog(services.trust, opening, services.config)
@@ -108,7 +109,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         stored.info.id,
         stored.directory,
         environment,
-        ledger,
+        CallFiles(ledger, approval),
         approval,
         models,
         skills,

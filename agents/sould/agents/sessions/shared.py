@@ -10,6 +10,7 @@ from sould.agents.hooks.engine import Hooks
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
@@ -28,7 +29,6 @@ from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
 from sould.agents.wire.journal import JournalWriter
-from sould.agents.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Shared:
     session_id: str
     directory: Path
     environment: Environment
-    workspace: Workspace
+    files: CallFiles
     approval: Approval
     models: SessionModels
     skills: SkillCatalog

@@ -11,6 +11,7 @@ from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
 from sould.agents.sessions.agents import offered_paths
 from sould.agents.sessions.shared import Shared
@@ -53,7 +54,8 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     injectable: dict[Any, object] = {
         DenwaRenji: phone,
         Rewinder: shared.rewinder,
-        Workspace: shared.workspace,
+        CallFiles: shared.files,
+        Workspace: shared.files,
         Config: shared.services.config(),
         Approval: shared.approval,
         Environment: shared.environment,
@@ -111,7 +113,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
 
 def may_change(shared: Shared, path: Path) -> bool:
     """Whether a file may be changed without asking, as things stand."""
-    return shared.approval.judge(EditFile(shared.workspace.resolve(str(path)), "modify")).decision == "allow"
+    return shared.approval.judge(EditFile(shared.files.resolve(str(path)), "modify")).decision == "allow"
 
 
 def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:

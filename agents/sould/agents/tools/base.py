@@ -60,6 +60,14 @@ def tool_rejected(feedback: str = "") -> ToolReturn:
     )
 
 
+class RefusedError(Exception):
+    """The call may not go on; `result` is what the model is told. Raised through a tool, caught where tools are called."""
+
+    def __init__(self, result: ToolReturn) -> None:
+        super().__init__(result.message)
+        self.result = result
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSource:
     """The subagent that makes a call, as an approval says it."""
@@ -90,6 +98,8 @@ class ToolCallContext:
     """The newest of the agent that calls."""
     send: Callable[[CustomMessage | Custom], None] = lambda _: None
     """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""
+    tool: str = ""
+    """The name of the tool that is called."""
     printed: Callable[[str], None] = lambda _: None
     """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
 
@@ -134,7 +144,7 @@ class Tool(ABC, Generic[ParamsT]):
 
     @abstractmethod
     async def run(self, params: ParamsT, call: ToolCallContext) -> ToolReturn:
-        """Do it. Ask for approval inside, before the first effect. Raise nothing but cancellation."""
+        """Do it. Ask for approval inside, before the first effect. Raise nothing but `RefusedError` and cancellation."""
 
     def view(self, params: ParamsT) -> CallView:
         """What to show before running."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import ToolCallContext, tool_error, tool_ok
-from sould.agents.tools.paths import failure, shown
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import FileChangedError, ResolvedPath, TextFile, Workspace, WorkspaceError, WriteOperation
+from sould.agents.workspace import FileChangedError, ResolvedPath, TextFile, WorkspaceError, WriteOperation
 
 MAX_COMPARED = 200_000
 MAX_PATCH = 4_000
@@ -26,9 +26,7 @@ class Proposal:
     done: str
 
 
-async def carry_out(
-    proposal: Proposal, workspace: Workspace, approval: Approval, call: ToolCallContext, sender: str
-) -> ToolReturn:
+async def carry_out(proposal: Proposal, files: CallFiles, approval: Approval, call: ToolCallContext) -> ToolReturn:
     """Ask and write. The question holds the full old and new text; nothing is written over any other text."""
     path, before = proposal.path, proposal.before
     operation: WriteOperation = "create" if before is None else "modify"
@@ -36,22 +34,24 @@ async def carry_out(
     diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=before is None)
     verb = "Create" if before is None else "Edit"
     refused = await approval.request(
-        call, policy.EditFile(path, operation), sender=sender, description=f"{verb} file `{path.path}`", display=(diff,)
+        call,
+        policy.EditFile(path, operation),
+        sender=call.tool,
+        description=f"{verb} file `{path.path}`",
+        display=(diff,),
     )
     if refused is not None:
         return refused
     try:
-        await workspace.write_text(path.path, proposal.text, expected=before.digest if before is not None else None)
+        await files.write_text(path.path, proposal.text, expected=before.digest if before is not None else None)
     except FileChangedError as error:
         return tool_error(
             f"{error}. Read it again and redo the edit on what it holds now.", brief="File changed since it was read"
         )
-    except WorkspaceError as error:
-        return failure(error)
     notes = [proposal.done]
     if before is not None and before.unsaved:
         notes.append("The editor had unsaved changes in this file; they are kept.")
-    notes.append(await _changed_on_save(proposal, workspace))
+    notes.append(await _changed_on_save(proposal, files))
     return tool_ok(
         message=" ".join(note for note in notes if note),
         display=(diff,),
@@ -59,16 +59,16 @@ async def carry_out(
     )
 
 
-async def _changed_on_save(proposal: Proposal, workspace: Workspace) -> str:
+async def _changed_on_save(proposal: Proposal, files: CallFiles) -> str:
     """What a formatter or the user made of the text while it was saved, as a patch; empty when it is as written."""
     try:
-        found = await workspace.read_text(proposal.path.path)
+        found = await files.read_text(proposal.path)
     except WorkspaceError:
         return ""
     written, now = (text.replace("\r\n", "\n") for text in (proposal.text, found.text))
     if written == now:
         return ""
-    name = shown(workspace, proposal.path.path)
+    name = files.shown(proposal.path.path)
     if len(written) + len(now) > MAX_COMPARED:
         return f"But {name} changed while it was saved; read it before editing it again."
     patch = await asyncio.to_thread(_patch, written, now)

@@ -5,12 +5,11 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.globmatch import PatternError, Walk
-from sould.agents.tools.paths import named, resolved, shown
 from sould.agents.tools.searching import DEFAULT_LIMITS, SearchLimits
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import Workspace
 
 MAX_RESULTS = 1000
 MAX_LISTED = 100
@@ -34,32 +33,31 @@ class Glob(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "src/**/*.py"}
     params = Params
 
-    def __init__(self, workspace: Workspace, limits: SearchLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, files: CallFiles, limits: SearchLimits = DEFAULT_LIMITS) -> None:
         self._seconds = limits.seconds
-        self._workspace = workspace
+        self._files = files
 
     def view(self, params: Params) -> CallView:
         """`Find src/**/*.py in web`."""
         if not params.directory:
             return CallView(title=f"Find {params.pattern}")
-        title, locations = named(self._workspace, params.directory)
+        title, locations = self._files.named(params.directory)
         return CallView(title=f"Find {params.pattern} in {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Walk in a thread; a cancelled call stops the walk."""
-        directory = resolved(self._workspace, params.directory or ".")
-        if isinstance(directory, ToolReturn):
-            return directory
+        directory = self._files.resolve(params.directory or ".")
         if not directory.inside:
             return tool_error(
-                f"{directory.path} is outside the workspace; Glob works only inside it.", brief="Outside the workspace"
+                f"{directory.written} is outside the project, or a link that leads out of it; Glob works only inside.",
+                brief="Outside the project",
             )
         if params.pattern.startswith("**"):
             return await self._refuse_everything()
         if params.pattern.startswith(("/", "~")):
             return tool_error("`pattern` is relative: put the directory into `directory`.", brief="Absolute pattern")
-        if not directory.path.is_dir():
-            return tool_error(f"{directory.path} is not a directory.", brief="Not a directory")
+        if not await self._files.is_directory(directory):
+            return tool_error(f"{directory.written} is not a directory.", brief="Not a directory")
         try:
             walk = Walk.of(
                 directory.path,
@@ -77,10 +75,10 @@ class Glob(Tool[Params]):
             said += f" There are more than {MAX_RESULTS}: narrow the pattern."
         elif walk.ended == "stopped":
             said += f" Stopped after {self._seconds:.0f} s, so this is not all: narrow the pattern."
-        return tool_ok("\n".join(shown(self._workspace, path) for path in walk.found), message=said)
+        return tool_ok("\n".join(self._files.shown(path) for path in walk.found), message=said)
 
     async def _refuse_everything(self) -> ToolReturn:
-        walk = Walk.of(self._workspace.root, "*", limit=MAX_LISTED, seconds=self._seconds, include_dirs=True)
+        walk = Walk.of(self._files.root, "*", limit=MAX_LISTED, seconds=self._seconds, include_dirs=True)
         await _run(walk)
         return tool_error(
             "A pattern must not begin with `**`: it would search everything, dependencies included. Begin with a directory, "

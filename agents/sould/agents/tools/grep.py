@@ -4,6 +4,7 @@ Patterns come from a model: they are never evaluated in this process.
 """
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +15,10 @@ import orjson
 from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
-from sould.agents.tools.paths import failure, is_secret, named, shown
-from sould.agents.tools.reads import admitted
+from sould.agents.tools.paths import failure
 from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.searching import (
     DEFAULT_LIMITS,
@@ -30,7 +30,7 @@ from sould.agents.tools.searching import (
     run_program,
 )
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import ResolvedPath, Workspace, WorkspaceError
+from sould.agents.workspace import ResolvedPath, WorkspaceError
 
 PROGRAM = Path(__file__).with_name("grepmain.py")
 
@@ -83,28 +83,28 @@ class Grep(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "def main", "glob": "*.py", "output_mode": "content"}
     params = Params
 
-    def __init__(
-        self, workspace: Workspace, approval: Approval, environment: Environment, limits: SearchLimits = DEFAULT_LIMITS
-    ) -> None:
+    def __init__(self, files: CallFiles, environment: Environment, limits: SearchLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
-        self._workspace = workspace
-        self._approval = approval
+        self._files = files
         self._environment = environment
 
     def view(self, params: Params) -> CallView:
         """`Search for "pattern" in src`."""
         pattern = params.pattern if len(params.pattern) <= 80 else f"{params.pattern[:80]}..."
-        title, locations = named(self._workspace, params.path)
+        title, locations = self._files.named(params.path)
         where = "" if title == "." else f" in {title}"
         return CallView(title=f'Search for "{pattern}"{where}', locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, search the disk and the buffers, put both together."""
-        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Search in")
-        if isinstance(path, ToolReturn):
-            return path
+        path = self._files.resolve(params.path)
+        kind = await self._files.admit(path, "Search in")
+        if kind is None:
+            return tool_error(
+                f"{path.written} does not exist, or is neither a file nor a directory.", brief="No such path"
+            )
         try:
-            searched = await self._search(params, path)
+            searched = await self._search(params, path, is_file=kind == "file")
         except PatternError as error:
             return tool_error(f"Bad `glob`: {error}.", brief="Bad glob")
         except (WorkspaceError, OSError) as error:
@@ -113,36 +113,29 @@ class Grep(Tool[Params]):
             return searched
         return await asyncio.to_thread(self._report, params, searched)
 
-    async def _search(self, params: Params, path: ResolvedPath) -> "_Searched | ToolReturn":
-        is_file = path.path.is_file()
-        if not is_file and not path.path.is_dir():
-            return tool_error(
-                f"{path.path} does not exist, or is neither a file nor a directory.", brief="No such path"
-            )
+    async def _search(self, params: Params, path: ResolvedPath, *, is_file: bool) -> "_Searched | ToolReturn":
         base = path.path.parent if is_file else path.path
         ran = await self._run(params, base, path.path.name if is_file else None)
         if not ran.output and ran.code not in {0, 1}:
             return self._failed(ran)
         hits = await asyncio.to_thread(parse_hits, ran.output, base)
-        unsaved = await self._unsaved(path.path)
-        hits = {at: found for at, found in hits.items() if at not in unsaved}
+        unsaved = await self._unsaved(path)
+        visible = await self._files.found_in(path, hits.keys() - unsaved.keys())
+        found = {at: hits[at] for at in hits if at in visible}
         if unsaved:
-            hits.update(await self._search_buffers(params, base, unsaved))
-        visible = await asyncio.to_thread(self._visible, hits, path.path)
-        return _Searched(visible, ran, bool(unsaved))
+            found.update(await self._search_buffers(params, base, unsaved))
+        return _Searched(list(found.values()), ran, bool(unsaved))
 
-    def _visible(self, hits: Mapping[Path, FileHits], searched: Path) -> list[FileHits]:
-        """Without secrets and forbidden files; without those that are asked about, but where the search itself was.
-
-        Nor is it said that there were some: whether a pattern matches a secret tells the secret, pattern by pattern.
-        """
-        asked = self._approval.come_upon(searched) == "ask"
-        unfit = {"deny"} if asked or searched in hits else {"deny", "ask"}
-        return [found for at, found in hits.items() if not is_secret(at) and self._approval.come_upon(at) not in unfit]
-
-    async def _unsaved(self, path: Path) -> Mapping[Path, str]:
-        buffers = await self._workspace.unsaved()
-        return {at: text for at, text in buffers.items() if at.is_relative_to(path) and not is_secret(at)}
+    async def _unsaved(self, searched: ResolvedPath) -> Mapping[Path, str]:
+        """The editor's texts of files that may be shown."""
+        within = [at for at in await self._files.unsaved() if at.is_relative_to(searched.path)]
+        texts: dict[Path, str] = {}
+        for at in await self._files.found_in(searched, within):
+            with contextlib.suppress(WorkspaceError):
+                file = await self._files.read_text(at)
+                if file.unsaved:
+                    texts[at] = file.text
+        return texts
 
     async def _search_buffers(self, params: Params, base: Path, unsaved: Mapping[Path, str]) -> Mapping[Path, FileHits]:
         overlay = await asyncio.to_thread(Overlay, base, unsaved)
@@ -206,14 +199,14 @@ class Grep(Tool[Params]):
     def _lines(self, params: Params, hits: list[FileHits]) -> list[str]:
         if params.output_mode == "files_with_matches":
             newest = sorted(hits, key=lambda found: (-_changed(found.path), str(found.path)))
-            return [shown(self._workspace, found.path) for found in newest]
+            return [self._files.shown(found.path) for found in newest]
         by_path = sorted(hits, key=lambda found: str(found.path))
         if params.output_mode == "count_matches":
-            return [f"{shown(self._workspace, found.path)}:{found.matches}" for found in by_path]
+            return [f"{self._files.shown(found.path)}:{found.matches}" for found in by_path]
         around = any(params.lines_around())
         lines: list[str] = []
         for found in by_path:
-            name = shown(self._workspace, found.path)
+            name = self._files.shown(found.path)
             previous = None
             for number, text, matched in found.rows:
                 if around and lines and (previous is None or number > previous + 1):

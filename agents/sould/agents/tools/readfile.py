@@ -1,4 +1,4 @@
-"""ReadFile: a window of numbered lines, as the user sees the file; it never shows a file of secrets."""
+"""ReadFile: a window of numbered lines, as the user sees the file; pictures are for ReadMediaFile."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,18 +6,20 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator
 
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.paths import failure, named, shown
-from sould.agents.tools.reads import admitted
+from sould.agents.tools.mediahead import HEAD, read_head
+from sould.agents.tools.paths import failure
+from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
-from sould.agents.workspace import Workspace, WorkspaceError
+from sould.agents.workspace import NotTextError, ResolvedPath
 
 MAX_LINES = 1000
 MAX_LINE = 2000
 MAX_BYTES = 100 * 1024
 CUT = " [...]"
+MEDIA = "ReadMediaFile"
 
 
 class Params(ToolParams):
@@ -45,34 +47,44 @@ class ReadFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "src/main.py", "line_offset": 1, "n_lines": 200}
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval) -> None:
-        self._workspace = workspace
-        self._approval = approval
+    def __init__(self, files: CallFiles, toolset: Toolset) -> None:
+        self._files = files
+        self._toolset = toolset
 
     def view(self, params: Params) -> CallView:
         """`Read src/a.py`."""
-        title, locations = named(self._workspace, params.path)
+        title, locations = self._files.named(params.path)
         if params.line_offset > 1:
             locations = tuple(Location(path=place.path, line=params.line_offset) for place in locations)
         return CallView(title=f"Read {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, then read."""
-        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Read file")
-        if isinstance(path, ToolReturn):
-            return path
+        path = self._files.resolve(params.path)
         try:
-            file = await self._workspace.read_text(path.path)
-        except WorkspaceError as error:
-            return failure(error)
+            file = await self._files.read_text(path)
+        except NotTextError as error:
+            return await self._as_media(path) or failure(error)
         window = await asyncio.to_thread(cut_window, file.text, params.line_offset, params.n_lines)
-        name = shown(self._workspace, path.path)
+        name = self._files.shown(path.path)
         unsaved = " This is the editor's text with unsaved changes; the file on disk differs." if file.unsaved else ""
         if not window.count and window.total:
             return tool_error(
                 f"{name} has only {plural(window.total, 'line')}.{unsaved}", brief="Past the end of the file"
             )
         return tool_ok(window.text, message=f"{window.summary(name)}{unsaved}")
+
+    async def _as_media(self, path: ResolvedPath) -> ToolReturn | None:
+        """What to do about a picture or film instead; None when it is none."""
+        head = read_head(await self._files.read_bytes(path, HEAD))
+        if head is None:
+            return None
+        offered = self._toolset.find(MEDIA) is not None
+        advice = f"look at it with {MEDIA}" if offered else "which you cannot see here; say so to the user"
+        kind = "film" if head.kind == "video" else "picture"
+        return tool_error(
+            f"{self._files.shown(path.path)} is a {kind} ({head.mime}): {advice}.", brief=f"It is a {kind}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

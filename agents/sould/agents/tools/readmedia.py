@@ -9,15 +9,12 @@ from typing import ClassVar, Final
 
 from pydantic import Field, JsonValue
 
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
-from sould.agents.tools.paths import failure, named, shown
-from sould.agents.tools.reads import admitted
 from sould.agents.tools.session import Senses
 from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import Workspace, WorkspaceError
 
 MAX_BYTES: Final = 100 * 1024 * 1024
 MAX_SIDE: Final = 16_384
@@ -38,29 +35,23 @@ class ReadMediaFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval, senses: Senses) -> None:
-        self._workspace = workspace
-        self._approval = approval
+    def __init__(self, files: CallFiles, senses: Senses) -> None:
+        self._files = files
         self._senses = senses
 
     def view(self, params: Params) -> CallView:
         """`Look at docs/screenshot.png`."""
-        title, locations = named(self._workspace, params.path)
+        title, locations = self._files.named(params.path)
         return CallView(title=f"Look at {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, judge the beginning, then read."""
-        path = await admitted(self._workspace, self._approval, params.path, call, self.name, "Look at")
-        if isinstance(path, ToolReturn):
-            return path
-        name = shown(self._workspace, path.path)
-        try:
-            head = read_head(await self._workspace.read_bytes(path.path, HEAD))
-            if problem := _unusable(head) or self._unseen(head):
-                return tool_error(f"{name} {problem}", brief="Not shown")
-            data = await self._workspace.read_bytes(path.path, MAX_BYTES + 1)
-        except WorkspaceError as error:
-            return failure(error)
+        path = self._files.resolve(params.path)
+        name = self._files.shown(path.path)
+        head = read_head(await self._files.read_bytes(path, HEAD))
+        if problem := _unusable(head) or self._unseen(head):
+            return tool_error(f"{name} {problem}", brief="Not shown")
+        data = await self._files.read_bytes(path, MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             return tool_error(f"{name} is larger than {MAX_BYTES // 1024**2} MB.", brief="Too large")
         if head is None or read_head(data[:HEAD]) != head:

@@ -11,13 +11,12 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
 from sould.agents.timetravel.dmail import PARENT, SELF, DenwaRenji, DMail, DMailRefusedError
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.paths import shown
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import Workspace
 
 STILL_HERE = "If you can read this, time was not turned back: the D-Mail was dropped, or another one took its place. Go on without it."
 
@@ -54,11 +53,11 @@ class SendDMail(Tool[Params]):
     }
     params = Params
 
-    def __init__(self, phone: DenwaRenji, rewinder: Rewinder, approval: Approval, workspace: Workspace) -> None:
+    def __init__(self, phone: DenwaRenji, rewinder: Rewinder, approval: Approval, files: CallFiles) -> None:
         self._phone = phone
         self._rewinder = rewinder
         self._approval = approval
-        self._workspace = workspace
+        self._files = files
 
     def view(self, params: Params) -> CallView:
         """`Send a D-Mail to checkpoint 3`."""
@@ -101,8 +100,8 @@ class SendDMail(Tool[Params]):
     async def _ask(self, files: Sequence[Path], params: Params, call: ToolCallContext) -> ToolReturn | None:
         if not files:
             return None
-        names = ", ".join(shown(self._workspace, path) for path in files)
-        actions = [EditFile(self._workspace.resolve(str(path)), "modify") for path in files]
+        names = ", ".join(self._files.shown(path) for path in files)
+        actions = [EditFile(self._files.resolve(str(path)), "modify") for path in files]
         verdicts = [self._approval.judge(action).decision for action in actions]
         hardest = max(range(len(files)), key=lambda at: ("allow", "ask", "deny").index(verdicts[at]))
         return await self._approval.request(

@@ -17,6 +17,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sould.agents.config import Config
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
 from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
@@ -24,7 +25,7 @@ from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.tools.terminaltext import PlainText, Updates
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import Command, CommandExit, RunningCommand, Workspace, WorkspaceError
+from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError
 
 MOST_FOREGROUND: Final = 300
 MOST_OUTPUT: Final = 1024 * 1024 * 1024
@@ -82,13 +83,13 @@ class Shell(Tool[Params]):
 
     def __init__(
         self,
-        workspace: Workspace,
+        files: CallFiles,
         approval: Approval,
         config: Config,
         outputs: OutputDirectory | None = None,
         tasks: BackgroundTasks | None = None,
     ) -> None:
-        self._workspace = workspace
+        self._files = files
         self._approval = approval
         self._limits = config.tools
         self._outputs = outputs
@@ -100,7 +101,7 @@ class Shell(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask, run, show, report."""
-        root = self._workspace.root
+        root = self._files.root
         where = "in the background in" if params.run_in_background else "in"
         refused = await self._approval.request(
             call,
@@ -120,7 +121,7 @@ class Shell(Tool[Params]):
             return tool_error("Nothing can be run in the background here.", brief="Not started")
         most = self._limits.shell_max_background_s
         timeout = min(params.timeout, most) if "timeout" in params.model_fields_set else most
-        command = Command(params.command, self._workspace.root, timeout)
+        command = Command(params.command, self._files.root, timeout)
         try:
             record = self._tasks.begin(
                 "shell", params.description or params.command, lambda printed: self._go_on(command, printed)
@@ -152,7 +153,7 @@ class Shell(Tool[Params]):
         return Ended("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{_left_behind(ended)}")
 
     async def _wait_for(self, params: Params, call: ToolCallContext) -> ToolReturn:
-        root = self._workspace.root
+        root = self._files.root
         given = params.timeout if "timeout" in params.model_fields_set else self._limits.shell_timeout_s
         timeout = min(given, self._limits.shell_max_timeout_s)
         try:
@@ -174,7 +175,7 @@ class Shell(Tool[Params]):
         return _report(builder, ended, timeout, flooded=flooded)
 
     async def _start(self, command: Command) -> RunningCommand:
-        starting = asyncio.ensure_future(self._workspace.run(command))
+        starting = asyncio.ensure_future(self._files.run(command))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:

@@ -6,13 +6,13 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.tools.edits import Proposal, carry_out
 from sould.agents.tools.locks import FileLocks
-from sould.agents.tools.paths import failure, named, refuse_secret, resolved, shown
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import ResolvedPath, Workspace, WorkspaceError
+from sould.agents.workspace import NotAFileError, ResolvedPath
 
 
 class Edit(BaseModel):
@@ -54,40 +54,35 @@ class StrReplaceFile(Tool[Params]):
     }
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval, locks: FileLocks) -> None:
-        self._workspace = workspace
+    def __init__(self, files: CallFiles, approval: Approval, locks: FileLocks) -> None:
+        self._files = files
         self._approval = approval
         self._locks = locks
 
     def view(self, params: Params) -> CallView:
         """`Edit src/a.py`."""
-        title, locations = named(self._workspace, params.path)
+        title, locations = self._files.named(params.path)
         return CallView(title=f"Edit {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Compute the new text, ask with the whole difference, write."""
-        path = resolved(self._workspace, params.path)
-        if isinstance(path, ToolReturn):
-            return path
-        if secret := refuse_secret(path.path, self.name):
-            return secret
+        path = self._files.resolve(params.path)
         async with self._locks.editing(path.path):
             return await self._edit(path, params.edits, call)
 
     async def _edit(self, path: ResolvedPath, edits: list[Edit], call: ToolCallContext) -> ToolReturn:
-        try:
-            before = await self._workspace.read_text(path.path)
-        except WorkspaceError as error:
-            return failure(error)
+        before = await self._files.read_to_edit(path)
+        if before is None:
+            raise NotAFileError(f"{path.path} does not exist")
         try:
             text, count = await asyncio.to_thread(apply_all, before.text, edits)
         except EditError as error:
             return tool_error(str(error), brief="No unique match")
-        name = shown(self._workspace, path.path)
+        name = self._files.shown(path.path)
         if text == before.text:
             return tool_error(f"The edits leave {name} as it is; nothing was written.", brief="No change")
         done = f"Edited {name} ({count} replacement{'' if count == 1 else 's'})."
-        return await carry_out(Proposal(path, before, text, done), self._workspace, self._approval, call, self.name)
+        return await carry_out(Proposal(path, before, text, done), self._files, self._approval, call)
 
 
 def apply_all(text: str, edits: list[Edit]) -> tuple[str, int]:

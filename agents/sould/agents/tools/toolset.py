@@ -9,19 +9,21 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from sould.agents.llm.provider import ToolSpec
-from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, tool_error
+from sould.agents.tools.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
 from sould.agents.tools.decorator import SERVICES, InvalidToolError, ToolFunction, service_type
 from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
+from sould.agents.tools.paths import failure
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import fault
+from sould.agents.workspace import WorkspaceError
 
 log = logging.getLogger(__name__)
 
@@ -150,10 +152,15 @@ class Toolset:
         if isinstance(params, ToolReturn):
             return params
         try:
+            context = replace(context, tool=entry.tool.name)
             result = cast("object", await entry.for_call(context).run(params, context))
             if not isinstance(result, ToolReturn):
                 raise TypeError(f"run returned {type(result).__name__}, not ToolReturn")
             return _sound(result)
+        except RefusedError as refused:
+            return _sound(refused.result)
+        except WorkspaceError as error:
+            return _sound(failure(error))
         except (Exception, SystemExit) as error:  # an exception from a tool is its bug; turn and daemon must survive it
             log.exception("tool %s failed", name)
             return tool_error(

@@ -5,14 +5,13 @@ from typing import ClassVar, Literal
 from pydantic import Field, JsonValue
 
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.tools.edits import Proposal, carry_out
 from sould.agents.tools.lineends import BOM, dominant, with_line_ends
 from sould.agents.tools.locks import FileLocks
-from sould.agents.tools.paths import failure, named, resolved, shown
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import plural
-from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile, Workspace, WorkspaceError
 
 
 class Params(ToolParams):
@@ -33,40 +32,27 @@ class WriteFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "notes.md", "content": "# Notes\n", "mode": "overwrite"}
     params = Params
 
-    def __init__(self, workspace: Workspace, approval: Approval, locks: FileLocks) -> None:
-        self._workspace = workspace
+    def __init__(self, files: CallFiles, approval: Approval, locks: FileLocks) -> None:
+        self._files = files
         self._approval = approval
         self._locks = locks
 
     def view(self, params: Params) -> CallView:
         """`Write src/a.py`."""
-        title, locations = named(self._workspace, params.path)
+        title, locations = self._files.named(params.path)
         return CallView(title=f"{'Append to' if params.mode == 'append' else 'Write'} {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Read what is there, ask with the whole difference, write."""
-        path = resolved(self._workspace, params.path)
-        if isinstance(path, ToolReturn):
-            return path
+        path = self._files.resolve(params.path)
         async with self._locks.editing(path.path):
-            try:
-                before = await self._before(path)
-            except WorkspaceError as error:
-                return failure(error)
+            before = await self._files.read_to_edit(path)
             text = new_text(before.text if before is not None else None, params.content, params.mode)
-            name = shown(self._workspace, path.path)
+            name = self._files.shown(path.path)
             if before is not None and before.text == text:
                 return tool_ok(message=f"{name} already holds exactly this; nothing was written.")
             done = f"{'Created' if before is None else 'Wrote'} {name} ({plural(len(text.splitlines()), 'line')})."
-            return await carry_out(Proposal(path, before, text, done), self._workspace, self._approval, call, self.name)
-
-    async def _before(self, path: ResolvedPath) -> TextFile | None:
-        try:
-            return await self._workspace.read_text(path.path)
-        except NotAFileError:
-            if path.path.exists():  # a directory or a device: say so before the user is asked
-                raise
-            return None
+            return await carry_out(Proposal(path, before, text, done), self._files, self._approval, call)
 
 
 def new_text(old: str | None, content: str, mode: Literal["overwrite", "append"]) -> str:

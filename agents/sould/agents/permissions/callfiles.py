@@ -1,0 +1,191 @@
+"""The session's files as one tool call may have them: judged before they are opened, for every tool and in every mode.
+
+Tools get no other way to a file. Nothing about a file outside the project, not even whether it is there, and nothing of a
+secret leaves this module before the user said yes. What a tool writes it asks about itself, with the difference.
+"""
+
+import asyncio
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import EditFile, ReadFile
+from sould.agents.tools.base import PerCall, RefusedError, ToolCallContext
+from sould.agents.wire.messages import Location
+from sould.agents.workspace import (
+    Command,
+    NotAFileError,
+    OutsideError,
+    ResolvedPath,
+    RunningCommand,
+    TextFile,
+    Workspace,
+    WorkspaceError,
+)
+
+NO_CALL = ToolCallContext("", 0, lambda _: None)
+"""As long as there is no call, files can be named and not opened."""
+
+
+class CallFiles:
+    """A `Workspace` in which opening asks; one for each call. Whoever is refused gets a RefusedError, which ends the call."""
+
+    def __init__(self, workspace: Workspace, approval: Approval, call: ToolCallContext = NO_CALL) -> None:
+        self._workspace = workspace
+        self._approval = approval
+        self._call = call
+        self._opened: set[Path] = set()
+        """What this call was allowed to read."""
+
+    def for_call(self, call: ToolCallContext) -> "CallFiles":
+        """The files as `call` may have them."""
+        inner = self._workspace
+        if isinstance(inner, PerCall):
+            inner = cast("Workspace", inner.for_call(call))
+        return CallFiles(inner, self._approval, call)
+
+    # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
+
+    @property
+    def root(self) -> Path:
+        """The session's working directory."""
+        return self._workspace.root
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """Further directories that count as inside."""
+        return self._workspace.additional
+
+    def resolve(self, path: str) -> ResolvedPath:
+        """The path a model gave. It is judged when it is opened.
+
+        Raises:
+            OutsideError: it can name nothing, or it is relative and leaves the project.
+        """
+        found = self._workspace.resolve(path)
+        if not (os.path.isabs(path) or path == "~" or path.startswith("~/")):
+            written = Path(os.path.normpath(self.root / path))
+            if not self._is_below(written):
+                raise OutsideError(
+                    f"{path} leads out of the project. If you mean that path, write it in full: {written}"
+                )
+        return found
+
+    def named(self, given: str) -> tuple[str, tuple[Location, ...]]:
+        """A title's name for the path a model gave, and its location. Where links lead is only said inside the project."""
+        try:
+            found = self.resolve(given)
+        except WorkspaceError:
+            return given[:200], ()
+        path = found.path if found.inside else found.written
+        return self.shown(path), (Location(path=str(path)),)
+
+    def shown(self, path: Path) -> str:
+        """Relative to the working directory when below it, else absolute."""
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+    def _is_below(self, path: Path) -> bool:
+        return any(path.is_relative_to(directory) for directory in (self.root, *self.additional))
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def admit(self, path: ResolvedPath, purpose: str) -> Literal["file", "directory"] | None:
+        """Ask, where that is needed, whether what is there may be looked at; what it is, None: nothing that can be.
+
+        `purpose` words the question: "Search in".
+        """
+        await self._ask_for(path, purpose)
+        if await asyncio.to_thread(path.path.is_dir):
+            return "directory"
+        return "file" if await asyncio.to_thread(path.path.is_file) else None
+
+    async def is_directory(self, path: ResolvedPath) -> bool:
+        """Whether a path is a directory of the project, whose names may be known; no other is one."""
+        return path.inside and await asyncio.to_thread(path.path.is_dir)
+
+    async def read_text(self, path: Path | ResolvedPath) -> TextFile:
+        """What the user sees on screen, when it may be read.
+
+        Raises:
+            NotAFileError, NotTextError, OutsideError, WorkspaceError
+        """
+        found = self._found(path)
+        await self._ask_for(found, "Read file")
+        return await self._workspace.read_text(found.path)
+
+    async def read_bytes(self, path: Path | ResolvedPath, limit: int) -> bytes:
+        """The first `limit` bytes on disk, when they may be read. Raises NotAFileError, OutsideError, WorkspaceError."""
+        found = self._found(path)
+        await self._ask_for(found, "Read file")
+        return await self._workspace.read_bytes(found.path, limit)
+
+    async def read_to_edit(self, path: ResolvedPath) -> TextFile | None:
+        """What an edit is to replace, None where nothing is: judged before the edit, whose outcome tells what there is.
+
+        Raises:
+            NotAFileError, NotTextError, OutsideError, WorkspaceError
+        """
+        refused = self._approval.refusal(EditFile(path, "modify"))
+        if refused is not None:
+            raise RefusedError(refused)
+        await self._ask_for(path, "Read, to change it, the file", to_edit=True)
+        try:
+            return await self._workspace.read_text(path.path)
+        except NotAFileError:
+            if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
+                raise
+            return None
+
+    async def found_in(self, searched: ResolvedPath, paths: Collection[Path]) -> frozenset[Path]:
+        """Which of the files that a search came upon may be shown; what is asked about only where the search itself was.
+
+        Nor may it be said that there were others: whether a pattern matches a secret tells the secret, pattern by pattern.
+        """
+        found = await asyncio.to_thread(self._found_in, searched, paths)
+        self._opened |= found
+        return found
+
+    def _found_in(self, searched: ResolvedPath, paths: Collection[Path]) -> frozenset[Path]:
+        asked = self._approval.come_upon(searched.path) == "ask"
+        unfit = {"deny"} if asked or searched.path in paths else {"deny", "ask"}
+        return frozenset(
+            path
+            for path in paths
+            if self._approval.come_upon(path) not in unfit and os.path.realpath(path) == str(path)
+        )
+
+    async def unsaved(self) -> Collection[Path]:
+        """The files, resolved, whose buffer differed from the disk when it was last read."""
+        return await self._workspace.unsaved()
+
+    def _found(self, path: Path | ResolvedPath) -> ResolvedPath:
+        return path if isinstance(path, ResolvedPath) else self._workspace.resolve(str(path))
+
+    async def _ask_for(self, path: ResolvedPath, purpose: str, *, to_edit: bool = False) -> None:
+        if path.path in self._opened:
+            return
+        others = await asyncio.to_thread(self._approval.other_names, path.path)
+        action = ReadFile(replace(path, others=others), to_edit)
+        refused = await self._approval.request(
+            self._call, action, sender=self._call.tool, description=f"{purpose} `{path.path}`"
+        )
+        if refused is not None:
+            raise RefusedError(refused)
+        self._opened.add(path.path)
+
+    # --- changing and running, which tools ask about themselves --------------------------------------------------------
+
+    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+        """See `Workspace`."""
+        await self._workspace.write_text(path, text, expected=expected)
+
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """See `Workspace`."""
+        await self._workspace.delete(path, expected=expected)
+
+    async def run(self, command: Command) -> RunningCommand:
+        """See `Workspace`."""
+        return await self._workspace.run(command)
