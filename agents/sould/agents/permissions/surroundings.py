@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from sould.agents.environment import Environment
 
@@ -19,6 +20,27 @@ def _finds_nothing(program: str) -> Path | None:
 def _knows_none(path: Path) -> tuple[Path, ...]:
     del path
     return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecretNames:
+    """What the user's configuration adds: patterns of a name, or of the end of a path when they hold a `/`."""
+
+    certain: tuple[str, ...] = ()
+    likely: tuple[str, ...] = ()
+
+
+class SecretLook(Protocol):
+    """Looks into a file whose name alone does not make it a secret."""
+
+    def __call__(self, path: Path, *, likely: bool, fixture: bool) -> str:
+        """Why the file is a secret all the same, or "". `path` is resolved; it need not exist."""
+        ...
+
+
+def _looks_nowhere(path: Path, *, likely: bool, fixture: bool) -> str:
+    del path, likely, fixture
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +63,9 @@ class Surroundings:
     """A word of a command to the path it names, every link followed."""
     find: Callable[[str], Path | None] = _finds_nothing
     """The resolved file a bare program name runs; None when that is not certain."""
+    secret_names: Callable[[], SecretNames] = SecretNames
+    """As they are configured now."""
+    secret_look: SecretLook = _looks_nowhere
 
     other_names: Callable[[Path], tuple[Path, ...]] = _knows_none
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""

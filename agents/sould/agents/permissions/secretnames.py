@@ -1,0 +1,185 @@
+"""Which files are taken for secrets by their name: certainly, likely (their content decides), or not.
+
+Looks at names only and opens nothing. Names are compared as `protected.normalised` has them, so that a file system that
+is lax about case or spelling is no way round.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from sould.agents.permissions.protected import normalised
+from sould.agents.permissions.surroundings import Surroundings
+
+Likelihood: TypeAlias = Literal["certain", "likely", "no"]
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEVER: Final = (".example", ".sample", ".template", ".dist", ".pub")
+"""Endings of what stands in a secret's place, and of public keys."""
+FIXTURES: Final = _set(
+    "fixture fixtures __fixtures__ test-fixtures test_fixtures testdata test-data test_data __snapshots__"
+)
+"""Directories of a project whose files are made for tests: only a provider's own kind of key is a secret there."""
+_TESTS: Final = _set("test tests spec specs __tests__ e2e")
+"""Directories whose keys and certificates are made for tests; an `.env` there may well be real."""
+_KEYS: Final = ("*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.asc", "id_*", "ssh_host_*_key")
+
+_TREES: Final = _set(".ssh .gnupg .password-store")
+_HOME_TREES: Final = _set(
+    ".aws .azure .kube .config/gcloud .config/gh .config/hub .config/doctl .config/sops .oci .kimi/credentials"
+)
+_FILES: Final = _set(
+    """.env .netrc _netrc .authinfo .git-credentials .pypirc .pgpass .my.cnf .mylogin.cnf .vault-token .dockercfg
+    .dockerconfigjson .s3cfg .boto .passwd-s3fs kubeconfig application_default_credentials.json credentials.tfrc.json
+    accesstokens.json msal_token_cache.json secring.gpg
+    id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk id_xmss ssh_host_rsa_key ssh_host_dsa_key
+    ssh_host_ecdsa_key ssh_host_ed25519_key key.pem privkey.pem private.pem private_key.pem private-key.pem"""
+)
+_PATTERNS: Final = (
+    *(
+        ".env.*",
+        "kubeconfig.*",
+        "*.kubeconfig",
+        "service-account*.json",
+        "service_account*.json",
+        "serviceaccount*.json",
+    ),
+    *(
+        "*-key.pem",
+        "*_key.pem",
+        "*.key.pem",
+        "privkey*.pem",
+        "*.ppk",
+        "*.p12",
+        "*.pfx",
+        "*.kdbx",
+        "*.jks",
+        "*.keystore",
+    ),
+    *("id_rsa[-_.]*", "id_ed25519[-_.]*", "id_ecdsa[-_.]*"),
+)
+_PAIRS: Final = frozenset(
+    {
+        *(
+            (".docker", "config.json"),
+            (".kube", "config"),
+            (".config", "gcloud"),
+            (".config", "gh"),
+            (".config", "hub"),
+        ),
+        *((".aws", "credentials"), (".gcp", "credentials.json"), (".gem", "credentials"), (".kimi", "credentials")),
+        *((".cargo", "credentials"), (".cargo", "credentials.toml"), (".composer", "auth.json")),
+    }
+)
+_NOT_CERTAIN: Final = _set("debug.keystore")
+"""Android's key for trying things out: the same everywhere, and public."""
+
+_LIKELY_FILES: Final = _set(
+    """.npmrc .yarnrc .yarnrc.yml .envrc .flaskenv .htpasswd htpasswd .gitconfig credentials secrets secret pip.conf pip.ini
+    nuget.config .terraformrc terraform.rc auth.json gradle.properties .bash_history .zsh_history"""
+)
+_LIKELY_PATTERNS: Final = (
+    *(
+        "*.env",
+        "*.env.local",
+        ".env*",
+        "*.key",
+        "*.pem",
+        "*.p8",
+        "*.asc",
+        "secrets.*",
+        "secret.*",
+        "*.secret",
+        "*.secrets",
+    ),
+    *("*credentials*.json", "*credential.json", "client_secret*.json", "credentials.y*ml", "credentials.toml"),
+    *(
+        "credentials.ini",
+        "credentials.properties",
+        "credentials.csv",
+        "*secrets.json",
+        "*secrets.y*ml",
+        "*secrets.toml",
+    ),
+    *("*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json", "*.htpasswd", "*.ovpn"),
+)
+
+
+def likelihood(path: Path, where: Surroundings) -> Likelihood:
+    """What the name of an absolute path says. A template, an example or a public key is never a secret."""
+    more = where.secret_names()
+    parts = [normalised(part) for part in path.parts]
+    if not parts or is_template(path):
+        return "no"
+    if _fits(parts, more.certain):
+        return "certain"
+    if _is_certain(parts, where):
+        return "likely" if is_fixture(path, where) else "certain"
+    last = parts[-1]
+    if last in _LIKELY_FILES or any(fnmatchcase(last, pattern) for pattern in _LIKELY_PATTERNS):
+        return "likely"
+    return "likely" if _is_git_config(parts) or _fits(parts, more.likely) else "no"
+
+
+def is_template(path: Path) -> bool:
+    """Whether the name says that it stands in a secret's place, or is the public half of a key."""
+    return normalised(path.name).endswith(NEVER)
+
+
+def certain_globs() -> tuple[str, ...]:
+    """The certain names, as far as a glob can say them without saying a template's, for a search to pass over."""
+    return (
+        *sorted(_FILES),
+        *(pattern for pattern in _PATTERNS if pattern != ".env.*"),
+        *(f".env.{{,*.}}{kind}" for kind in ("local", "dev*", "prod*", "stag*", "test*", "ci", "keys", "docker")),
+        *(f"{directory}/**" for directory in sorted(_TREES)),
+        *("/".join(pair) for pair in sorted(_PAIRS)),
+    )
+
+
+def is_fixture(path: Path, where: Surroundings) -> bool:
+    """Whether it is test data of the project: where the project itself lies says nothing."""
+    roots = [root for root in (where.root, *where.additional) if path.is_relative_to(root)]
+    inner = min((path.relative_to(root).parts for root in roots), key=len, default=())
+    above = [normalised(part) for part in inner[:-1]]
+    if any(part in FIXTURES for part in above) or above[:3] == ["src", "test", "resources"]:
+        return True
+    return any(part in _TESTS for part in above) and any(fnmatchcase(normalised(path.name), key) for key in _KEYS)
+
+
+def _is_certain(parts: list[str], where: Surroundings) -> bool:
+    last = parts[-1]
+    if last in _NOT_CERTAIN:
+        return False
+    if last in _FILES or any(fnmatchcase(last, pattern) for pattern in _PATTERNS):
+        return True
+    if any(part in _TREES for part in parts) or any(pair in _PAIRS for pair in pairwise(parts)):
+        return True
+    home = [normalised(part) for part in where.home.parts]
+    return parts[: len(home)] == home and any(_below(parts[len(home) :], tree) for tree in _HOME_TREES)
+
+
+def _below(parts: list[str], tree: str) -> bool:
+    names = tree.split("/")
+    return parts[: len(names)] == names
+
+
+def _is_git_config(parts: list[str]) -> bool:
+    """The configuration of a repository, of a submodule or of a bare one; its URLs may hold a token."""
+    return parts[-1] in {"config", "config.worktree"} and any(part.endswith(".git") for part in parts[:-1])
+
+
+def _fits(parts: list[str], patterns: Iterable[str]) -> bool:
+    for pattern in patterns:
+        wanted = [normalised(part) for part in pattern.strip("/").split("/")]
+        if len(wanted) <= len(parts) and all(
+            fnmatchcase(part, each) for part, each in zip(parts[-len(wanted) :], wanted, strict=True)
+        ):
+            return True
+    return False

@@ -1,0 +1,136 @@
+"""The files of a session that hold secrets: by name, by content, or as the copy of another.
+
+One for each session. Reads files only to judge them, as regular files and within limits; keeps digests, never content.
+All of it blocks: call it in a thread.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from sould.agents.permissions.secretcontent import LARGEST, has_key_header, secret_in
+from sould.agents.permissions.secretnames import is_fixture, is_template, likelihood
+from sould.agents.permissions.servedfiles import without_waiting
+from sould.agents.permissions.surroundings import Surroundings
+
+MOST_REMEMBERED: Final = 4_096
+SMALLEST: Final = 8
+"""Bytes of a content that is known again: fewer say nothing."""
+_HEAD: Final = 512
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+
+
+def secret_name(names: Iterable[Path], where: Surroundings) -> str:
+    """Why a file with these names (as resolved, as written) is a secret, as far as names tell for certain; else ""."""
+    for name in names:
+        if likelihood(name, where) == "certain":
+            return f"{name} holds secrets"
+    return ""
+
+
+def secret_file(names: Iterable[Path], where: Surroundings) -> str:
+    """Why the file with these names is a secret, or "": its names, its content where they make it likely, its links."""
+    names = tuple(names)
+    if reason := secret_name(names, where):
+        return reason
+    if is_template(names[0]):
+        return ""
+    likely = any(likelihood(name, where) == "likely" for name in names)
+    return where.secret_look(names[0], likely=likely, fixture=is_fixture(names[0], where))
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """What changes when a file's content may have."""
+
+    device: int
+    inode: int
+    size: int
+    changed: int
+    written: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "_Identity":
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, status.st_mtime_ns)
+
+
+class SecretFiles:
+    """Looks into files, and knows those again that are the same as, or a copy of, a secret that was met before."""
+
+    def __init__(self) -> None:
+        self._judged: dict[tuple[_Identity, bool, bool, str], str] = {}
+        self._copies: dict[str, Path] = {}
+        """By digest: of which secret a content is."""
+        self._sizes: set[int] = set()
+
+    def look(self, path: Path, *, likely: bool, fixture: bool) -> str:
+        """Why the content of a file is a secret, or ""; what cannot be looked into is judged by nothing but its name."""
+        try:
+            with open(path, "rb", opener=without_waiting) as file:
+                status = os.fstat(file.fileno())
+                identity = (_Identity.of(status), likely, fixture, path.name)
+                if (known := self._judged.get(identity)) is None or status.st_size in self._sizes:
+                    known = self._content(
+                        file.read(LARGEST + 1 if self._whole(likely, status) else _HEAD), path, likely, fixture
+                    )
+                    _bounded(self._judged)[identity] = known
+                return known
+        except OSError:
+            return ""
+
+    def text(self, path: Path, text: str, where: Surroundings) -> str:
+        """Why this text of a file is a secret, or "": what an editor holds, or what was read since the file was judged."""
+        likely = likelihood(path, where) != "no"
+        return self._content(text.encode(errors="replace"), path, likely, is_fixture(path, where))
+
+    def remember(self, path: Path) -> None:
+        """A file that is known to be a secret: copies of what it holds now are, too."""
+        try:
+            with open(path, "rb", opener=without_waiting) as file:
+                data = file.read(LARGEST + 1)
+        except OSError:
+            return
+        if SMALLEST <= len(data) <= LARGEST:
+            _bounded(self._copies)[hashlib.sha256(data).hexdigest()] = path
+            self._sizes.add(len(data))
+
+    def remember_beside(self, where: Surroundings) -> None:
+        """The secrets that lie at the top of the project, before a command may copy them."""
+        for root in (where.root, *where.additional):
+            for at in _listed(root):
+                if likelihood(at, where) == "certain":
+                    self.remember(at)
+
+    def _whole(self, likely: bool, status: os.stat_result) -> bool:
+        return likely or status.st_size in self._sizes
+
+    def _content(self, data: bytes, path: Path, likely: bool, fixture: bool) -> str:
+        if len(data) in self._sizes and (original := self._copies.get(hashlib.sha256(data).hexdigest())) not in (
+            None,
+            path,
+        ):
+            return f"{path} holds the same as {original}, which holds secrets"
+        if has_key_header(data) and not fixture:
+            return f"{path} is a private key"
+        if likely and (kind := secret_in(data, path.name, fixture=fixture)):
+            return f"{path} holds {kind}"
+        return ""
+
+
+def _bounded(known: dict[KeyT, ValueT]) -> dict[KeyT, ValueT]:
+    if len(known) >= MOST_REMEMBERED:
+        known.pop(next(iter(known)))
+    return known
+
+
+def _listed(directory: Path) -> list[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            return [Path(entry.path) for entry in entries if not entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
