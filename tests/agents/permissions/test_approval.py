@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sould.agents.environment import Environment
 from sould.agents.errors import OptionError
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
-from sould.agents.permissions.policy import Action, EditFile, Mode, RunCommand
+from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.visible import LONG, shortened, visible
 from sould.agents.tools.base import ToolCallContext
@@ -118,6 +118,28 @@ async def test_for_session_remembers_edits_in_the_workspace_but_no_protected_one
     await request(door, edit(".git/config"))
     assert len(person.seen) == 3
     assert person.seen[2].scope == ""
+
+
+async def test_a_yes_to_a_secret_holds_for_that_file_and_no_other() -> None:
+    person = Person()
+    door = approval(person, mode="full")
+    for action in (ReadFile(edit(".env").path), edit(".env")):
+        assert await request(door, action) is None
+        assert await request(door, action) is None
+    assert [asked.scope for asked in person.seen] == ["", ""]
+    assert "a yes holds for this file until the session ends" in person.seen[0].description
+    assert "undo ends with the daemon" in person.seen[1].description
+    await request(door, edit(".env.local"))
+    assert len(person.seen) == 3
+
+
+async def test_edits_allowed_for_the_workspace_leave_its_secrets_out() -> None:
+    person = Person("approve_for_session")
+    door = approval(person)
+    await request(door, edit("a.py"))
+    person.answer = "reject"
+    assert await request(door, edit("b.py")) is None
+    assert await request(door, edit("key.pem")) is not None
 
 
 async def test_approving_once_is_not_remembered() -> None:

@@ -1,5 +1,6 @@
 """Decisions: modes, rules, protected paths."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,7 @@ from sould.agents.permissions.policy import (
 )
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
+from sould.agents.permissions.secrets import SecretFiles
 from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath
 
@@ -55,6 +57,10 @@ TABLE: dict[str, tuple[Action, str]] = {
     "read inside": (read("a.py"), "allow allow allow allow allow"),
     "read outside": (read("/etc/hosts"), "ask ask ask ask allow"),
     "read a secret": (read(".env"), "ask ask ask ask ask"),
+    "edit a secret": (edit(".env"), "deny ask ask ask ask"),
+    "edit a private key": (edit("key.pem"), "deny ask ask ask ask"),
+    "edit a secret found in the text": (EditFile(at("a.txt"), "modify", secret="it is a key"), "deny ask ask ask ask"),
+    "read a secret found in the text": (ReadFile(at("a.txt"), secret="it is a key"), "ask ask ask ask ask"),
     "edit inside": (edit("a.py"), "deny ask allow allow allow"),
     "edit outside": (edit("/srv/a.py"), "deny ask ask ask allow"),
     "edit a protected file": (edit(".git/config"), "deny ask ask ask ask"),
@@ -120,7 +126,7 @@ def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
         ".env",
         "sub/.env.local",
         ".ENV",
-        "a.pem",
+        "server-key.pem",
         "id_rsa",
         "x.kdbx",
         "/proc/1/environ",
@@ -130,6 +136,30 @@ def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
 )
 def test_secrets_are_read_after_a_question_only(path: str, where: Surroundings) -> None:
     assert decide(read(path), Rules((Rule("allow", "read"),)), "trusted", "full", where).decision == "ask"
+
+
+@pytest.mark.parametrize("path", [".env", "key.pem", "id_rsa", ".netrc", ".git-credentials"])
+@pytest.mark.parametrize("mode", ["ask", "review", "full"])
+def test_secrets_are_changed_after_a_question_that_offers_nothing_wider(
+    path: str, mode: Mode, where: Surroundings
+) -> None:
+    everything = Rules(
+        (Rule("allow", "edit"), Rule("allow", "edit", cwd="workspace"), Rule("allow", "edit", path="**"))
+    )
+    verdict = decide(edit(path), everything, "trusted", mode, where)
+    assert (verdict.decision, verdict.scope_offer) == ("ask", None)
+    assert "undo ends with the daemon" in verdict.reason
+
+
+def test_content_decides_where_a_name_makes_a_secret_likely(tmp_path: Path) -> None:
+    where = Surroundings.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
+    where = replace(where, secret_look=SecretFiles().look)
+    for text, expected in (("TOKEN=<token>\n", "allow"), ("TOKEN=hunter22\n", "ask")):
+        (tmp_path / "prod.env").write_text(text)
+        path = ResolvedPath(tmp_path / "prod.env", inside=True)
+        for action in (ReadFile(path), EditFile(path, "modify"), RunCommand("cat prod.env", tmp_path)):
+            assert decide(action, Rules(), "trusted", "review", where).decision == expected, action
+        assert decide(RunCommand("cp prod.env x", tmp_path), Rules(), "trusted", "full", where).decision == expected
 
 
 @pytest.mark.parametrize("path", [".env.example", ".env.sample", "id_generator.py", "environ"])
@@ -254,7 +284,7 @@ def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:
 
 def test_a_path_is_judged_where_its_links_lead(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
-    (tmp_path / "w" / "plain").symlink_to(tmp_path / "secret.pem")
+    (tmp_path / "w" / "plain").symlink_to(tmp_path / "privkey.pem")
     where = Surroundings.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
     action = RunCommand("cat plain", tmp_path / "w")
     assert decide(action, Rules(), "trusted", "full", where).decision == "ask"

@@ -63,7 +63,7 @@ async def test_an_empty_file_is_said_to_be_empty(bench: ToolBench, tmp_path: Pat
     assert (await bench.call("ReadFile", path="a")).message == "a is empty."
 
 
-@pytest.mark.parametrize("name", [".env", ".env.local", ".ENV", "id_rsa", "sub/.aws/credentials", ".envrc"])
+@pytest.mark.parametrize("name", [".env", ".env.local", ".ENV", "id_rsa", "sub/.aws/credentials"])
 async def test_secrets_are_asked_about_by_every_tool_and_nothing_shows_without_a_yes(tmp_path: Path, name: str) -> None:
     approval = RecordedApproval(tmp_path, tool_rejected("no"), mode="full")
     bench = ToolBench(tmp_path, approval=approval)

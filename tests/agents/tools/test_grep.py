@@ -50,7 +50,7 @@ def project(tmp_path: Path) -> Path:
 
 
 async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(project: Path, path: str) -> None:
-    for name in ("server.pem", "private/a", "deny/b", ".netrc"):
+    for name in ("privkey.pem", "private/a", "deny/b", ".netrc"):
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text("needle\n")
     rules = Rules((Rule("ask", "read", path="private/**"), Rule("deny", "read", path="deny/*")))
@@ -65,7 +65,7 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
     found = await bench.call("Grep", pattern="needle")
     assert (output(found), found.message) == ("", "No matches.")
     assert asked == []
-    assert "needle" in output(await bench.call("Grep", pattern="needle", path="server.pem", output_mode="content"))
+    assert "needle" in output(await bench.call("Grep", pattern="needle", path="privkey.pem", output_mode="content"))
     assert len(asked) == 1
     assert (await bench.call("Grep", pattern="needle", path="deny/b")).is_error
 

@@ -34,7 +34,8 @@ from sould.agents.permissions.policy import (
 )
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Decision, Rule, Rules
-from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.permissions.secrets import SecretFiles
+from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
     LONG,
     foreign_characters,
@@ -71,8 +72,11 @@ class Approval:
         environment: Environment | None = None,
         own: tuple[Path, ...] = (),
         readable: tuple[Path, ...] = (),
+        secret_names: Callable[[], SecretNames] = SecretNames,
     ) -> None:
         """`rules`: the user's, read anew for each decision. `own`: our directories, which are protected; but `readable`.
+
+        `secret_names`: those the user added, as they are configured now.
 
         `additional`: resolved; directories that are added to it count from then on.
 
@@ -81,12 +85,15 @@ class Approval:
         self._ask = ask
         self._rules = rules
         self._session = Rules()
+        self._secrets = SecretFiles()
         where = (
             Surroundings.of(workspace, additional, environment, own, readable, account_places(environment.home))
             if environment is not None
             else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
         )
+        where = replace(where, secret_names=secret_names, secret_look=self._secrets.look)
         self._where = replace(where, other_names=HardLinks(where).other_names)
+        self._judging = asyncio.Lock()
         self._shown = asyncio.Semaphore(MOST_SHOWN)
         self.unanswered: set[str] = set()
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
@@ -130,6 +137,10 @@ class Approval:
         verdict = self.judge(action)
         return _denied(verdict.reason) if verdict.decision == "deny" else None
 
+    def secret_in(self, path: Path, data: bytes) -> str:
+        """Why a file with this content is a secret, or "". Blocks: call it in a thread."""
+        return self._secrets.content(path, data, self._where)
+
     async def request(
         self,
         call: ToolCallContext,
@@ -143,7 +154,7 @@ class Approval:
 
         Waits without limit for an answer (D16); cancellation is the task's.
         """
-        verdict = self.judge(action)
+        action, verdict = await self._judged(action)
         if verdict.decision == "ask":
             async with self._shown:
                 verdict = self.judge(action)  # an answer given meanwhile may have settled this one
@@ -172,9 +183,26 @@ class Approval:
         """
         return await self.request(call, CallExternal(tool, arguments or {}), sender=tool, description=description)
 
+    async def _judged(self, action: Action) -> tuple[Action, Verdict]:
+        """`judge`, and the action with all names of its file: in a thread, as files are looked into, and in order."""
+        if not isinstance(action, ReadFile | EditFile | RunCommand):
+            return action, self.judge(action)
+        async with self._judging:
+            return await asyncio.to_thread(self._judge_files, action)
+
+    def _judge_files(self, action: ReadFile | EditFile | RunCommand) -> tuple[Action, Verdict]:
+        if isinstance(action, RunCommand):
+            self._secrets.remember_beside(self._where)
+        else:
+            others = (*action.path.others, *self.other_names(action.path.path))
+            action = replace(action, path=replace(action.path, others=tuple(dict.fromkeys(others))))
+        return action, self.judge(action)
+
     def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
         if answer.response == "reject":
             return tool_rejected(answer.feedback)
+        if verdict.grant is not None:
+            self._session += Rules((verdict.grant,))
         if answer.response == "approve_for_session" and scope and verdict.scope_offer is not None:
             self._session += Rules((verdict.scope_offer,))
         return None

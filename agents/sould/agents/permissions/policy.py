@@ -1,7 +1,7 @@
 """The decision: may this action go ahead, must a person be asked, or is it refused?
 
 `decide` is pure: it looks at the machine only through the `Surroundings` it is given and it never asks anybody.
-Order: deny rules, then what the mode forbids, then the protections nothing overrides, then ask rules, allow rules
+Order: deny rules, then what the mode forbids, then the protections nothing overrides (secrets first), then ask rules, allow rules
 (the session's included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full`
 mode only what the text shows is protected.
 """
@@ -27,6 +27,7 @@ from sould.agents.permissions.rules import (
     place_is,
     place_matches,
 )
+from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
 from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath, WriteOperation
@@ -47,23 +48,34 @@ _MOVES = frozenset({"cd", "pushd", "popd"})
 MOST_PLACES = 8
 """Directories from which the words of one command are looked at."""
 
+READ_SECRET = "read secret"  # noqa: S105 -- a name, too
+EDIT_SECRET = "edit secret"  # noqa: S105 -- a name
+"""Tools of rules that only a yes of this session makes; no file can name them."""
+A_YES = "a yes holds for this file until the session ends"
+UNDO_ENDS = "what it held is kept in memory only, so undo ends with the daemon"
+
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """Show a file to the model. `to_edit`: because of an edit, which tells what it replaces."""
+    """Show a file to the model. `to_edit`: because of an edit, which tells what it replaces.
+
+    `secret`: why it holds one, when that was found in its text.
+    """
 
     path: ResolvedPath
     to_edit: bool = False
+    secret: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class EditFile:
-    """Create, change or delete a file."""
+    """Create, change or delete a file. `secret`: why it holds one, when that was found in its text."""
 
     path: ResolvedPath
     operation: WriteOperation
+    secret: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +115,15 @@ Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reason` is one clause for people and the model. `scope_offer`: the rule that "for session" would remember, if any."""
+    """`reason` is one clause for people and the model. `scope_offer`: the rule that "for session" would remember, if any.
+
+    `grant`: what any yes settles for the rest of the session, as the question says.
+    """
 
     decision: Decision
     reason: str = ""
     scope_offer: Rule | None = None
+    grant: Rule | None = None
 
 
 def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surroundings) -> Verdict:
@@ -141,14 +157,20 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings)
     path, names = action.path.path, action.path.names
     if any(_path_rule("deny", "read", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids reading {action.path.written}")
+    secret = action.secret or secret_file(names, where)
+    granted = _granted(path, rules, READ_SECRET, EDIT_SECRET)
+    if secret and not granted:
+        return Verdict("ask", f"{secret}; {A_YES}", grant=_grant(READ_SECRET, path))
     if where.readable_unasked(path):
         return Verdict("allow")
     if reason := next(filter(None, (read_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     if any(_path_rule("ask", "read", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is read", _path_offer("read", path))
+    if secret or action.path.inside or mode == "full":
+        return Verdict("allow")
     tools = ("read", "edit") if action.to_edit else ("read",)
-    if action.path.inside or mode == "full" or any(_path_rule("allow", tool, path, rules, where) for tool in tools):
+    if any(_path_rule("allow", tool, path, rules, where) for tool in tools):
         return Verdict("allow")
     return Verdict("ask", f"{path} is outside the workspace", _path_offer("read", path))
 
@@ -159,14 +181,27 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings)
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
     if mode == "plan":
         return Verdict("deny", "plan mode changes no files")
+    secret = action.secret or secret_file(names, where)
+    granted = _granted(path, rules, EDIT_SECRET)
+    if secret and not granted:
+        return Verdict("ask", f"{secret}; {UNDO_ENDS}, and {A_YES}", grant=_grant(EDIT_SECRET, path))
     if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     offer = Rule("allow", "edit", cwd="workspace") if inside else _path_offer("edit", path)
     if any(_path_rule("ask", "edit", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is changed")
-    if mode == "full" or (inside and mode == "review") or _path_rule("allow", "edit", path, rules, where):
+    if secret or mode == "full" or (inside and mode == "review") or _path_rule("allow", "edit", path, rules, where):
         return Verdict("allow")
     return Verdict("ask", "" if inside else f"{path} is outside the workspace", offer)
+
+
+def _granted(path: Path, rules: Rules, *tools: str) -> bool:
+    """Whether a person said yes to this very file in this session; rules of a file or for a workspace say nothing here."""
+    return any(rule.path == str(path) for tool in tools for rule in rules.of("allow", tool))
+
+
+def _grant(tool: str, path: Path) -> Rule:
+    return Rule("allow", tool, path=str(path))
 
 
 def _path_rule(decision: Decision, tool: str, path: Path, rules: Rules, where: Surroundings) -> bool:
@@ -270,7 +305,10 @@ class _Command:
 
     def _touches_protected(self) -> str:
         for path in self._named_paths():
-            if reason := change_is_protected(path, self.where, named=True) or read_is_protected(path, self.where):
+            names = (path, *self.where.other_names(path))
+            if reason := secret_file(names, self.where) or change_is_protected(path, self.where, named=True):
+                return reason
+            if reason := read_is_protected(path, self.where):
                 return reason
         return ""
 
@@ -344,8 +382,10 @@ class _Command:
                 return False
         for word in known.files:
             path = self.where.resolve(word, cwd)
-            names = (path, _as_named(word, cwd))
+            names = (path, _as_named(word, cwd), *self.where.other_names(path))
             if not self.where.inside(path) or any(read_is_protected(name, self.where) for name in names):
+                return False
+            if secret_file(names, self.where):
                 return False
         return self.where.inside(cwd)
 

@@ -1,7 +1,7 @@
-"""Paths that are never changed or read unasked, in any mode (F70).
+"""Paths that are never changed or read unasked, in any mode (F70); secrets are `secretnames`.
 
-A file is protected when it can run or configure something later without anybody looking, or when it holds a secret.
-Names are compared case-folded, NFC-normalised and without invisible characters, on every component of the resolved path.
+A file is protected when it can run or configure something later without anybody looking, or belongs to sould. Names
+are compared case-folded, NFC-normalised and without invisible characters, on every component of the resolved path.
 """
 
 import os
@@ -49,24 +49,13 @@ _HOME: Final = _set(
     .condarc .cargo/bin .m2/settings.xml .gradle/init.gradle .gradle/init.d"""
 )
 _SYSTEM: Final = ("/etc", "/var/spool/cron", "/usr/lib/systemd", "/lib/systemd")
-_SECRET_TREES: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".password-store"})
-_SECRET_FILES: Final = frozenset({".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".vault-token"})
-_SECRET_PATTERNS: Final = ("*.pem", "*.kdbx", "*.p12", "*.pfx", "*.jks")
-_SECRET_PAIRS: Final = frozenset(
-    {
-        (".docker", "config.json"),
-        (".kube", "config"),
-        (".config", "gcloud"),
-        (".config", "gh"),
-        (".kimi", "credentials"),
-    }
-)
-_EXAMPLES: Final = frozenset({".example", ".sample", ".template", ".dist"})
 _PROC_FILES: Final = frozenset({"environ", "mem"})
 
 
 def normalised(name: str) -> str:
     """A name as the laxest file system compares it."""
+    if name.isascii():
+        return name.lower().rstrip(". ") or name.lower()
     visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", visible).casefold())
     return folded.rstrip(". ") or folded
@@ -98,18 +87,9 @@ def change_is_protected(path: Path, where: Surroundings, *, named: bool = False)
 
 
 def read_is_protected(path: Path, where: Surroundings) -> str:
-    """Why reading `path` must be asked about; empty when it need not."""
+    """Why reading `path` must be asked about, secrets aside; empty when it need not."""
     parts = _parts(path)
-    last = parts[-1] if parts else ""
-    if any(name in _SECRET_TREES for name in parts) or last in _SECRET_FILES:
-        return f"{path} may hold credentials"
-    if last.startswith(".env") and not any(last.endswith(ending) for ending in _EXAMPLES):
-        return f"{path} may hold secrets"
-    if any(fnmatchcase(last, pattern) for pattern in _SECRET_PATTERNS) or (last.startswith("id_") and "." not in last):
-        return f"{path} may hold a key"
-    if any(pair in _SECRET_PAIRS for pair in pairwise(parts)):
-        return f"{path} may hold credentials"
-    if parts[:2] == ["/", "proc"] and last in _PROC_FILES:
+    if parts[:2] == ["/", "proc"] and parts[-1] in _PROC_FILES:
         return f"{path} shows another process's secrets"
     if _below_any(parts, [_parts(directory) for directory in where.own]):
         return f"{path} belongs to sould itself"

@@ -88,7 +88,7 @@ _LIKELY_PATTERNS: Final = (
     *(
         "*.env",
         "*.env.local",
-        ".env*",
+        ".env[-_]*",
         "*.key",
         "*.pem",
         "*.p8",
@@ -161,8 +161,14 @@ def _is_certain(parts: list[str], where: Surroundings) -> bool:
         return True
     if any(part in _TREES for part in parts) or any(pair in _PAIRS for pair in pairwise(parts)):
         return True
+    if last == "credentials.json" and any(_starts(parts, own) for own in where.own):
+        return True
     home = [normalised(part) for part in where.home.parts]
     return parts[: len(home)] == home and any(_below(parts[len(home) :], tree) for tree in _HOME_TREES)
+
+
+def _starts(parts: list[str], directory: Path) -> bool:
+    return parts[: len(directory.parts)] == [normalised(part) for part in directory.parts]
 
 
 def _below(parts: list[str], tree: str) -> bool:

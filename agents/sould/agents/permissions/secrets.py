@@ -67,6 +67,7 @@ class SecretFiles:
         self._copies: dict[str, Path] = {}
         """By digest: of which secret a content is."""
         self._sizes: set[int] = set()
+        self._remembered: dict[Path, _Identity] = {}
 
     def look(self, path: Path, *, likely: bool, fixture: bool) -> str:
         """Why the content of a file is a secret, or ""; what cannot be looked into is judged by nothing but its name."""
@@ -83,15 +84,22 @@ class SecretFiles:
         except OSError:
             return ""
 
-    def text(self, path: Path, text: str, where: Surroundings) -> str:
-        """Why this text of a file is a secret, or "": what an editor holds, or what was read since the file was judged."""
-        likely = likelihood(path, where) != "no"
-        return self._content(text.encode(errors="replace"), path, likely, is_fixture(path, where))
+    def content(self, path: Path, data: bytes, where: Surroundings) -> str:
+        """Why this content of a file is a secret, or "": what an editor holds, or what was read since the file was judged."""
+        if reason := secret_name((path,), where):
+            return reason
+        if is_template(path):
+            return ""
+        return self._content(data, path, likelihood(path, where) == "likely", is_fixture(path, where))
 
     def remember(self, path: Path) -> None:
         """A file that is known to be a secret: copies of what it holds now are, too."""
         try:
             with open(path, "rb", opener=without_waiting) as file:
+                identity = _Identity.of(os.fstat(file.fileno()))
+                if self._remembered.get(path) == identity:
+                    return
+                _bounded(self._remembered)[path] = identity
                 data = file.read(LARGEST + 1)
         except OSError:
             return
