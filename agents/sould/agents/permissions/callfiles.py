@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile, ReadFile
+from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.tools.base import PerCall, RefusedError, ToolCallContext
 from sould.agents.wire.messages import Location
 from sould.agents.workspace import (
@@ -138,6 +139,13 @@ class CallFiles:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
             return None
+
+    def passed_over(self, searched: ResolvedPath) -> tuple[str, ...]:
+        """Globs of names and of the ends of paths, without case, that a search opens only where the search itself was asked about: secrets.
+
+        That nothing of them is shown would not do: how long a pattern takes tells what it met.
+        """
+        return () if self._approval.come_upon(searched.path) == "ask" else certain_globs()
 
     async def found_in(self, searched: ResolvedPath, paths: Collection[Path]) -> frozenset[Path]:
         """Which of the files that a search came upon may be shown; what is asked about only where the search itself was.

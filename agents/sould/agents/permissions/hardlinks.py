@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from sould.agents.permissions.protected import read_is_protected
+from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.surroundings import Surroundings
 
 MOST_ENTRIES: Final = 200_000
@@ -67,9 +68,12 @@ class HardLinks:
         self._known = {}
         deadline = time.monotonic() + MOST_SECONDS
         for name, found in self._places(deadline):
-            if _has_several_names(found) and read_is_protected(name, self._where):
+            if _has_several_names(found) and self._may_be_secret(name):
                 inode = (found.st_dev, found.st_ino)
                 self._known[inode] = (*self._known.get(inode, ()), name)
+
+    def _may_be_secret(self, name: Path) -> bool:
+        return likelihood(name, self._where) != "no" or bool(read_is_protected(name, self._where))
 
     def _places(self, deadline: float) -> Iterator[tuple[Path, os.stat_result]]:
         where = self._where

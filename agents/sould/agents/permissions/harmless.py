@@ -1,7 +1,8 @@
 """The commands that need no question: programs that only show things, with flags known to keep it so (F72).
 
 A list of what is known, never of what is forbidden: an unknown program, flag or count of operands is not harmless.
-Programs that run others, write files, follow configuration or recurse into unnamed files are not here on purpose.
+Programs that run others, write files, follow configuration or recurse into unnamed files are not here on purpose, nor are
+flags that follow unnamed links, which may lead out of the project.
 """
 
 from collections.abc import Iterator
@@ -44,9 +45,7 @@ _PROGRAMS: Final[dict[str, _Safe]] = {
     "date": _Safe("IRu", "d", _names("date iso-8601 rfc-3339 rfc-email utc"), reads=False, start="+"),
     "df": _Safe("ahHiklPT", names=_names("all human-readable inodes local portability print-type")),
     "dirname": _Safe("z", names=_names("zero"), reads=False),
-    "du": _Safe(
-        "abchHkLmsSx0", "d", _names("all apparent-size bytes exclude human-readable max-depth summarize total")
-    ),
+    "du": _Safe("abchHkmsSx0", "d", _names("all apparent-size bytes exclude human-readable max-depth summarize total")),
     "false": _Safe(reads=False, builtin=True),
     "file": _Safe("bhiL", names=_names("brief dereference mime mime-encoding mime-type no-dereference")),
     "grep": _Safe(
@@ -64,7 +63,7 @@ _PROGRAMS: Final[dict[str, _Safe]] = {
     "hostname": _Safe("dfiIs", names=_names("all-fqdns fqdn ip-address short"), operands=0, reads=False),
     "id": _Safe("gGnruz", names=_names("group groups name real user zero"), reads=False),
     "ls": _Safe(
-        "1AaBCcdFfGgHhiklLmNnopQqRrSstuUvXxZ",
+        "1AaBCcdFfGgHhiklmNnopQqRrSstuUvXxZ",
         "ITw",
         _names(
             """all almost-all classify color directory file-type full-time group-directories-first human-readable ignore

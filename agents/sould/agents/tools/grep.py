@@ -6,7 +6,7 @@ Patterns come from a model: they are never evaluated in this process.
 import asyncio
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -115,7 +115,8 @@ class Grep(Tool[Params]):
 
     async def _search(self, params: Params, path: ResolvedPath, *, is_file: bool) -> "_Searched | ToolReturn":
         base = path.path.parent if is_file else path.path
-        ran = await self._run(params, base, path.path.name if is_file else None)
+        never = await asyncio.to_thread(self._files.passed_over, path)
+        ran = await self._run(params, base, path.path.name if is_file else None, never)
         if not ran.output and ran.code not in {0, 1}:
             return self._failed(ran)
         hits = await asyncio.to_thread(parse_hits, ran.output, base)
@@ -146,14 +147,16 @@ class Grep(Tool[Params]):
             await asyncio.to_thread(overlay.close)
         return found
 
-    async def _run(self, params: Params, base: Path, file: str | None) -> Ran:
+    async def _run(self, params: Params, base: Path, file: str | None, never: Sequence[str] = ()) -> Ran:
         ripgrep = self._environment.which("rg")
         if ripgrep is not None:
-            argv = [ripgrep, *_ripgrep_arguments(params), "--", file or "./"]
+            argv = [ripgrep, *_ripgrep_arguments(params, never), "--", file or "./"]
             return await run_program(argv, cwd=base, environment=self._environment.variables, limits=self._limits)
         # The path of the interpreter, not the session's: this program is ours.
         argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM)]
-        return await run_program(argv, cwd=base, environment={}, stdin=_request(params, file), limits=self._limits)
+        return await run_program(
+            argv, cwd=base, environment={}, stdin=_request(params, file, never), limits=self._limits
+        )
 
     def _failed(self, ran: Ran) -> ToolReturn:
         if ran.timed_out:
@@ -224,11 +227,12 @@ class _Searched:
     unsaved: bool
 
 
-def _ripgrep_arguments(params: Params) -> list[str]:
+def _ripgrep_arguments(params: Params, never: Sequence[str]) -> list[str]:
     before, after = params.lines_around()
     arguments = ["--json", "--no-config", "--no-messages", "--hidden", "--no-require-git", "--crlf", "--threads=2"]
     arguments += [f"--before-context={before}", f"--after-context={after}"]
     arguments += [f"--glob={glob}" for glob in params.globs()]
+    arguments += [f"--iglob=!{'**/' if '/' in glob else ''}{glob}" for glob in never]
     if params.type is not None:
         arguments.append(f"--type={params.type}")
     if params.ignore_case:
@@ -242,12 +246,13 @@ def _ripgrep_arguments(params: Params) -> list[str]:
     return [*arguments, f"--regexp={params.pattern}"]
 
 
-def _request(params: Params, file: str | None) -> bytes:
+def _request(params: Params, file: str | None, never: Sequence[str]) -> bytes:
     before, after = params.lines_around()
     return orjson.dumps(
         {
             "pattern": params.pattern,
             "file": file,
+            "passed_over": [one for glob in never for one in expand_braces(glob)],
             "globs": [one for glob in params.globs() for one in expand_braces(glob)],
             "type": params.type,
             "before": before,

@@ -5,13 +5,14 @@ records `match`, `context` and `end` of `rg --json`. Exit 0: something matched, 
 nothing of ours, follows no link and opens nothing but regular files.
 """
 
+import fnmatch
 import json
 import os
 import re
 import resource
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pathspec
@@ -117,7 +118,7 @@ def selected(request: dict[str, Any]) -> Iterator[str]:
         only, never = globs(request["globs"])
     except ValueError as error:
         raise RequestError(f"bad glob: {error}") from None
-    names = walk(request["include_ignored"], never)
+    names = walk(request["include_ignored"], never, PassedOver(request["passed_over"]))
     return (
         name for name in names if (not suffixes or name.endswith(suffixes)) and (only is None or only.match_file(name))
     )
@@ -130,8 +131,30 @@ def globs(given: list[str]) -> tuple[pathspec.GitIgnoreSpec | None, pathspec.Git
     return pathspec.GitIgnoreSpec.from_lines(only) if only else None, pathspec.GitIgnoreSpec.from_lines(never)
 
 
-def walk(include_ignored: bool, never: pathspec.GitIgnoreSpec) -> Iterator[str]:
-    """All files that no ignore file and no glob hides."""
+class PassedOver:
+    """Files that are not opened: globs of a name, or with a `/` of the end of a path, compared without case."""
+
+    def __init__(self, globs: list[str]) -> None:
+        self._names = any_of(glob for glob in globs if "/" not in glob)
+        self._paths = any_of(f"*/{glob}" for glob in globs if "/" in glob)
+
+    def has(self, name: str) -> bool:
+        """Whether it is one of them, or a directory of them (with a slash at its end)."""
+        path = f"/{name.casefold()}"
+        return bool(self._names.fullmatch(path.rpartition("/")[2]) or self._paths.fullmatch(path))
+
+
+def any_of(globs: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for all of them, for none if there are none."""
+    return re.compile("|".join(map(fnmatch.translate, globs)) or r"(?!)")
+
+
+def walk(include_ignored: bool, never: pathspec.GitIgnoreSpec, passed_over: PassedOver) -> Iterator[str]:
+    """All files that no ignore file and no glob hides, and that are not passed over."""
+
+    def hidden(name: str) -> bool:
+        return never.match_file(name) or passed_over.has(name) or ignored(name, rules)
+
     rules = [] if include_ignored else rules_above()
     pending: list[tuple[str, Rules]] = [("", rules)]
     while pending:
@@ -147,9 +170,9 @@ def walk(include_ignored: bool, never: pathspec.GitIgnoreSpec) -> Iterator[str]:
         for entry in listed:
             name = f"{directory}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                if not never.match_file(f"{name}/") and not ignored(f"{name}/", rules):
+                if not hidden(f"{name}/"):
                     below.append((f"{name}/", rules))
-            elif entry.is_file(follow_symlinks=False) and not never.match_file(name) and not ignored(name, rules):
+            elif entry.is_file(follow_symlinks=False) and not hidden(name):
                 yield name
         pending.extend(reversed(below))
 
