@@ -1,7 +1,15 @@
 """Sessions whose daemon was killed in the middle of something (F61, D16)."""
 
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import ApprovalRequest, ContextNote, Notification, RequestClosed, ToolResult, TurnEnd
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    ApprovalResponse,
+    ContextNote,
+    Notification,
+    RequestClosed,
+    ToolResult,
+    TurnEnd,
+)
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.crash import kill_when
 
@@ -58,6 +66,26 @@ async def test_a_pending_approval_is_offered_again_and_its_turn_goes_on(bench: B
     assert end.stop_reason == "finished"
     assert (bench.project / "b.txt").read_text() == "x"
     assert asked
+
+
+async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_not_asked_again(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text("hello\n")
+    bench.script(call("StrReplaceFile", path=str(outside), edit={"old": "hello", "new": "bye"}), "text: unused")
+    async with bench.running():
+        session = await bench.new("ask")
+        watcher = Watcher(session, answer=None)
+        session.prompt("go", "watcher")
+        read = await watcher.wait_for(ApprovalRequest)
+        session.answer(ApprovalResponse(request_id=read.id, response="approve"), "watcher")
+        edit = await watcher.wait_for(ApprovalRequest, lambda request: request.id != read.id)
+    bench.script("text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.open(session.id))
+        assert (await watcher.wait_for(TurnEnd)).stop_reason == "finished"
+    assert {request.id for request in watcher.of(ApprovalRequest)} <= {edit.id}
+    assert not watcher.of(RequestClosed)
+    assert outside.read_text() == "bye\n"
 
 
 async def test_an_approval_whose_file_changed_meanwhile_expires_and_is_no_denial(bench: Bench) -> None:

@@ -56,7 +56,8 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
         take_up(soul, found, left, lost)
         turn = found.open_turn
         turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
-    asker.restore(request for request in found.open_requests if request.id in kept)
+    again = [request for request in found.open_requests if request.id in kept]
+    asker.restore(again, (record.message for record in log.replay()) if again else ())
     for request in found.open_requests:
         if request.id not in kept:
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
