@@ -7,7 +7,6 @@ secret leaves this module before the user said yes. What a tool writes it asks a
 import asyncio
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -29,6 +28,7 @@ from sould.agents.workspace import (
 
 NO_CALL = ToolCallContext("", 0, lambda _: None)
 """As long as there is no call, files can be named and not opened."""
+READ, TO_EDIT = "Read file {}", "Read file {} before it is changed"
 
 
 class CallFiles:
@@ -93,12 +93,12 @@ class CallFiles:
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    async def admit(self, path: ResolvedPath, purpose: str) -> Literal["file", "directory"] | None:
+    async def admit(self, path: ResolvedPath, question: str) -> Literal["file", "directory"] | None:
         """Ask, where that is needed, whether what is there may be looked at; what it is, None: nothing that can be.
 
-        `purpose` words the question: "Search in".
+        `question` words it: "Search in {}".
         """
-        await self._ask_for(path, purpose)
+        await self._ask_for(path, question)
         if await asyncio.to_thread(path.path.is_dir):
             return "directory"
         return "file" if await asyncio.to_thread(path.path.is_file) else None
@@ -114,14 +114,18 @@ class CallFiles:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
         found = self._found(path)
-        await self._ask_for(found, "Read file")
-        return await self._workspace.read_text(found.path)
+        await self._ask_for(found, READ)
+        file = await self._workspace.read_text(found.path)
+        await self._ask_about(found, file.text.encode(errors="replace"))
+        return file
 
     async def read_bytes(self, path: Path | ResolvedPath, limit: int) -> bytes:
         """The first `limit` bytes on disk, when they may be read. Raises NotAFileError, OutsideError, WorkspaceError."""
         found = self._found(path)
-        await self._ask_for(found, "Read file")
-        return await self._workspace.read_bytes(found.path, limit)
+        await self._ask_for(found, READ)
+        data = await self._workspace.read_bytes(found.path, limit)
+        await self._ask_about(found, data)
+        return data
 
     async def read_to_edit(self, path: ResolvedPath) -> TextFile | None:
         """What an edit is to replace, None where nothing is: judged before the edit, whose outcome tells what there is.
@@ -129,12 +133,12 @@ class CallFiles:
         Raises:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
-        refused = self._approval.refusal(EditFile(path, "modify"))
+        refused = await asyncio.to_thread(self._approval.refusal, EditFile(path, "modify"))
         if refused is not None:
             raise RefusedError(refused)
-        await self._ask_for(path, "Read, to change it, the file", to_edit=True)
+        await self._ask_for(path, TO_EDIT, to_edit=True)
         try:
-            return await self._workspace.read_text(path.path)
+            return await self.read_text(path)
         except NotAFileError:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
@@ -172,17 +176,23 @@ class CallFiles:
     def _found(self, path: Path | ResolvedPath) -> ResolvedPath:
         return path if isinstance(path, ResolvedPath) else self._workspace.resolve(str(path))
 
-    async def _ask_for(self, path: ResolvedPath, purpose: str, *, to_edit: bool = False) -> None:
-        if path.path in self._opened:
-            return
-        others = await asyncio.to_thread(self._approval.other_names, path.path)
-        action = ReadFile(replace(path, others=others), to_edit)
-        refused = await self._approval.request(
-            self._call, action, sender=self._call.tool, description=f"{purpose} `{path.path}`"
-        )
+    async def _ask_for(self, path: ResolvedPath, question: str, *, to_edit: bool = False) -> None:
+        """Before anything is opened."""
+        if path.path not in self._opened:
+            await self._ask(ReadFile(path, to_edit=to_edit), question)
+            self._opened.add(path.path)
+
+    async def _ask_about(self, path: ResolvedPath, data: bytes) -> None:
+        """Before anything shows of what was read: an editor's text, or a file that is not what it was when it was judged."""
+        secret = await asyncio.to_thread(self._approval.secret_in, path.path, data)
+        if secret:
+            await self._ask(ReadFile(path, secret=secret), READ)
+
+    async def _ask(self, action: ReadFile, question: str) -> None:
+        described = question.format(f"`{action.path.path}`")
+        refused = await self._approval.request(self._call, action, sender=self._call.tool, description=described)
         if refused is not None:
             raise RefusedError(refused)
-        self._opened.add(path.path)
 
     # --- changing and running, which tools ask about themselves --------------------------------------------------------
 

@@ -98,7 +98,7 @@ class Grep(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, search the disk and the buffers, put both together."""
         path = self._files.resolve(params.path)
-        kind = await self._files.admit(path, "Search in")
+        kind = await self._files.admit(path, "Search in {}")
         if kind is None:
             return tool_error(
                 f"{path.written} does not exist, or is neither a file nor a directory.", brief="No such path"
