@@ -300,6 +300,16 @@ class EnvironmentSettings(Section):
     pass_keys: tuple[str, ...] = ()
 
 
+FilePattern: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+class SecretSettings(Section):
+    """Further names of files that hold secrets: for `certain` ones you are asked always, for `likely` ones by content."""
+
+    certain: tuple[FilePattern, ...] = ()
+    likely: tuple[FilePattern, ...] = ()
+
+
 def can_search(services: Services) -> bool:
     """Whether a web search service is configured."""
     return any((services.moonshot_search, services.searxng, services.brave, services.tavily))
@@ -342,6 +352,7 @@ class Config(Section):
     budget: Budget = Budget()
     daemon: DaemonSettings = DaemonSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
+    secrets: SecretSettings = SecretSettings()
 
 
 NOT_USED = frozenset(

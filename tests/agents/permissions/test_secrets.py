@@ -9,13 +9,13 @@ from sould.agents.permissions.secretnames import certain_globs, likelihood
 from sould.agents.permissions.secrets import SecretFiles, secret_file
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 
-ROOT = Path("/home/u/work")
-WHERE = Surroundings(ROOT, home=Path("/home/u"))
+ROOT = Path("/people/u/work")
+WHERE = Surroundings(ROOT, home=Path("/people/u"))
 
 CERTAIN = """.env .ENV .env.local sub/.env.production id_rsa id_ed25519 deploy/id_rsa key.pem tls/server-key.pem privkey.pem
     .netrc _netrc .git-credentials .pypirc .pgpass .dockercfg kubeconfig dev.kubeconfig kubeconfig.yaml service-account.json
     service-account-prod.json .aws/credentials .kube/config .docker/config.json release.keystore store.p12 site.ppk
-    /home/u/.ssh/config /home/u/.aws/sso/cache/x.json /home/u/.config/gh/hosts.yml /home/u/.config/gcloud/legacy
+    /people/u/.ssh/config /people/u/.aws/sso/cache/x.json /people/u/.config/gh/hosts.yml /people/u/.config/gcloud/legacy
     application_default_credentials.json tests/.env .vault-token .cargo/credentials.toml"""
 LIKELY = """prod.env config/app.env server.key ca.pem .npmrc .yarnrc.yml secrets.yml secrets.json app-secrets.yaml
     credentials.json gcp-credentials.json credentials.yml terraform.tfstate terraform.tfstate.backup prod.tfvars .htpasswd
@@ -49,13 +49,13 @@ def test_a_name_that_is_no_secret(name: str) -> None:
 
 
 def test_where_the_project_lies_makes_nothing_test_data() -> None:
-    where = Surroundings(Path("/home/u/fixtures/work"), home=Path("/home/u"))
+    where = Surroundings(Path("/people/u/fixtures/work"), home=Path("/people/u"))
     assert likelihood(where.root / ".env", where) == "certain"
 
 
 def test_configured_names_are_secrets_too() -> None:
     names = SecretNames(certain=("*.vault", "deploy/*.conf"), likely=("*.settings",))
-    where = Surroundings(ROOT, home=Path("/home/u"), secret_names=lambda: names)
+    where = Surroundings(ROOT, home=Path("/people/u"), secret_names=lambda: names)
     kinds = {name: likelihood(named(name), where) for name in ("a.vault", "x/deploy/a.conf", "a.conf", "my.settings")}
     assert kinds == {"a.vault": "certain", "x/deploy/a.conf": "certain", "a.conf": "no", "my.settings": "likely"}
 
@@ -82,7 +82,7 @@ SECRETS = {
     "a bcrypt hash": (".htpasswd", "admin:$2y$05$abcdefghijklmnopqrstuv\n"),
     "a SHA hash": (".htpasswd", "bob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n"),
     "a crypt hash": (".htpasswd", "u:rl.3StKT.4T8M\n"),
-    "a registry's token": (".npmrc", "//registry.npmjs.org/:_authToken=0b5d5d20-5e1b-4d0b-9a0e-0a0b0c0d0e0f"),
+    "a registry's token": (".npmrc", "//npm.invalid/:_authToken=0b5d5d20-5e1b-4d0b-9a0e-0a0b0c0d0e0f"),
     "a registry's password": (".npmrc", "_auth=dXNlcjpwYXNzd29yZA=="),
     "a token in a remote's URL": ("config", "[remote]\n url = https://oauth2:tok3nvalue@gitlab.com/x"),
     "a token as a remote's user": ("config", "url = https://abcdefghij0123456789klm@github.com/a/b"),
@@ -125,7 +125,7 @@ HARMLESS = {
         '{"client_email":"a@b","token_uri":"https://oauth2.googleapis.com/token"}',
     ),
     "an empty state": ("terraform.tfstate", '{"version": 4, "outputs": {}, "resources": []}'),
-    "a registry": (".npmrc", "registry=https://registry.npmjs.org/\n//registry.npmjs.org/:_authToken=${NPM_TOKEN}"),
+    "a registry": (".npmrc", "registry=https://npm.invalid/\n//npm.invalid/:_authToken=${NPM_TOKEN}"),
     "remotes": (
         "config",
         "url = https://github.com/a/b.git\nurl = git@github.com:a/b.git\nurl = https://me@dev.azure.com/o/p",

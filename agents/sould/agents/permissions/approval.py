@@ -20,6 +20,8 @@ from sould.agents.environment import Environment
 from sould.agents.errors import OptionError
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.policy import (
+    EDIT_SECRET,
+    READ_SECRET,
     Action,
     CallExternal,
     EditFile,
@@ -31,10 +33,11 @@ from sould.agents.permissions.policy import (
     Trust,
     Verdict,
     decide,
+    is_granted,
 )
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Decision, Rule, Rules
-from sould.agents.permissions.secrets import SecretFiles
+from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
     LONG,
@@ -137,9 +140,21 @@ class Approval:
         verdict = self.judge(action)
         return _denied(verdict.reason) if verdict.decision == "deny" else None
 
+    async def secret(self, path: ResolvedPath, *texts: str) -> str:
+        """Why a file is a secret, by its names and what is on disk, or with one of these texts in it; "" when it is none."""
+        return await asyncio.to_thread(self._secret, path, texts)
+
+    def _secret(self, path: ResolvedPath, texts: Sequence[str]) -> str:
+        names = (*path.names, *self.other_names(path.path))
+        found = (self._secrets.content(path.path, text.encode(errors="replace"), self._where) for text in texts)
+        return secret_file(names, self._where) or next(filter(None, found), "")
+
     def secret_in(self, path: Path, data: bytes) -> str:
         """Why a file with this content is a secret, or "". Blocks: call it in a thread."""
-        return self._secrets.content(path, data, self._where)
+        names = (path, *self.other_names(path))
+        was_one = is_granted(path, self._session, READ_SECRET, EDIT_SECRET)
+        asked = "it was asked about as a secret" if was_one else ""
+        return asked or secret_name(names, self._where) or self._secrets.content(path, data, self._where)
 
     async def request(
         self,
@@ -230,9 +245,16 @@ def digest(action: Action, display: tuple[DisplayBlock, ...] = ()) -> str:
     canonical = {
         "kind": type(action).__name__,
         "action": _fields(action),
-        "display": [block.model_dump() for block in display],
+        "display": [_whole(block) for block in display],
     }
     return hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
+
+
+def _whole(block: DisplayBlock) -> dict[str, Any]:
+    """What JSON leaves out of a secret's difference is bound, too."""
+    return (
+        {**block.model_dump(), **dict(block)} if isinstance(block, DiffBlock) and block.secret else block.model_dump()
+    )
 
 
 def _fields(action: Action) -> dict[str, Any]:

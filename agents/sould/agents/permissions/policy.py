@@ -158,7 +158,7 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings)
     if any(_path_rule("deny", "read", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids reading {action.path.written}")
     secret = action.secret or secret_file(names, where)
-    granted = _granted(path, rules, READ_SECRET, EDIT_SECRET)
+    granted = is_granted(path, rules, READ_SECRET, EDIT_SECRET)
     if secret and not granted:
         return Verdict("ask", f"{secret}; {A_YES}", grant=_grant(READ_SECRET, path))
     if where.readable_unasked(path):
@@ -182,7 +182,7 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings)
     if mode == "plan":
         return Verdict("deny", "plan mode changes no files")
     secret = action.secret or secret_file(names, where)
-    granted = _granted(path, rules, EDIT_SECRET)
+    granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:
         return Verdict("ask", f"{secret}; {UNDO_ENDS}, and {A_YES}", grant=_grant(EDIT_SECRET, path))
     if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):
@@ -195,7 +195,7 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings)
     return Verdict("ask", "" if inside else f"{path} is outside the workspace", offer)
 
 
-def _granted(path: Path, rules: Rules, *tools: str) -> bool:
+def is_granted(path: Path, rules: Rules, *tools: str) -> bool:
     """Whether a person said yes to this very file in this session; rules of a file or for a workspace say nothing here."""
     return any(rule.path == str(path) for tool in tools for rule in rules.of("allow", tool))
 

@@ -4,10 +4,11 @@ BlobMissingError   no such blob, or its bytes are not what its name says
 """
 
 import os
-import secrets
 from pathlib import Path
+from secrets import token_hex
 
 from sould.agents.diskfile import digest_of
+from sould.agents.review.secretblobs import SecretBlobs
 
 
 class BlobMissingError(Exception):
@@ -15,14 +16,20 @@ class BlobMissingError(Exception):
 
 
 class BlobStore:
-    """Blobs by sha256 hex below one directory (0700, files 0600); a content is stored once. Blocks: use it in a thread."""
+    """Blobs by sha256 hex below one directory (0700, files 0600); a content is stored once. Blocks: use it in a thread.
 
-    def __init__(self, directory: Path) -> None:
+    What is put as a secret goes to `secrets`, and never to disk.
+    """
+
+    def __init__(self, directory: Path, secrets: SecretBlobs | None = None) -> None:
         self._directory = directory
+        self._secrets = secrets or SecretBlobs()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def put(self, data: bytes, *, sync: bool = True) -> str:
+    def put(self, data: bytes, *, sync: bool = True, secret: bool = False) -> str:
         """Store `data`; its digest. With `sync` it survives a power cut. Raises OSError when the disk refuses it."""
+        if secret:
+            return self._secrets.put(data)
         digest = digest_of(data)
         path = self._path(digest)
         try:
@@ -32,7 +39,7 @@ class BlobStore:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             if sync:
                 _sync(self._directory)
-        temp = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        temp = path.with_name(f".{token_hex(8)}.tmp")
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             with open(fd, "wb") as file:
@@ -50,6 +57,8 @@ class BlobStore:
 
     def get(self, digest: str) -> bytes:
         """The content. Raises BlobMissingError, also when the bytes are damaged."""
+        if (held := self._secrets.get(digest)) is not None:
+            return held
         try:
             data = self._path(digest).read_bytes()
         except FileNotFoundError:

@@ -21,6 +21,7 @@ from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.gitfiles import GitFiles
 from sould.agents.review.preimages import Difference, Directory, Held, Kept
+from sould.agents.review.secretblobs import SecretJudge
 from sould.agents.review.state import DIRECTORY, UNKEPT, Edit
 from sould.agents.workspace import CommandExit, RunningCommand
 
@@ -46,6 +47,8 @@ class Change:
     before_mode: int | None = None
     after_mode: int | None = None
     shared: bool = False
+    secret: bool = False
+    """Its contents are in memory only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class Capture:
     hidden: tuple[Path, ...]
     writers: Writers
     limits: CaptureLimits
+    secrets: SecretJudge | None = None
     _intervals: dict[str, _Interval] = field(default_factory=dict[str, _Interval])
     _directories: dict[Path, Directory] = field(default_factory=dict[Path, Directory])
     _kept: Kept | None = None
@@ -281,7 +285,7 @@ class Capture:
             self._kept = Kept(self.directory, self.limits.max_kept_bytes)
         if root not in self._directories:
             git = GitFiles(root, self.variables)
-            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden)
+            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden, self.secrets)
         return self._directories[root]
 
     def _saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
@@ -291,20 +295,27 @@ class Capture:
             held = (each for difference in found for each in (difference.before, difference.after) if each)
             contents = self._directories[root].contents(held)
             for difference in found:
-                before, after = (self._digest(each, contents) for each in (difference.before, difference.after))
-                modes = [each.seen[0] if each is not None else None for each in (difference.before, difference.after)]
+                path = root / difference.path
+                both = (difference.before, difference.after)
+                secret = any(self._is_secret(path, each, contents) for each in both)
+                before, after = (self._digest(each, contents, secret=secret) for each in both)
+                modes = [each.seen[0] if each is not None else None for each in both]
                 if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
-                    changes.append(Change(root / difference.path, before, after, modes[0], modes[1]))
+                    changes.append(Change(path, before, after, modes[0], modes[1], secret=secret))
         return changes
 
-    def _digest(self, held: Held | None, contents: Mapping[str, bytes]) -> str | None:
+    def _is_secret(self, path: Path, held: Held | None, contents: Mapping[str, bytes]) -> bool:
+        data = contents.get(held.ref) if held is not None else None
+        return data is not None and self.secrets is not None and bool(self.secrets.secret_in(path, data))
+
+    def _digest(self, held: Held | None, contents: Mapping[str, bytes], *, secret: bool) -> str | None:
         if held is None or held.ref in (DIRECTORY, UNKEPT):
             return held.ref if held is not None else None
         data = contents.get(held.ref)
         if data is None or len(data) != held.seen[1]:  # git has it in another form than the disk
             return UNKEPT
         with contextlib.suppress(OSError):
-            return self.store.put(data, sync=False)
+            return self.store.put(data, sync=False, secret=secret)
         return UNKEPT
 
 

@@ -20,7 +20,7 @@ class _Event(BaseModel):
 class Intent(_Event):
     """Write number `n` is about to begin: both contents are in the blob store. None: there was nothing, there will be nothing.
 
-    The modes are those of `lstat`, file type included; None where nobody looked.
+    The modes are those of `lstat`, file type included; None where nobody looked. `secret`: the contents are in memory only.
     """
 
     type: Literal["intent"] = "intent"
@@ -33,6 +33,7 @@ class Intent(_Event):
     turn_id: str
     call_id: str
     timestamp: float
+    secret: bool = False
 
 
 class Captured(Intent):

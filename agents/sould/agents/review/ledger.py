@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from sould.agents.review.blobs import BlobMissingError, BlobStore
 from sould.agents.review.capture import Capture, Change, explained
 from sould.agents.review.journal import Captured, Event, Intent, LedgerFile, Settled
 from sould.agents.review.nodes import Node, is_file, read_node, replace_node, set_permissions
+from sould.agents.review.secretblobs import SecretJudge
 from sould.agents.review.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
 from sould.agents.tools.base import ToolCallContext
 from sould.agents.tools.locks import FileLocks
@@ -41,8 +42,16 @@ class Ledger:
     As a service it is a `PerCall`: a tool's writes carry the tool call that made them.
     """
 
-    def __init__(self, inner: Workspace, store: BlobStore, file: LedgerFile, session_id: str) -> None:
+    def __init__(
+        self,
+        inner: Workspace,
+        store: BlobStore,
+        file: LedgerFile,
+        session_id: str,
+        secrets: SecretJudge | None = None,
+    ) -> None:
         self.inner = inner
+        self._secrets = secrets
         self.capture: Capture | None = None
         """Sees what commands do to files; without it only the tools' own writes are known."""
         self._store = store
@@ -55,13 +64,17 @@ class Ledger:
         file.events.clear()
 
     @classmethod
-    async def open(cls, path: Path, inner: Workspace, store: BlobStore, session_id: str) -> "Ledger":
+    async def open(
+        cls, path: Path, inner: Workspace, store: BlobStore, session_id: str, secrets: SecretJudge | None = None
+    ) -> "Ledger":
         """Open the session's ledger file, made when missing; writes that were under way are settled against the files.
+
+        What `secrets` calls one is kept in memory only.
 
         Raises:
             OSError: the file cannot be opened, or another process holds it (BlockingIOError).
         """
-        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id)
+        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets)
         for changed, edit in ledger._state.unsettled():
             await asyncio.to_thread(sweep, changed.parent, list(_texts(store, edit)))
             found = await ledger._digest(changed)
@@ -96,7 +109,12 @@ class Ledger:
             return b""
         if digest == UNKEPT:
             raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
-        return await asyncio.to_thread(self._store.get, digest)
+        try:
+            return await asyncio.to_thread(self._store.get, digest)
+        except BlobMissingError:
+            if self._state.is_secret(digest):
+                raise BlobMissingError("it held secrets, so what it was ended with the daemon that kept it") from None
+            raise
 
     @property
     def next_n(self) -> int:
@@ -125,6 +143,7 @@ class Ledger:
                     call_id=call_id,
                     timestamp=time.time(),
                     shared=change.shared,
+                    secret=change.secret,
                 )
                 events.append(event)
         for event in events:
@@ -158,7 +177,7 @@ class Ledger:
             intent = self._intent(path, _digest_of(found), _digest_of(wanted), turn_id, call_id)
             modes = {"before_mode": found and found.mode, "after_mode": wanted and wanted.mode}
             intent = intent.model_copy(update=modes)
-            contents = (node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR)
+            contents = [node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR]
             await self._announce(path, intent, contents)
             try:
                 if is_file(found) and is_file(wanted) and _is_text(found) and _is_text(wanted):
@@ -257,7 +276,7 @@ class Ledger:
         intent = self._intent(path, expected, digest_of(data) if data is not None else None, turn_id, call_id)
         if before is not None:
             intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
-        kept = (each for each in (before.text.encode() if before is not None else None, data) if each is not None)
+        kept = [each for each in (before.text.encode() if before is not None else None, data) if each is not None]
         await self._announce(path, intent, kept)
         try:
             if text is not None:
@@ -286,11 +305,13 @@ class Ledger:
             timestamp=time.time(),
         )
 
-    async def _announce(self, path: Path, intent: Intent, contents: Iterable[bytes]) -> None:
+    async def _announce(self, path: Path, intent: Intent, contents: Sequence[bytes]) -> None:
         """Save the contents, then the intent; its number is taken at once. Raises WorkspaceError: then nothing may be written."""
+        self._state.apply(intent)  # takes the number; what is saved says in which way
+        intent = intent.model_copy(update={"secret": await asyncio.to_thread(self._is_secret, path, contents)})
         self._state.apply(intent)
         try:
-            await uninterrupted(self._save, tuple(contents), intent)
+            await uninterrupted(self._save, contents, intent)
         except OSError as error:
             self._state.apply(Settled(n=intent.n, written=False))
             raise WorkspaceError(
@@ -326,9 +347,12 @@ class Ledger:
         elif found == before:
             await self._settle(n, written=False)
 
+    def _is_secret(self, path: Path, contents: Sequence[bytes]) -> bool:
+        return self._secrets is not None and any(self._secrets.secret_in(path, data) for data in contents)
+
     def _save(self, contents: Sequence[bytes], intent: Intent) -> None:
         for data in contents:
-            self._store.put(data)
+            self._store.put(data, secret=intent.secret)
         self._file.append(intent, sync=True)
 
     async def _settle(self, n: int, *, written: bool) -> None:

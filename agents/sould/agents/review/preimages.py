@@ -1,7 +1,7 @@
 """What a directory held before commands ran: the contents of its files, kept only as far as nothing else keeps them.
 
 A file that git has as it is costs nothing; others are read once and again only when `lstat` says that they changed. The
-copies are in a file without a name, which is gone with the session. Blocks: use it in a thread.
+copies are in a file without a name, those of secrets in memory; both are gone with the session. Blocks: use it in a thread.
 """
 
 import errno
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sould.agents.config import CaptureLimits
 from sould.agents.review.gitfiles import GitFiles, Stat, Tracked
+from sould.agents.review.secretblobs import SecretBlobs, SecretJudge
 from sould.agents.review.state import DIRECTORY, UNKEPT
 from sould.agents.review.tree import Listing, Look, Seen, look
 
@@ -70,17 +71,20 @@ class _Folder:
 
 @dataclass(slots=True)
 class Kept:
-    """Contents in a file that has no name. A content is kept once."""
+    """Contents in a file that has no name, those of secrets in memory. A content is kept once."""
 
     directory: Path
     most: int
     _fd: int = -1
     _size: int = 0
+    _secrets: SecretBlobs = field(default_factory=SecretBlobs)
     _places: dict[bytes, int] = field(default_factory=dict[bytes, int])
     """By digest: where the content begins, and, in the lowest bits, how long it is."""
 
-    def put(self, data: bytes) -> str:
+    def put(self, data: bytes, *, secret: bool = False) -> str:
         """Keep `data`; its digest, or UNKEPT when there is no more room."""
+        if secret:
+            return self._secrets.put(data)
         digest = hashlib.sha256(data)
         if digest.digest() not in self._places:
             if self._size + len(data) > self.most:
@@ -99,6 +103,8 @@ class Kept:
 
     def get(self, digest: str) -> bytes | None:
         """The content, if it was kept."""
+        if (secret := self._secrets.get(digest)) is not None:
+            return secret
         place = self._places.get(bytes.fromhex(digest))
         return os.pread(self._fd, place & _LENGTH, place >> _LENGTH_BITS) if place is not None else None
 
@@ -108,6 +114,7 @@ class Kept:
             os.close(self._fd)
             self._fd = -1
         self._places.clear()
+        self._secrets = SecretBlobs()
 
 
 @dataclass(slots=True)
@@ -120,6 +127,7 @@ class Directory:
     limits: CaptureLimits
     hidden: tuple[Path, ...] = ()
     """Directories that are not looked at: our own."""
+    secrets: SecretJudge | None = None
     unread: int = 0
     """Files that could not be copied in time, by the last look."""
     partial: bool = False
@@ -262,7 +270,8 @@ class Directory:
                 if len(data) == now[1] and _seen(os.fstat(fd)) == now:
                     if time.time_ns() - max(now[2], now[3]) < FRESH:
                         self._fresh.add(path)
-                    return Held(now, self.kept.put(data))
+                    secret = self.secrets is not None and bool(self.secrets.secret_in(self.root / path, data))
+                    return Held(now, self.kept.put(data, secret=secret))
         except OSError:
             pass
         finally:

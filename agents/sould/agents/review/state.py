@@ -18,6 +18,7 @@ class Edit:
     """One change, its contents by digest; None: there was nothing, or it was deleted.
 
     `settled` False: nobody knows yet if it happened. `captured`: found after a command. `shared`: others may have made it.
+    `secret`: its contents were kept in memory only.
     """
 
     n: int
@@ -32,6 +33,7 @@ class Edit:
     after_mode: int | None = None
     captured: bool = False
     shared: bool = False
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class LedgerState:
                 by_path.setdefault(path, []).append(edit)
         return by_path
 
+    def is_secret(self, digest: str) -> bool:
+        """Whether a content was kept in memory only."""
+        return any(edit.secret and digest in (edit.before, edit.after) for _, edit in self._edits.values())
+
     @property
     def changes(self) -> Mapping[Path, FileChange]:
         """The files that are not as they were, by resolved path."""
@@ -108,4 +114,5 @@ def _edit(event: Intent) -> Edit:
         after_mode=event.after_mode,
         captured=captured,
         shared=isinstance(event, Captured) and event.shared,
+        secret=event.secret,
     )

@@ -21,6 +21,7 @@ from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
+from sould.agents.permissions.surroundings import SecretNames
 from sould.agents.process.commands import CommandRunner
 from sould.agents.review.authors import LEDGER
 from sould.agents.review.blobs import BlobStore
@@ -91,7 +92,6 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
     clients = AttachedWorkspace(LocalWorkspace(opening.cwd, directories, runner.run, environment.home))
-    ledger = await open_ledger(services, stored, clients, environment)
     asker = Asker(log)
     skills = await open_catalog(services.trust, opening, services.config)
     usual = usual_mode(config, projects, opening)
@@ -100,6 +100,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     readable = (stored.directory / OUTPUTS, *skills.places)
     mode = opening.mode or state.mode or first
     approval = make_approval(services, asker, mode, opening.cwd, directories, environment, readable)
+    ledger = await open_ledger(services, stored, clients, environment, approval)
     project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
     post = services.exchange.open(stored.info.id, opening.cwd)
     shared = Shared(
@@ -139,11 +140,15 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
 
 
 async def open_ledger(
-    services: HostServices, stored: StoredSession, clients: AttachedWorkspace, environment: Environment
+    services: HostServices,
+    stored: StoredSession,
+    clients: AttachedWorkspace,
+    environment: Environment,
+    approval: Approval,
 ) -> Ledger:
     """What the session's agents change, also by the programs they run."""
-    blobs = BlobStore(services.state_dir / "blobs")
-    ledger = await Ledger.open(stored.directory / LEDGER, clients, blobs, stored.info.id)
+    blobs = BlobStore(services.state_dir / "blobs", services.secret_blobs)
+    ledger = await Ledger.open(stored.directory / LEDGER, clients, blobs, stored.info.id, approval)
     ledger.capture = Capture(
         ledger.note,
         lambda: ledger.next_n,
@@ -155,6 +160,7 @@ async def open_ledger(
         services.own,
         services.writers,
         services.config().capture,
+        approval,
     )
     return ledger
 
@@ -191,7 +197,12 @@ def make_approval(
         environment=environment,
         own=services.own,
         readable=readable,
+        secret_names=lambda: _secret_names(services.config()),
     )
+
+
+def _secret_names(config: Config) -> SecretNames:
+    return SecretNames(config.secrets.certain, config.secrets.likely)
 
 
 def plan_mode(approval: Approval, log: SessionLog, directory: Path, usual: Mode, absence: Absence) -> PlanMode:

@@ -15,6 +15,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.review.capture import Writers
+from sould.agents.review.secretblobs import SecretBlobs
 from sould.agents.sessions.absence import Absence
 from sould.agents.sessions.ceilings import Ceilings
 from sould.agents.sessions.directories import Directories
@@ -54,6 +55,8 @@ class HostServices:
     """When which session's programs may have written where."""
     news: News = field(default_factory=News)
     """What the sessions tell their users of the daemon."""
+    secret_blobs: SecretBlobs = field(default_factory=SecretBlobs)
+    """What files of secrets were before the agent changed them; it ends with the daemon."""
     stored_keys: Callable[[], frozenset[str]] = frozenset
     """The providers whose key needs no client's environment, because the user has stored it."""
 

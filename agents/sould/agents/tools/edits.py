@@ -31,11 +31,13 @@ async def carry_out(proposal: Proposal, files: CallFiles, approval: Approval, ca
     path, before = proposal.path, proposal.before
     operation: WriteOperation = "create" if before is None else "modify"
     old = before.text if before is not None else ""
-    diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=before is None)
+    secret = await approval.secret(path, old)
+    new = before is None
+    diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=new, secret=bool(secret))
     verb = "Create" if before is None else "Edit"
     refused = await approval.request(
         call,
-        policy.EditFile(path, operation),
+        policy.EditFile(path, operation, secret),
         sender=call.tool,
         description=f"{verb} file `{path.path}`",
         display=(diff,),

@@ -5,7 +5,18 @@ Blocks are data for renderers; nothing here may influence what the model reads.
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+)
+
+NOT_KEPT = "changed; it holds secrets, so its text was not kept"
 
 
 class Block(BaseModel):
@@ -25,6 +36,7 @@ class DiffBlock(Block):
     """One file's change. Unless `is_summary`, `old_text` and `new_text` are the whole file.
 
     A new file has an empty `old_text` and `is_new` true. `old_start` and `new_start` are 1-based line numbers.
+    `secret` (ours): people are shown it, and it is never written anywhere: as JSON it has no text.
     """
 
     type: Literal["diff"] = "diff"
@@ -35,6 +47,15 @@ class DiffBlock(Block):
     new_start: int = 1
     is_summary: bool = False
     is_new: bool = False
+    secret: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_secret(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        if not self.secret:
+            del fields["secret"]
+            return fields
+        return fields | {"old_text": "", "new_text": NOT_KEPT, "is_summary": True}
 
 
 class TodoItem(Block):
