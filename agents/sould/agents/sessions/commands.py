@@ -75,7 +75,9 @@ async def _yolo(session: Session, argument: str) -> Ending:
     if argument == "off":
         return await _full_access_ends(session)
     await session.set_option("mode", YOLO, "")
-    return say(session, "Full access for this session: nothing asks any more, except changes to protected files.")
+    return say(
+        session, "Full access for this session: nothing asks any more, except secrets and changes to protected files."
+    )
 
 
 async def _afk(session: Session, argument: str) -> Ending:

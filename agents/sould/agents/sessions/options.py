@@ -32,7 +32,7 @@ MODES: dict[Mode, Choice] = {
     "plan": Choice("plan", "Plan", "Read and think only: no file is changed, no command with effects runs."),
     "ask": Choice("ask", "Ask", "Every edit and every command that is not known to be harmless asks first."),
     "review": Choice("review", "Review", "Edits are made at once and reviewed afterwards; commands ask first."),
-    "full": Choice("full", "Full access", "Nothing asks, except changes to protected files."),
+    "full": Choice("full", "Full access", "Nothing asks, except secrets and changes to protected files."),
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
 

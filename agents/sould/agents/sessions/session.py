@@ -14,6 +14,7 @@ from sould.agents.errors import OptionError
 from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
+from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.absence import BY, GONE
 from sould.agents.sessions.agents import use_model
@@ -115,6 +116,11 @@ class Session:
     def id(self) -> str:
         """The session's id."""
         return self.info.id
+
+    @property
+    def approval(self) -> Approval:
+        """What decides and asks before anything is opened, changed or run."""
+        return self._approval
 
     # --- clients ---
 

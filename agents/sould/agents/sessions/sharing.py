@@ -18,7 +18,6 @@ from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.tokens import tokens
-from sould.agents.tools.paths import is_secret
 from sould.agents.wire.messages import ContextNote
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
@@ -78,12 +77,13 @@ def _written(journal: Path, form: str, turn_id: str) -> str:
 
 async def _conversation(session: Session, argument: str) -> tuple[str, str]:
     """What people call the source, and its text."""
-    path = session.files.resolve(argument).path
+    found = session.files.resolve(argument)
+    path = found.path
     if not path.exists():
         return await asyncio.to_thread(_of_session, session, argument)
-    if is_secret(path):
-        raise OptionError(f"{path} is of a kind that holds secrets, and these are never shown to a model")
     text = (await session.files.read_text(path)).text
+    if reason := await session.approval.secret(found, text):
+        raise OptionError(f"{reason}, and these are never imported")
     return str(path), await asyncio.to_thread(conversation_in, path, text)
 
 
