@@ -27,6 +27,31 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """Which portions of the `sould` namespace each portion may import."""
 
+TOOLS = "agents/sould/agents/tools/"
+OWN_FILES: dict[str, str] = {
+    "__init__.py": "none; it names `Workspace` for tools of the user's, who get a `CallFiles`",
+    "background.py": "records and output of its own tasks, in the session's directory",
+    "base.py": "the description beside a tool's module",
+    "globmatch.py": "names in directories of the project, which need no yes",
+    "grepmain.py": "the search program: a child of its own, told what to pass over",
+    "loading.py": "the code of tools",
+    "planmode.py": "the plan, in the session's directory",
+    "result.py": "the rest of an output that was too long, in the session's directory",
+    "searching.py": "copies of unsaved texts that it was given",
+    "shell.py": "the directory for long outputs",
+}
+"""Modules of tools that open files by themselves, and which: never those a model names. All else goes through `CallFiles`."""
+OPENING_MODULES = frozenset(
+    {"os", "io", "shutil", "glob", "sould.agents.diskfile", "sould.agents.localworkspace", "sould.agents.review.nodes"}
+)
+OPENING_CALLS = frozenset(
+    {
+        *("exists", "glob", "is_dir", "is_file", "is_symlink", "iterdir", "lstat", "open", "read_bytes"),
+        *("read_text", "readlink", "rglob", "samefile", "stat", "touch", "unlink", "write_bytes", "write_text"),
+    }
+)
+"""Methods of a path. Those of `CallFiles` that have such a name are awaited."""
+
 SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
 # Written in pieces so that this file does not break its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|home/[a-z][\w-]*)(?:/|\b(?![\w-]))")
@@ -63,6 +88,7 @@ def main(root: Path) -> int:
     paths = tracked(root)
     findings = [
         *imports(root, paths),
+        *opening(root, paths),
         *namespace(paths),
         *sizes(root, paths),
         *changelog(root),
@@ -96,6 +122,44 @@ def imports(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
                     yield Finding(path, line_of(node), "relative import; write from sould... import ...")
                 elif foreign(name, ALLOWED[portion]):
                     yield Finding(path, line_of(node), f"{portion} must not import {name}")
+
+
+def opening(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """A tool opens what a model names through `CallFiles` only, which judges it first."""
+    for path in paths:
+        if not path.startswith("agents/") or not path.endswith(".py"):
+            continue
+        tree = parse(root, path)
+        if not path.startswith(TOOLS) and not any(defines_tool(node) for node in ast.walk(tree)):
+            continue
+        if path.startswith(TOOLS) and path.removeprefix(TOOLS) in OWN_FILES:
+            continue
+        for node, name in openings(tree):
+            yield Finding(path, node.lineno, f"{name} in a tool; open files through CallFiles")
+
+
+def defines_tool(node: ast.AST) -> bool:
+    """Whether it is a class `X(Tool[...])`."""
+    return isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0] == "Tool" for base in node.bases)
+
+
+def openings(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """What opens files, or looks for them, with its name."""
+    awaited = {node.value for node in ast.walk(tree) if isinstance(node, ast.Await)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((node, name) for name in imported(node) if name in OPENING_MODULES)
+        match node:
+            case ast.ImportFrom(module="sould.agents.workspace", names=names) if any(
+                n.name == "Workspace" for n in names
+            ):
+                yield node, "Workspace"
+            case ast.Call(func=ast.Name(id="open")):
+                yield node, "open"
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in OPENING_CALLS and node not in awaited:
+                yield node, attr
+            case _:
+                pass
 
 
 def imported(node: ast.AST) -> list[str]:

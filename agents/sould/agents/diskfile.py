@@ -52,6 +52,21 @@ def read_file(path: Path, limit: int) -> tuple[bytes, int]:
             os.close(fd)
 
 
+def list_directory(path: Path) -> list[tuple[str, bool]]:
+    """The names in a directory, sorted, and whether each is a directory itself (a link to one is not).
+
+    Raises:
+        NotAFileError, OutsideError, WorkspaceError
+    """
+    with _said(path, "list"), _directory(path) as folder:
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            with os.scandir(fd) as entries:
+                return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        finally:
+            os.close(fd)
+
+
 def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
     """Put `data` in place of the content with digest `expected` (None: of nothing; parent directories are made).
 

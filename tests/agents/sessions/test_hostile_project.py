@@ -40,3 +40,18 @@ async def test_pipes_and_names_that_are_no_text_neither_hold_nor_end_a_session(t
         await finish(session, "look")
         assert r"name-\udcff" in str(watcher.of(ToolResult)[0].return_value.output)
         await finish(session, "/status")
+
+
+async def test_instructions_that_are_links_to_a_secret_or_out_of_the_project_are_not_read(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path)
+    (tmp_path / "elsewhere.md").write_text("canary outside")
+    (bench.project / ".env").write_text("CANARY=inside")
+    (bench.project / "CLAUDE.md").write_text("Use tabs.")
+    for home, target in ((".", "CLAUDE.md"), (".sould", "../.env"), (".kimi", tmp_path / "elsewhere.md")):
+        (bench.project / home).mkdir(exist_ok=True)
+        (bench.project / home / "AGENTS.md").symlink_to(target)
+    async with bench.running():
+        prompt = (await bench.new()).log.context.system_prompt
+    assert "Use tabs." in prompt
+    assert "canary" not in prompt.lower()
+    assert prompt.count("it was not read") == 2

@@ -169,6 +169,13 @@ class CallFiles:
             if self._approval.come_upon(path) not in unfit and os.path.realpath(path) == str(path)
         )
 
+    def changed_at(self, path: Path) -> float:
+        """When a file that this call may show was last changed; 0 for all others. Blocks."""
+        try:
+            return path.stat().st_mtime if path in self._opened else 0.0
+        except OSError:
+            return 0.0
+
     async def unsaved(self) -> Collection[Path]:
         """The files, resolved, whose buffer differed from the disk when it was last read."""
         return await self._workspace.unsaved()

@@ -1,16 +1,22 @@
 """What the model is told before the first message: the agent's system prompt with its arguments filled in.
 
-Project files (`AGENTS.md`) enter as quoted data, within a budget; nothing here runs or imports anything of the project.
+Project files (`AGENTS.md`) enter as quoted data, within a budget, and only from the project: nobody was asked about what a
+link leads to elsewhere. Nothing here runs or imports anything of the project.
 """
 
 import itertools
+import os
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from sould.agents.diskfile import read_file
 from sould.agents.errors import ConfigError
+from sould.agents.permissions.secretnames import likelihood
+from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.workspace import WorkspaceError
 
 AGENTS_MD_BUDGET = 32 * 1024
 """Bytes of project instructions, filled from the deepest directory up (wire.md 3.7)."""
@@ -78,11 +84,16 @@ def project_instructions(cwd: Path) -> str:
     """The text of every AGENTS.md from the git root down to `cwd`, deepest kept first when the budget runs out."""
     room = AGENTS_MD_BUDGET
     kept: list[str] = []
-    for path in _instruction_files(cwd):
+    directories = _up_to_git_root(cwd)
+    top = Path(os.path.realpath(directories[-1]))
+    for path in _instruction_files(directories):
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(top) or likelihood(real, Surroundings(root=top)) != "no":
+            kept.append(f"<!-- {path} is a link that leads out of the project or to a secret: it was not read -->")
+            continue
         try:
-            with path.open("rb") as file:
-                text = file.read(room + 1)[:room].decode(errors="replace")
-        except OSError:
+            text = read_file(real, room)[0].decode(errors="replace")
+        except WorkspaceError:
             continue
         room -= len(text.encode())
         kept.append(f"<!-- {path} -->\n{text.strip()}")
@@ -91,9 +102,9 @@ def project_instructions(cwd: Path) -> str:
     return "\n\n".join(reversed(kept)) or "None."
 
 
-def _instruction_files(cwd: Path) -> Iterator[Path]:
-    """Deepest first."""
-    for directory in _up_to_git_root(cwd):
+def _instruction_files(directories: Iterable[Path]) -> Iterator[Path]:
+    """Of each directory in turn. A project may have put a link in a file's place."""
+    for directory in directories:
         plain = next((directory / name for name in _NAMES if (directory / name).is_file()), None)
         hidden = (directory / home / "AGENTS.md" for home in _HIDDEN_HOMES)
         yield from ([plain] if plain else [])
@@ -113,16 +124,16 @@ def list_directory(root: Path) -> str:
 
 def _list(directory: Path, limit: int, depth: int, indent: str = "") -> Iterator[str]:
     try:
-        entries = sorted(directory.iterdir(), key=lambda entry: (not entry.is_dir(), entry.name))
+        with os.scandir(directory) as found:
+            entries = sorted((not entry.is_dir(follow_symlinks=False), entry.name) for entry in found)
     except OSError:
         yield f"{indent}(unreadable)"
         return
-    entries = [entry for entry in entries if entry.name != ".git"]
-    for entry in itertools.islice(entries, limit):
-        is_directory = entry.is_dir() and not entry.is_symlink()
-        yield f"{indent}{_one_line(entry.name)}{'/' if is_directory else ''}"
-        if is_directory and depth > 1:
-            yield from _list(entry, LISTING_CHILD, depth - 1, indent + "  ")
+    entries = [entry for entry in entries if entry[1] != ".git"]
+    for is_other, name in itertools.islice(entries, limit):
+        yield f"{indent}{_one_line(name)}{'' if is_other else '/'}"
+        if not is_other and depth > 1:
+            yield from _list(directory / name, LISTING_CHILD, depth - 1, indent + "  ")
     if len(entries) > limit:
         yield f"{indent}… and {len(entries) - limit} more"
 

@@ -1,16 +1,18 @@
 """Glob patterns, matched without regular expressions, and the walk over a tree that a pattern asks for.
 
-The work is bounded by pattern length times names seen, whatever the pattern; links are never followed. Blocks: use it in
-a thread, with a deadline and a way to stop.
+The work is bounded by pattern length times names seen, whatever the pattern; links are never followed, not even one that
+takes a directory's place meanwhile. Blocks: use it in a thread, with a deadline and a way to stop.
 """
 
-import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+from sould.agents.diskfile import list_directory
+from sould.agents.workspace import WorkspaceError
 
 VCS: Final = frozenset({".git", ".hg", ".svn", ".jj", ".bzr", ".sl"})
 MAX_ALTERNATIVES = 64
@@ -149,6 +151,11 @@ def _letter_matches(token: object, letter: str) -> bool:
     return token is _ANY or token == letter or (isinstance(token, _OneOf) and token.matches(letter))
 
 
+def top_names(root: Path, most: int) -> list[str]:
+    """The first names in a directory, those of directories with a slash. Raises WorkspaceError."""
+    return [f"{name}/" if is_directory else name for name, is_directory in list_directory(root)[:most]]
+
+
 @dataclass(slots=True)
 class Walk:
     """One search. `stop` is asked now and then; the results so far stand when it says yes."""
@@ -186,25 +193,23 @@ class Walk:
     ) -> Generator[tuple[Path, frozenset[tuple[int, int]]], None, None]:
         """Take in what matches in `directory`; yield the directories below it that can hold more."""
         try:
-            with os.scandir(directory) as entries:
-                listed = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
+            listed = list_directory(directory)
+        except WorkspaceError:
             return
         reached = self._closure(states)
-        for count, entry in enumerate(listed):
+        for count, (name, is_dir) in enumerate(listed):
             if count % 256 == 0 and self.stop():
                 self.ended = "stopped"
             if self.ended != "complete":
                 return
-            is_dir = entry.is_dir(follow_symlinks=False)
-            following = self._step(reached, entry.name, is_dir=is_dir)
+            following = self._step(reached, name, is_dir=is_dir)
             if not following:
                 continue
             closed = self._closure(following)
             if any(at == len(self.patterns[index]) for index, at in closed):
-                self._take(Path(entry.path), is_dir=is_dir)
+                self._take(directory / name, is_dir=is_dir)
             if is_dir and self.ended == "complete":
-                yield Path(entry.path), following
+                yield directory / name, following
 
     def _take(self, path: Path, *, is_dir: bool) -> None:
         if is_dir and not self.include_dirs:

@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.globmatch import PatternError, Walk
+from sould.agents.tools.globmatch import PatternError, Walk, top_names
 from sould.agents.tools.searching import DEFAULT_LIMITS, SearchLimits
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
@@ -78,13 +78,12 @@ class Glob(Tool[Params]):
         return tool_ok("\n".join(self._files.shown(path) for path in walk.found), message=said)
 
     async def _refuse_everything(self) -> ToolReturn:
-        walk = Walk.of(self._files.root, "*", limit=MAX_LISTED, seconds=self._seconds, include_dirs=True)
-        await _run(walk)
+        names = await asyncio.to_thread(top_names, self._files.root, MAX_LISTED)
         return tool_error(
             "A pattern must not begin with `**`: it would search everything, dependencies included. Begin with a directory, "
-            "as in `src/**/*.py`. At the top of the workspace there are:",
+            "as in `src/**/*.py`. At the top of the project there are:",
             brief="Pattern too wide",
-            output="\n".join(path.name + ("/" if path.is_dir() else "") for path in walk.found),
+            output="\n".join(names),
         )
 
 

@@ -201,7 +201,7 @@ class Grep(Tool[Params]):
 
     def _lines(self, params: Params, hits: list[FileHits]) -> list[str]:
         if params.output_mode == "files_with_matches":
-            newest = sorted(hits, key=lambda found: (-_changed(found.path), str(found.path)))
+            newest = sorted(hits, key=lambda found: (-self._files.changed_at(found.path), str(found.path)))
             return [self._files.shown(found.path) for found in newest]
         by_path = sorted(hits, key=lambda found: str(found.path))
         if params.output_mode == "count_matches":
@@ -263,13 +263,6 @@ def _request(params: Params, file: str | None, never: Sequence[str]) -> bytes:
             "first_only": params.output_mode == "files_with_matches",
         }
     )
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _count(number: int, noun: str) -> str:
