@@ -47,11 +47,12 @@ def test_paths_are_judged_after_every_link(root: Path, tmp_path: Path, workspace
         "../app-tools/x",
         "/etc/passwd",
         "~/x",
+        "~",
         "/proc/self/root/etc",
     ]
     for path in outside:
         assert not workspace.resolve(path).inside, path
-    for path in ["", ".", "new", "new/deeper", "dir/../x", "inner/x", str(root / "x"), "..\\x", "dir /x."]:
+    for path in ["", ".", "new", "new/deeper", "dir/../x", "inner/x", str(root / "x"), "..\\x", "dir /x.", "~root/x"]:
         assert workspace.resolve(path).inside, path
     assert workspace.resolve("inner/x").path == root / "dir" / "x"
     assert workspace.resolve("file").path == tmp_path / "outside.txt"

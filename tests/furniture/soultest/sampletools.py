@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from sould.agents.tools import Tool, ToolCallContext, ToolParams, ToolReturn, tool_ok
+from sould.agents.tools import Tool, ToolCallContext, ToolParams, ToolReturn, Workspace, tool, tool_ok
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -85,3 +85,10 @@ class Announced(Plain):
 
     async def run(self, params: ToolParams, call: ToolCallContext) -> ToolReturn:
         return tool_ok(self.announcer.who)
+
+
+@tool(kind="read")
+async def count_lines(path: str, workspace: Workspace) -> str:
+    """Count the lines of a file."""
+    file = await workspace.read_text(workspace.resolve(path).path)
+    return f"{len(file.text.splitlines())} lines"
