@@ -103,6 +103,32 @@ async def test_missing_binary_and_special_files_are_errors_for_the_model(bench: 
         assert said in result.message
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("ReadFile", {}),
+        ("WriteFile", {"content": "x"}),
+        ("StrReplaceFile", {"edit": {"old": "a", "new": "b"}}),
+        ("Grep", {"pattern": "a"}),
+    ],
+)
+async def test_a_relative_path_that_leaves_the_project_is_refused_with_the_full_one_as_advice(
+    tmp_path: Path, tool: str, arguments: dict[str, object]
+) -> None:
+    (tmp_path / "project").mkdir()
+    bench = ToolBench(tmp_path / "project")
+    for path in ("../other/a.txt", "src/../../other/a.txt"):
+        result = await bench.call(tool, path=path, **arguments)
+        assert result.is_error
+        assert result.message == (
+            f"{path} leads out of the project. If you mean that path, write it in full: {tmp_path}/other/a.txt."
+        )
+    assert isinstance(bench.approval, RecordedApproval)
+    assert bench.approval.asked == []
+    await bench.call("ReadFile", path=f"{tmp_path}/other/a.txt")
+    assert len(bench.approval.asked) == 1
+
+
 async def test_reading_outside_asks_with_the_real_path(bench: ToolBench, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/hostname")
     await bench.call("ReadFile", path="link")

@@ -138,3 +138,17 @@ async def test_a_model_that_cannot_see_is_not_offered_the_tool(tmp_path: Path) -
 
 def test_thinking_can_be_added_to_an_agent() -> None:
     assert Toolset.load(["kimi_cli.tools.think:Think"], {}).find("Think") is not None
+
+
+@pytest.mark.parametrize(
+    ("capability", "advice"),
+    [("image_in", "look at it with ReadMediaFile"), ("thinking", "which you cannot see here; say so to the user")],
+)
+async def test_reading_a_picture_as_text_says_what_to_do_instead(tmp_path: Path, capability: str, advice: str) -> None:
+    model = {"capabilities": [capability]}
+    bench = make_bench(tmp_path, {"model": model}, [call("ReadFile", path="a.png"), "text: ok"])
+    (bench.project / "a.png").write_bytes(png(3, 4))
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "look")
+    assert watcher.of(ToolResult)[0].return_value.message == f"a.png is a picture (image/png): {advice}."
