@@ -78,7 +78,7 @@ SCRIPTS: Mapping[str, list[str]] = {
         write("a.txt"),
         mail("try again", checkpoint_id=1, **BACK),
         "text: back",
-        step(write("b.txt"), write("../outside.txt")),
+        step(write("b.txt"), write("out/outside.txt")),
         mail("and again", checkpoint_id=5, **BACK),
         "text: back",
         step(write("b.txt"), write(".sould/x.toml")),
@@ -252,12 +252,13 @@ async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daem
 
 
 async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: World, project: Path) -> None:
-    answers = iter([*["allow_once"] * 3, *["reject_once"] * 2, *["allow_once"] * 3])
+    answers = iter([*["allow_once"] * 4, *["reject_once"] * 2, *["allow_once"] * 3])
 
     def answer(params: Json) -> Json:
         return choose(next(answers))(params) or {}
 
     outside = project.parent / "outside.txt"
+    (project / "out").symlink_to("..")
     async with session_of(world, project, "asking", mode="review", agent="okabe", permissions=answer) as (
         client,
         session,
@@ -269,7 +270,8 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
         assert "files that were changed since are as they were" in remembered(world, session)
 
         await client.prompt(session, "outside")
-        question = asked("session/request_permission")[1]["params"]["toolCall"]
+        assert f"Read file `{outside}`" in str(asked("session/request_permission")[0]["params"]["toolCall"])
+        question = asked("session/request_permission")[2]["params"]["toolCall"]
         assert "Take back the edits since checkpoint 5 to b.txt" in str(question)
         assert str(outside) in str(question)
         assert f"{outside} is outside the workspace" in str(question)
@@ -277,7 +279,7 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
         assert not (project / "b.txt").exists()
 
         await client.prompt(session, "protected, and rejected")
-        assert "Take back" in str(asked("session/request_permission")[3]["params"]["toolCall"])
+        assert "Take back" in str(asked("session/request_permission")[4]["params"]["toolCall"])
         assert (project / "b.txt").exists()
         assert (project / ".sould" / "x.toml").exists()
 

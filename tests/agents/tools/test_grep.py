@@ -70,6 +70,16 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
     assert (await bench.call("Grep", pattern="needle", path="deny/b")).is_error
 
 
+async def test_how_long_a_search_takes_tells_nothing_of_a_secret(tmp_path: Path) -> None:
+    for name in (".env", "sub/.ENV", "sub/.aws/credentials"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"KEY={'a' * 60}!\n")
+    (tmp_path / "a.txt").write_text("KEY=here\n")
+    bench = ToolBench(tmp_path, path=NO_PROGRAMS, seconds=5.0)
+    found = await bench.call("Grep", pattern="KEY=((a+)+$|here)")
+    assert (output(found), found.message) == ("a.txt", "1 file with matches.")
+
+
 async def test_files_with_matches_respect_ignore_files(project: Path, path: str) -> None:
     bench = ToolBench(project, path=path)
     for number, name in enumerate(

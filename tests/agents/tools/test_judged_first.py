@@ -10,9 +10,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -212,11 +212,10 @@ def probes(world: Path, *, outside: bool) -> Iterator[tuple[str, dict[str, Any]]
         for content in ("one\ntwo\n", f"KEY={CANARY}-\n", KEY.format(f"{CANARY}-"), f"machine a password {CANARY}-\n"):
             yield "WriteFile", {"path": path, "content": content}
         yield "WriteFile", {"path": path, "content": "more", "mode": "append"}
-        for old in ("one", "KEY", f"KEY={CANARY}-", "KEY=nearly", "password"):
+        for old in ("one", f"KEY={CANARY}-", "KEY=nearly"):
             yield "StrReplaceFile", {"path": path, "edit": {"old": old, "new": "x"}}
         yield "StrReplaceFile", {"path": path, "edit": [{"old": "one", "new": "x"}, {"old": "zzz", "new": "y"}]}
-        for mode in ("content", "files_with_matches", "count_matches"):
-            yield "Grep", {"path": path, "pattern": ".", "output_mode": mode}
+        yield "Grep", {"path": path, "pattern": ".", "output_mode": "content"}
         for command in (
             "cat {}",
             "head -c 3 {}",
@@ -230,7 +229,7 @@ def probes(world: Path, *, outside: bool) -> Iterator[tuple[str, dict[str, Any]]
             yield "Shell", {"command": command.format(path)}
         yield "Shell", {"command": f"cmp {path} a.txt && test -s {path}"}
     for glob in (".env", "**/*", "*.{env,pem}", "../home/out/*", f"{world}/home/out/*", "!*.txt", "notes.txt"):
-        for pattern in ("KEY=canary", CANARY, r"(?s)\A.*\Z", "ghp_c"):
+        for pattern in ("KEY=canary", r"(?s)\A.*\Z"):
             yield "Grep", {"pattern": pattern, "glob": glob, "output_mode": "content", "include_ignored": True}
     if outside:
         for pattern in (
@@ -278,7 +277,9 @@ class Session:
 
     tools: Toolset
     disk: Recorder
-    asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
+    asked: list[ApprovalRequest]
+    meanwhile: list[Callable[[], None]]
+    """What happens while the first question is open; later ones are refused then."""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolReturn:
         return await self.tools.call(name, arguments, ToolCallContext("call", 1, lambda _: None, "turn"))
@@ -307,10 +308,16 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
     state = world.parent / "state"
     ledger = await Ledger.open(state / "review.jsonl", disk, BlobStore(state / "blobs"), "session")
     asked: list[ApprovalRequest] = []
+    meanwhile: list[Callable[[], None]] = []
+    swapped: list[ApprovalRequest] = []
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse:
         asked.append(request)
-        return ApprovalResponse(request_id=request.id, response=answer, feedback="no")
+        given: ApprovalKind = "reject" if swapped else answer
+        if meanwhile:
+            meanwhile.pop()()
+            swapped.append(request)
+        return ApprovalResponse(request_id=request.id, response=given, feedback="no")
 
     approval = Approval(
         ask=ask,
@@ -325,7 +332,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}
     tools = Toolset.load(TOOLS, {**services, Senses: Senses(lambda: frozenset({"image_in"}))})
     try:
-        yield Session(tools, disk, asked)
+        yield Session(tools, disk, asked, meanwhile)
     finally:
         await ledger.aclose()
         await guard.aclose()
@@ -369,6 +376,46 @@ async def test_with_a_yes_it_is_all_there(tmp_path: Path) -> None:
             await at.call("StrReplaceFile", {"path": "~/out/plain.txt", "edit": {"old": "on", "new": "x"}})
         ).is_error
         assert (out / "plain.txt").read_text() == "xe\ntwo\n"
+
+
+@pytest.mark.parametrize("swap", ["a link", "a hard link", "a link in its directory's place"])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("ReadFile", {}),
+        ("ReadMediaFile", {}),
+        ("CountLines", {}),
+        ("WriteFile", {"content": "x", "mode": "append"}),
+        ("StrReplaceFile", {"edit": {"old": "KEY=nearly", "new": "x"}}),
+        ("Grep", {"pattern": "KEY", "output_mode": "content"}),
+    ],
+)
+async def test_what_takes_a_files_place_while_it_is_asked_about_is_not_what_was_allowed(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], swap: str
+) -> None:
+    world = tmp_path / "world"
+    build(world, other=False)
+    folder, secret = world / "home" / "out" / "dir", world / "project" / ".env"
+    target = folder / ".env" if "directory" in swap else folder / "inner.txt"
+
+    def take_its_place() -> None:
+        if "directory" in swap:
+            shutil.rmtree(folder)
+            folder.symlink_to(secret.parent)
+            return
+        target.unlink()
+        if swap == "a link":
+            target.symlink_to(secret)
+        else:
+            target.hardlink_to(secret)
+
+    async with session(world, "ask", "approve") as at:
+        at.meanwhile.append(take_its_place)
+        result = await at.call(tool, {"path": str(target), **arguments})
+        assert at.meanwhile == []
+        assert CANARY not in str(result)
+        assert "lines" not in str(result.output)
+        assert secret.read_text() == f"KEY={CANARY}-\n"
 
 
 def kept(world: Path) -> str:

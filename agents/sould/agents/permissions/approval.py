@@ -36,7 +36,7 @@ from sould.agents.permissions.policy import (
     is_granted,
 )
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Decision, Rule, Rules
+from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
@@ -127,9 +127,9 @@ class Approval:
         """The decision as things stand, without asking anybody."""
         return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
 
-    def come_upon(self, path: Path) -> Decision:
+    def come_upon(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
-        return self.judge(ReadFile(ResolvedPath(path, inside=True, others=self.other_names(path)))).decision
+        return self.judge(ReadFile(ResolvedPath(path, inside=True, others=self.other_names(path))))
 
     def other_names(self, path: Path) -> tuple[Path, ...]:
         """The secrets that the file at `path` is under other names. Blocks."""
