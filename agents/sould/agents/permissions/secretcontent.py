@@ -44,6 +44,11 @@ _BARE_KEY = re.compile(rb"\s*[A-Za-z0-9+/=_-]{16,}\s*")
 """A file that is nothing but one token."""
 _TOKEN_NAMES = re.compile(r"(?i)(?:\.key|\.secrets?|token|^secrets?)$")
 
+_CODE = re.compile(
+    r"(?i)\.(?!(?:y?a?ml|json5?|toml|ini|conf|cfg|cnf|properties|env|txt|csv|xml|local|key|pem|tf\w*|secrets?)$)\w+$"
+)
+"""Programs and prose, in which a word behind `=` is a value only in quotes: any ending but those of settings."""
+
 _NOT_SECRET_NAMES = re.compile(
     r"""(?i)(?:^|[_.-])(?:public|primary|foreign|sort|partition|cache|hash|csrf_header)[_.-]?key|publishable
     |(?:key|token|secret|password|passwd|credentials?|auth)[_.-]?(?:s?[_.-])?(?:id|ids|name|names|file|path|dir|length|size|ttl|age|
@@ -127,7 +132,7 @@ def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
         return "a private key"
     if _TOKEN_NAMES.search(name) and _BARE_KEY.fullmatch(data) and not is_placeholder(data.decode().strip()):
         return "a key"
-    return _form(data) or _assignment(data)
+    return _form(data) or _assignment(data, quoted=_CODE.search(name) is not None)
 
 
 def is_placeholder(value: str) -> bool:
@@ -163,10 +168,12 @@ def _form(data: bytes) -> str:
     return ""
 
 
-def _assignment(data: bytes) -> str:
+def _assignment(data: bytes, *, quoted: bool) -> str:
     for pattern, strict in ((_NAMED, False), (_KEYED, True)):
         for match in _compiled(pattern + _EQUALS + _VALUE).finditer(data):
             name, value = ((match.group(at) or b"").decode(errors="replace") for at in (1, 2))
+            if quoted and not (value[:1] in "\"'" and " " not in value):
+                continue
             if _NOT_SECRET_NAMES.search(name) or is_placeholder(value) or (strict and not _key_like(value)):
                 continue
             return f"a value for `{name[-40:]}`"

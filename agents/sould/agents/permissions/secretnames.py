@@ -4,6 +4,7 @@ Looks at names only and opens nothing. Names are compared as `protected.normalis
 is lax about case or spelling is no way round.
 """
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -26,8 +27,9 @@ FIXTURES: Final = _set(
     "fixture fixtures __fixtures__ test-fixtures test_fixtures testdata test-data test_data __snapshots__"
 )
 """Directories of a project whose files are made for tests: only a provider's own kind of key is a secret there."""
-_TESTS: Final = _set("test tests spec specs __tests__ e2e")
-"""Directories whose keys and certificates are made for tests; an `.env` there may well be real."""
+_TESTS: Final = _set("test tests testing spec specs e2e example examples sample samples demo demos")
+"""Words in the name of a directory whose keys and certificates are made up; an `.env` there may well be real."""
+_WORD: Final = re.compile(r"[a-z0-9]+")
 _KEYS: Final = ("*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.asc", "id_*", "ssh_host_*_key")
 
 _TREES: Final = _set(".ssh .gnupg .password-store")
@@ -150,7 +152,9 @@ def is_fixture(path: Path, where: Surroundings) -> bool:
     above = [normalised(part) for part in inner[:-1]]
     if any(part in FIXTURES for part in above) or above[:3] == ["src", "test", "resources"]:
         return True
-    return any(part in _TESTS for part in above) and any(fnmatchcase(normalised(path.name), key) for key in _KEYS)
+    if not any(part == "t" or not _TESTS.isdisjoint(_WORD.findall(part)) for part in above):
+        return False
+    return not _TREES.isdisjoint(above) or any(fnmatchcase(normalised(path.name), key) for key in _KEYS)
 
 
 def _is_certain(parts: list[str], where: Surroundings) -> bool:
