@@ -45,7 +45,7 @@ _BARE_KEY = re.compile(rb"\s*[A-Za-z0-9+/=_-]{16,}\s*")
 _TOKEN_NAMES = re.compile(r"(?i)(?:\.key|\.secrets?|token|^secrets?)$")
 
 _CODE = re.compile(
-    r"(?i)\.(?!(?:y?a?ml|json5?|toml|ini|conf|cfg|cnf|properties|env|txt|csv|xml|local|key|pem|tf\w*|secrets?)$)\w+$"
+    r"(?i)[^.]\.(?!(?:y?a?ml|json5?|toml|ini|conf|cfg|cnf|properties|env|txt|csv|xml|local|key|pem|tf\w*|secrets?)$)\w+$"
 )
 """Programs and prose, in which a word behind `=` is a value only in quotes: any ending but those of settings."""
 
