@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.permissions.secretcontent import LARGEST, has_key_header, secret_in
+from sould.agents.permissions.secretcontent import secret_in
 from sould.agents.permissions.secretnames import certain_globs, likelihood
-from sould.agents.permissions.secrets import SecretFiles, secret_file
+from sould.agents.permissions.secrets import LARGEST, SecretFiles, is_private_key, secret_file
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 
 FILE_NAMES = Path(__file__).with_name("filenames.txt.xz")
@@ -163,8 +163,8 @@ def test_test_data_is_a_secret_only_with_a_providers_key() -> None:
 
 @pytest.mark.parametrize("header", ["-----BEGIN OPENSSH PRIVATE KEY-----", "\n-----BEGIN PGP PRIVATE KEY BLOCK-----"])
 def test_a_private_key_is_known_by_its_header_whatever_it_is_called(header: str) -> None:
-    assert has_key_header(f"{header}\nb3Blbn\n".encode())
-    assert not has_key_header(f'KEY = """{header}"""'.encode())
+    assert is_private_key(f"{header}\nb3Blbn\n".encode())
+    assert not is_private_key(f'KEY = """{header}"""'.encode())
 
 
 def test_the_names_for_a_search_to_pass_over_leave_templates_in() -> None:

@@ -174,6 +174,29 @@ async def test_a_copy_that_an_allowed_command_made_is_a_secret_too(tmp_path: Pat
         ] == [False, True]
 
 
+async def test_secrets_are_known_again_wherever_they_went(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path)
+    (bench.project / "deep").mkdir()
+    (bench.project / "deep/.env").write_text(f"SECRET={CANARY}\n")
+    (bench.project / "key.pem").write_text(f"{CANARY} and more\n")
+    bench.script(
+        call("Shell", command="mv deep/.env deep/old.txt"),
+        call("Grep", pattern="canary", output_mode="content"),
+        call("ReadFile", path="deep/old.txt"),
+        call("ReadFile", path="key.pem"),
+        call("WriteFile", path="copy.txt", content=f"{CANARY} and more\n"),
+        call("StrReplaceFile", path="copy.txt", edit={"old": "more", "new": "less"}),
+        "text: done",
+    )
+    async with bench.running():
+        session, watcher = await session_in(bench, "full")
+        await finish(session, "move")
+        copies = [each.description for each in watcher.of(ApprovalRequest) if "holds the same as" in each.description]
+        assert [text.split()[2].rpartition("/")[2] for text in copies] == ["old.txt`", "copy.txt`", "copy.txt`"]
+        found = [str(each.return_value.output) for each in watcher.of(ToolResult)]
+        assert not [output for output in found if output.startswith("deep/old.txt:")]
+
+
 async def test_names_of_secrets_are_still_listed(tmp_path: Path) -> None:
     bench = make_bench(tmp_path)
     lay_out(bench.project)

@@ -34,6 +34,7 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
     is_granted,
+    named_paths,
 )
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules
@@ -94,7 +95,9 @@ class Approval:
             if environment is not None
             else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
         )
-        where = replace(where, secret_names=secret_names, secret_look=self._secrets.look)
+        self._configured_names = secret_names
+        self._names = secret_names()
+        where = replace(where, secret_names=lambda: self._names, secret_look=self._secrets.look)
         self._where = replace(where, other_names=HardLinks(where).other_names)
         self._judging = asyncio.Lock()
         self._shown = asyncio.Semaphore(MOST_SHOWN)
@@ -202,6 +205,7 @@ class Approval:
         """`judge`, and the action with all names of its file: in a thread, as files are looked into, and in order."""
         if not isinstance(action, ReadFile | EditFile | RunCommand):
             return action, self.judge(action)
+        self._names = self._configured_names()
         async with self._judging:
             return await asyncio.to_thread(self._judge_files, action)
 
@@ -211,7 +215,11 @@ class Approval:
         else:
             others = (*action.path.others, *self.other_names(action.path.path))
             action = replace(action, path=replace(action.path, others=tuple(dict.fromkeys(others))))
-        return action, self.judge(action)
+        verdict = self.judge(action)
+        if verdict.decision == "ask":
+            named = named_paths(action, self._where) if isinstance(action, RunCommand) else action.path.names
+            self._secrets.remember_all(named, self._where)
+        return action, verdict
 
     def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
         if answer.response == "reject":

@@ -242,6 +242,11 @@ def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
     return Verdict("ask", "", Rule("allow", "fetch", argv=(action.host,)))
 
 
+def named_paths(action: RunCommand, where: Surroundings) -> list[Path]:
+    """Every path that a word of a command may mean."""
+    return _Command(action, Rules(), "ask", where).named_paths()
+
+
 def _as_named(word: str, cwd: Path) -> Path:
     return Path(os.path.normpath(os.path.join(cwd, word)))
 
@@ -280,7 +285,7 @@ class _Command:
         for argv in (*self.reading.commands, *read_loosely(self.line)):
             if any(not rule.argv or argv_resembles(rule.argv, argv) for rule in shell):
                 return f"a rule forbids {' '.join(argv)[:200]}"
-        for path in self._named_paths():
+        for path in self.named_paths():
             if any(_path_rule("deny", tool, path, self.rules, self.where) for tool in ("read", "edit")):
                 return f"a rule forbids {path}"
         return ""
@@ -298,13 +303,13 @@ class _Command:
                 return f"a rule asks before {' '.join(argv)[:200]} is run"
         tools = ("read",) if harmless else ("read", "edit")
         rules = Rules(tuple(rule for tool in tools for rule in self.rules.of("ask", tool) if rule.path))
-        for path in self._named_paths() if rules.rules else ():
+        for path in self.named_paths() if rules.rules else ():
             if any(_path_rule("ask", tool, path, rules, self.where) for tool in tools):
                 return f"a rule asks about {path}"
         return ""
 
     def _touches_protected(self) -> str:
-        for path in self._named_paths():
+        for path in self.named_paths():
             names = (path, *self.where.other_names(path))
             if reason := secret_file(names, self.where) or change_is_protected(path, self.where, named=True):
                 return reason
@@ -321,7 +326,8 @@ class _Command:
                     return f"it decides {decides}"
         return ""
 
-    def _named_paths(self) -> list[Path]:
+    def named_paths(self) -> list[Path]:
+        """Every path that a word of the text may mean, as resolved and as written."""
         paths: dict[Path, None] = {}
         places = self._places()
         for word in words_of(self.line):

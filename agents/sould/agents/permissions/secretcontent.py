@@ -2,7 +2,7 @@
 
 The rules for providers' keys are those of gitleaks (`secretrules.json`, made by `scripts/secretrules.py`); theirs that
 rest on entropy are not used. RE2 runs them in linear time, because a text may be made to be slow. Loaded when a text is
-first judged: no start-up pays for it. Never says what it found, only of which kind.
+first judged: no start-up pays for it, nor a session without a likely name. Never says what it found, only of which kind.
 """
 
 import re
@@ -14,13 +14,11 @@ from typing import Final, Protocol, cast
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-LARGEST: Final = 1024 * 1024
-"""Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
+from sould.agents.permissions.secrets import LARGEST
+
 RULES = Path(__file__).with_name("secretrules.json")
 
-_KEY_HEADER = rb"-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----"
-_HEADER = re.compile(rb"\s*(?:" + _KEY_HEADER + rb"|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1)")
-_HEADER_BYTES: Final = 400
+_KEY_HEADER = r"-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d"
 
 _NAMED = (
     r"""(?i)([\w.@:/-]*(?:passw(?:or)?d|passwd|passphrase|\bpwd|_pwd|_pass\b|\bpass\b|secret|token|api[_.-]?key|access[_.-]?key"""
@@ -108,11 +106,6 @@ class _Pattern(Protocol):
     def finditer(self, text: bytes) -> Iterator[_Match]: ...
 
 
-def has_key_header(data: bytes) -> bool:
-    """Whether a file is a private key, whatever its name: it begins as one."""
-    return _HEADER.match(data[:_HEADER_BYTES].removeprefix(b"\xef\xbb\xbf")) is not None
-
-
 def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
     """The kind of secret a file of this name holds, or "". `fixture`: only providers' own kinds of keys count.
 
@@ -128,7 +121,7 @@ def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
         return found
     if fixture:
         return ""
-    if _compiled(_KEY_HEADER.decode()).search(data) is not None or has_key_header(data):
+    if _compiled(_KEY_HEADER).search(data) is not None:
         return "a private key"
     if _TOKEN_NAMES.search(name) and _BARE_KEY.fullmatch(data) and not is_placeholder(data.decode().strip()):
         return "a key"

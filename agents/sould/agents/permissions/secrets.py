@@ -6,20 +6,26 @@ All of it blocks: call it in a thread.
 
 import hashlib
 import os
+import re
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from sould.agents.permissions.secretcontent import LARGEST, has_key_header, secret_in
 from sould.agents.permissions.secretnames import is_fixture, is_template, likelihood
 from sould.agents.permissions.servedfiles import without_waiting
 from sould.agents.permissions.surroundings import Surroundings
 
+LARGEST: Final = 1024 * 1024
+"""Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
 MOST_REMEMBERED: Final = 4_096
 SMALLEST: Final = 8
 """Bytes of a content that is known again: fewer say nothing."""
 _HEAD: Final = 512
+_KEY = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1)"
+)
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -42,6 +48,11 @@ def secret_file(names: Iterable[Path], where: Surroundings) -> str:
         return ""
     likely = any(likelihood(name, where) == "likely" for name in names)
     return where.secret_look(names[0], likely=likely, fixture=is_fixture(names[0], where))
+
+
+def is_private_key(data: bytes) -> bool:
+    """Whether a file is a private key, whatever its name: it begins as one."""
+    return _KEY.match(data[:_HEAD]) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class SecretFiles:
         """By digest: of which secret a content is."""
         self._sizes: set[int] = set()
         self._remembered: dict[Path, _Identity] = {}
+        self._lock = threading.Lock()
 
     def look(self, path: Path, *, likely: bool, fixture: bool) -> str:
         """Why the content of a file is a secret, or ""; what cannot be looked into is judged by nothing but its name."""
@@ -79,7 +91,7 @@ class SecretFiles:
                     known = self._content(
                         file.read(LARGEST + 1 if self._whole(likely, status) else _HEAD), path, likely, fixture
                     )
-                    _bounded(self._judged)[identity] = known
+                    self._keep(self._judged, identity, known)
                 return known
         except OSError:
             return ""
@@ -99,20 +111,30 @@ class SecretFiles:
                 identity = _Identity.of(os.fstat(file.fileno()))
                 if self._remembered.get(path) == identity:
                     return
-                _bounded(self._remembered)[path] = identity
+                self._keep(self._remembered, path, identity)
                 data = file.read(LARGEST + 1)
         except OSError:
             return
         if SMALLEST <= len(data) <= LARGEST:
-            _bounded(self._copies)[hashlib.sha256(data).hexdigest()] = path
+            self._keep(self._copies, hashlib.sha256(data).hexdigest(), path)
             self._sizes.add(len(data))
 
     def remember_beside(self, where: Surroundings) -> None:
         """The secrets that lie at the top of the project, before a command may copy them."""
         for root in (where.root, *where.additional):
-            for at in _listed(root):
-                if likelihood(at, where) == "certain":
-                    self.remember(at)
+            self.remember_all(_listed(root), where)
+
+    def remember_all(self, paths: Iterable[Path], where: Surroundings) -> None:
+        """Those of the files that are secrets by name."""
+        for path in paths:
+            if likelihood(path, where) == "certain":
+                self.remember(path)
+
+    def _keep(self, known: dict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+        with self._lock:
+            if len(known) >= MOST_REMEMBERED:
+                known.pop(next(iter(known)))
+            known[key] = value
 
     def _whole(self, likely: bool, status: os.stat_result) -> bool:
         return likely or status.st_size in self._sizes
@@ -123,17 +145,14 @@ class SecretFiles:
             path,
         ):
             return f"{path} holds the same as {original}, which holds secrets"
-        if has_key_header(data) and not fixture:
+        if is_private_key(data) and not fixture:
             return f"{path} is a private key"
-        if likely and (kind := secret_in(data, path.name, fixture=fixture)):
-            return f"{path} holds {kind}"
-        return ""
+        if not likely:
+            return ""
+        from sould.agents.permissions.secretcontent import secret_in  # noqa: PLC0415 -- rules that few sessions need
 
-
-def _bounded(known: dict[KeyT, ValueT]) -> dict[KeyT, ValueT]:
-    if len(known) >= MOST_REMEMBERED:
-        known.pop(next(iter(known)))
-    return known
+        kind = secret_in(data, path.name, fixture=fixture)
+        return f"{path} holds {kind}" if kind else ""
 
 
 def _listed(directory: Path) -> list[Path]:
