@@ -32,8 +32,9 @@ from sould.agents.review.ledger import Ledger
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
 from sould.agents.tools.base import Tool, parameters_schema
 from sould.agents.tools.session import Senses
-from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse
+from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
 from sould.agents.workspace import TextFile
+from soultest.bench import Watcher, call, finish, make_bench
 
 TOOLS = (
     "sould.agents.tools.readfile:ReadFile",
@@ -416,6 +417,29 @@ async def test_what_takes_a_files_place_while_it_is_asked_about_is_not_what_was_
         assert CANARY not in str(result)
         assert "lines" not in str(result.output)
         assert secret.read_text() == f"KEY={CANARY}-\n"
+
+
+async def test_a_sessions_journal_and_blobs_hold_nothing_of_what_was_refused(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path)
+    (bench.project / ".env").write_text(f"KEY={CANARY}\n")
+    (tmp_path / "outside.txt").write_text(f"{CANARY}\n")
+    calls = [
+        call(name, path=path, **arguments)
+        for path in (".env", str(tmp_path / "outside.txt"))
+        for name, arguments in (
+            ("ReadFile", {}),
+            ("WriteFile", {"content": "x", "mode": "append"}),
+            ("StrReplaceFile", {"edit": {"old": "canary", "new": "x"}}),
+            ("Grep", {"pattern": "canary", "output_mode": "content"}),
+        )
+    ]
+    bench.script("\n".join(calls), "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new("ask"), answer="reject", feedback="no")
+        await finish(watcher.session, "go")
+        assert len(watcher.of(ApprovalRequest)) == len(watcher.of(ToolResult)) == len(calls)
+    found = [path for path in bench.state.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    assert found == []
 
 
 def kept(world: Path) -> str:
