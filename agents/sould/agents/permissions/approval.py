@@ -154,10 +154,9 @@ class Approval:
 
     def secret_in(self, path: Path, data: bytes) -> str:
         """Why a file with this content is a secret, or "". Blocks: call it in a thread."""
-        names = (path, *self.other_names(path))
-        was_one = is_granted(path, self._session, READ_SECRET, EDIT_SECRET)
-        asked = "it was asked about as a secret" if was_one else ""
-        return asked or secret_name(names, self._where) or self._secrets.content(path, data, self._where)
+        if is_granted(path, self._session, READ_SECRET, EDIT_SECRET):
+            return f"{path} was asked about as a secret"
+        return secret_name(self.other_names(path), self._where) or self._secrets.content(path, data, self._where)
 
     async def request(
         self,

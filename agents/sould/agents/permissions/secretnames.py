@@ -6,7 +6,8 @@ is lax about case or spelling is no way round.
 
 import re
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -116,22 +117,20 @@ _LIKELY_PATTERNS: Final = (
 def likelihood(path: Path, where: Surroundings) -> Likelihood:
     """What the name of an absolute path says. A template, an example or a public key is never a secret."""
     more = where.secret_names()
-    parts = [normalised(part) for part in path.parts]
+    parts = [_same(part) for part in path.parts]
     if not parts or is_template(path):
         return "no"
     if _fits(parts, more.certain):
         return "certain"
-    if _is_certain(parts, where):
+    by_name = _by_name(parts[-1])
+    if by_name == "certain" or _is_in_secret_place(parts, where):
         return "likely" if is_fixture(path, where) else "certain"
-    last = parts[-1]
-    if last in _LIKELY_FILES or any(fnmatchcase(last, pattern) for pattern in _LIKELY_PATTERNS):
-        return "likely"
-    return "likely" if _is_git_config(parts) or _fits(parts, more.likely) else "no"
+    return "likely" if by_name == "likely" or _is_git_config(parts) or _fits(parts, more.likely) else "no"
 
 
 def is_template(path: Path) -> bool:
     """Whether the name says that it stands in a secret's place, or is the public half of a key."""
-    return normalised(path.name).endswith(NEVER)
+    return _same(path.name).endswith(NEVER)
 
 
 def certain_globs() -> tuple[str, ...]:
@@ -149,30 +148,39 @@ def is_fixture(path: Path, where: Surroundings) -> bool:
     """Whether it is test data of the project: where the project itself lies says nothing."""
     roots = [root for root in (where.root, *where.additional) if path.is_relative_to(root)]
     inner = min((path.relative_to(root).parts for root in roots), key=len, default=())
-    above = [normalised(part) for part in inner[:-1]]
+    above = [_same(part) for part in inner[:-1]]
     if any(part in FIXTURES for part in above) or above[:3] == ["src", "test", "resources"]:
         return True
     if not any(part == "t" or not _TESTS.isdisjoint(_WORD.findall(part)) for part in above):
         return False
-    return not _TREES.isdisjoint(above) or any(fnmatchcase(normalised(path.name), key) for key in _KEYS)
+    return not _TREES.isdisjoint(above) or any(fnmatchcase(_same(path.name), key) for key in _KEYS)
 
 
-def _is_certain(parts: list[str], where: Surroundings) -> bool:
-    last = parts[-1]
+_same = lru_cache(maxsize=4096)(normalised)
+_CERTAIN_NAME = re.compile("|".join(map(translate, _PATTERNS)))
+_LIKELY_NAME = re.compile("|".join(map(translate, _LIKELY_PATTERNS)))
+
+
+@lru_cache(maxsize=4096)
+def _by_name(last: str) -> Likelihood:
     if last in _NOT_CERTAIN:
-        return False
-    if last in _FILES or any(fnmatchcase(last, pattern) for pattern in _PATTERNS):
+        return "no"
+    if last in _FILES or _CERTAIN_NAME.match(last):
+        return "certain"
+    return "likely" if last in _LIKELY_FILES or _LIKELY_NAME.match(last) else "no"
+
+
+def _is_in_secret_place(parts: list[str], where: Surroundings) -> bool:
+    if not _TREES.isdisjoint(parts) or not _PAIRS.isdisjoint(pairwise(parts)):
         return True
-    if any(part in _TREES for part in parts) or any(pair in _PAIRS for pair in pairwise(parts)):
+    if parts[-1] == "credentials.json" and any(_starts(parts, own) for own in where.own):
         return True
-    if last == "credentials.json" and any(_starts(parts, own) for own in where.own):
-        return True
-    home = [normalised(part) for part in where.home.parts]
+    home = [_same(part) for part in where.home.parts]
     return parts[: len(home)] == home and any(_below(parts[len(home) :], tree) for tree in _HOME_TREES)
 
 
 def _starts(parts: list[str], directory: Path) -> bool:
-    return parts[: len(directory.parts)] == [normalised(part) for part in directory.parts]
+    return parts[: len(directory.parts)] == [_same(part) for part in directory.parts]
 
 
 def _below(parts: list[str], tree: str) -> bool:

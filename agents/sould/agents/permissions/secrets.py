@@ -44,9 +44,9 @@ def secret_file(names: Iterable[Path], where: Surroundings) -> str:
     names = tuple(names)
     if reason := secret_name(names, where):
         return reason
-    if is_template(names[0]):
-        return ""
     likely = any(likelihood(name, where) == "likely" for name in names)
+    if is_template(names[0]) and not likely:
+        return ""
     return where.secret_look(names[0], likely=likely, fixture=is_fixture(names[0], where))
 
 
@@ -98,11 +98,13 @@ class SecretFiles:
 
     def content(self, path: Path, data: bytes, where: Surroundings) -> str:
         """Why this content of a file is a secret, or "": what an editor holds, or what was read since the file was judged."""
-        if reason := secret_name((path,), where):
-            return reason
+        kind = likelihood(path, where)
+        if kind == "certain":
+            return f"{path} holds secrets"
         if is_template(path):
             return ""
-        return self._content(data, path, likelihood(path, where) == "likely", is_fixture(path, where))
+        fixture = (kind == "likely" or is_private_key(data)) and is_fixture(path, where)
+        return self._content(data, path, kind == "likely", fixture)
 
     def remember(self, path: Path) -> None:
         """A file that is known to be a secret: copies of what it holds now are, too."""
