@@ -19,12 +19,14 @@ CERTAIN = """.env .ENV .env.local sub/.env.production id_rsa id_ed25519 deploy/i
     .netrc _netrc .git-credentials .pypirc .pgpass .dockercfg kubeconfig dev.kubeconfig kubeconfig.yaml service-account.json
     service-account-prod.json .aws/credentials .kube/config .docker/config.json release.keystore store.p12 site.ppk
     /people/u/.ssh/config /people/u/.aws/sso/cache/x.json /people/u/.config/gh/hosts.yml /people/u/.config/gcloud/legacy
-    application_default_credentials.json tests/.env .vault-token .cargo/credentials.toml"""
-LIKELY = """prod.env config/app.env server.key ca.pem .npmrc .yarnrc.yml secrets.yml secrets.json app-secrets.yaml
+    .env~ .env.bak .netrc.old #.env# .env.swp application_default_credentials.json tests/.env .vault-token .cargo/credentials.toml"""
+LIKELY = """prod.env prod.env~ credentials.json.bak
+    config/app.env server.key ca.pem .npmrc .yarnrc.yml secrets.yml secrets.json app-secrets.yaml
     credentials.json gcp-credentials.json credentials.yml terraform.tfstate terraform.tfstate.backup prod.tfvars .htpasswd
     .git/config .git/modules/lib/config srv.git/config client_secret_1.json .envrc .flaskenv master.key .env_backup
     fixtures/.env tests/fixtures/kubeconfig testdata/id_rsa tests/certs/key.pem src/test/resources/store.jks"""
-NEVER = """.env.example .env.sample .env.template .env.dist .env.local.example id_rsa.pub secrets.yml.example app.env.ts env.ts
+NEVER = """.env.example .env.example.bak id_rsa.pub~ a.py.bak
+    .env.sample .env.template .env.dist .env.local.example id_rsa.pub secrets.yml.example app.env.ts env.ts
     environment.ts environments/prod.ts .envoy.yaml package-lock.json poetry.lock Cargo.lock secret_service.go secretary.md
     keyboard.py tokens.css token.rs password.vue config.json docker-compose.yml known_hosts.md .dockerignore .env.d/readme
     src/credentials/index.ts pkg/kubeconfig/load.go src/secrets/mod.rs keys.ts apikey.ts debug.keystore id_generator.py

@@ -117,8 +117,8 @@ _LIKELY_PATTERNS: Final = (
 def likelihood(path: Path, where: Surroundings) -> Likelihood:
     """What the name of an absolute path says. A template, an example or a public key is never a secret."""
     more = where.secret_names()
-    parts = [_same(part) for part in path.parts]
-    if not parts or is_template(path):
+    parts = [*map(_same, path.parts[:-1]), _original(_same(path.name))]
+    if not path.name or is_template(path):
         return "no"
     if _fits(parts, more.certain):
         return "certain"
@@ -130,7 +130,7 @@ def likelihood(path: Path, where: Surroundings) -> Likelihood:
 
 def is_template(path: Path) -> bool:
     """Whether the name says that it stands in a secret's place, or is the public half of a key."""
-    return _same(path.name).endswith(NEVER)
+    return _original(_same(path.name)).endswith(NEVER)
 
 
 def certain_globs() -> tuple[str, ...]:
@@ -153,9 +153,15 @@ def is_fixture(path: Path, where: Surroundings) -> bool:
         return True
     if not any(part == "t" or not _TESTS.isdisjoint(_WORD.findall(part)) for part in above):
         return False
-    return not _TREES.isdisjoint(above) or any(fnmatchcase(_same(path.name), key) for key in _KEYS)
+    return not _TREES.isdisjoint(above) or any(fnmatchcase(_original(_same(path.name)), key) for key in _KEYS)
 
 
+def _original(name: str) -> str:
+    """Of an editor's or a careful person's backup the name of what it is of."""
+    return _BACKUP.sub("", name) or name
+
+
+_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[nop]))+$|^#(?=.+#$)|(?<=.)#$")
 _same = lru_cache(maxsize=4096)(normalised)
 _CERTAIN_NAME = re.compile("|".join(map(translate, _PATTERNS)))
 _LIKELY_NAME = re.compile("|".join(map(translate, _LIKELY_PATTERNS)))
