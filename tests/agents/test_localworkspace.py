@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import os
 import stat
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -101,10 +103,40 @@ async def test_mode_and_attributes_stay_and_no_other_file_is_left(root: Path, wo
     assert os.listdir(root) == ["run.sh"]
 
 
-async def test_a_new_file_follows_the_umask(root: Path, workspace: LocalWorkspace) -> None:
-    (root / "plain").touch()
-    await workspace.write_text(root / "new", "x", expected=None)
-    assert (root / "new").stat().st_mode == (root / "plain").stat().st_mode
+@pytest.fixture
+def private() -> Iterator[None]:
+    """The umask of a daemon."""
+    mask = os.umask(0o077)
+    yield
+    os.umask(mask)
+
+
+@pytest.mark.usefixtures("private")
+@pytest.mark.parametrize(
+    ("umask", "file", "folder"), [(0o022, 0o644, 0o755), (0o002, 0o664, 0o775), (0o077, 0o600, 0o700)]
+)
+async def test_a_new_file_and_its_directories_have_the_modes_of_the_sessions_umask(
+    root: Path, umask: int, file: int, folder: int
+) -> None:
+    os.chmod(root, 0o2755)  # as in a directory of a group: who works there shares what is made
+    workspace = LocalWorkspace(root, (), no_commands, umask=umask)
+    await workspace.write_text(root / "deep" / "er" / "new", "x", expected=None)
+    assert stat.S_IMODE((root / "deep" / "er" / "new").stat().st_mode) == file
+    assert [stat.S_IMODE((root / name).stat().st_mode) for name in ("deep", "deep/er")] == [0o2000 | folder] * 2
+
+
+@pytest.mark.usefixtures("private")
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has default ACLs")
+async def test_where_a_directory_says_by_its_acl_what_new_files_may_be_no_umask_does(root: Path) -> None:
+    def entry(tag: int, permissions: int) -> bytes:
+        return struct.pack("<HHI", tag, permissions, 0xFFFFFFFF)
+
+    acl = struct.pack("<I", 2) + entry(0x01, 7) + entry(0x04, 5) + entry(0x20, 0)
+    os.setxattr(root, "system.posix_acl_default", acl)
+    workspace = LocalWorkspace(root, (), no_commands, umask=0o002)
+    await workspace.write_text(root / "deep" / "new", "x", expected=None)
+    assert stat.S_IMODE((root / "deep" / "new").stat().st_mode) == 0o640
+    assert stat.S_IMODE((root / "deep").stat().st_mode) == 0o750
 
 
 async def test_a_stale_digest_writes_nothing(root: Path, workspace: LocalWorkspace) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 from typing import Any
 
 import pytest
@@ -51,16 +52,25 @@ def said(messages: list[dict[str, Any]]) -> str:
     return "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
 
 
+def made(sould: Sould) -> str:
+    """The mode of the file that the agent makes."""
+    return oct((sould.workspace / "new.txt").stat().st_mode & 0o777)
+
+
 def test_after_a_kill_the_same_editor_goes_on_in_the_same_session(sould: Sould) -> None:
-    sould.world.script(["text: one", "text: two", "text: three"])
-    bridge = sould.acp()
+    sould.world.script([call("WriteFile", "t1", path="new.txt", content="x"), "text: one"])
+    sould.start()  # by a client with another umask
+    bridge = sould.acp(umask=0o027)
     session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="review")
     prompt(bridge, session, "first", "p1")
     messages, _ = collect(bridge, "p1")
     assert said(messages) == "one"
+    assert made(sould) == "0o640"
     pid = bridge.process.pid
     for round_number, word in enumerate(["one", "two"][: count(2, 1)]):
         sould.kill9()
+        (sould.workspace / "new.txt").unlink()
         prompt(bridge, session, "again", f"again-{round_number}")
         messages, odd = collect(bridge, f"again-{round_number}")
         assert messages[-1]["result"]["stopReason"] == "end_turn"
@@ -68,6 +78,7 @@ def test_after_a_kill_the_same_editor_goes_on_in_the_same_session(sould: Sould) 
         assert len(odd) <= 1, "at most one cut line"
     assert bridge.process.pid == pid
     assert bridge.process.poll() is None
+    assert made(sould) == "0o640", "the umask is the editor's still"
 
 
 def test_after_a_kill_an_editor_is_told_that_full_access_has_ended(sould: Sould) -> None:
@@ -107,12 +118,36 @@ def _commands(sould: Sould) -> list[int]:
     return [pid for pid in marked(sould.mark) if pid not in bridges]
 
 
+def test_what_comes_without_a_umask_has_that_of_who_started_the_daemon_also_after_a_restart(sould: Sould) -> None:
+    sould.world.script([call("WriteFile", "t1", path="new.txt", content="x"), "text: one"])
+    sould.acp(umask=0o027)
+    assert sould.cli("restart").returncode == 0
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ours.makefile("rwb") as older, sould.hello("acp", descriptors=(theirs.fileno(),) * 3):
+        theirs.close()
+
+        def ask(method: str, **params: Any) -> dict[str, Any]:
+            older.write(
+                json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).encode() + b"\n"
+            )
+            older.flush()
+            return next(answer for answer in map(json.loads, older) if answer.get("id") == method)["result"]
+
+        ask("initialize", protocolVersion=1)
+        session = ask("session/new", cwd=str(sould.workspace), mcpServers=[])["sessionId"]
+        ask("session/set_mode", sessionId=session, modeId="review")
+        ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+        assert made(sould) == "0o640"
+
+
 def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
-    sould.world.script(["text: one", "text: two", "text: three"])
-    bridges = [sould.acp() for _ in range(count(20, 3))]
+    sould.world.script([call("WriteFile", "t1", path="new.txt", content="x"), "text: one"])
+    bridges = [sould.acp(umask=0o006 if n else 0o027) for n in range(count(20, 3))]
     session, unasked = new_session(sould, bridges[0]), new_session(sould, bridges[2])
+    bridges[0].request("mode", "session/set_mode", sessionId=session, modeId="review")
     prompt(bridges[0], session, "first", "p1")
     collect(bridges[0], "p1")
+    (sould.workspace / "new.txt").unlink()
     old = sould.owner
     assert old is not None
     # the beginning of a message is in the old daemon, the rest comes to the new one
@@ -130,6 +165,7 @@ def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
     assert messages[-1]["result"]["stopReason"] == "end_turn"
     prompt(bridges[2], unasked, "the first of it", "p3")
     assert collect(bridges[2], "p3")[0][-1]["result"]["stopReason"] == "end_turn"
+    assert made(sould) == "0o640", "the umask is the editor's still"
     for bridge in bridges:
         assert bridge.process.poll() is None
     log = sould.log()

@@ -180,6 +180,7 @@ class Peer:
             cwd=absolute(params.cwd, "cwd"),
             additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
             environment=self.services.environment,
+            umask=self.services.umask,
             mcp_servers=given_servers(params.mcp_servers, self.carrier),
             default_mode="review" if self._shows_hunks else "ask",
             capabilities=self.capabilities.names,

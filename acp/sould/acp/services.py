@@ -92,13 +92,14 @@ class AcpResume:
 class AcpServices:
     """`host` is called at the first `session/*`, so that `initialize` need not wait for heavy imports (D9).
 
-    `environment` and `cwd` are the editor's. `remember` is called before every request of either side is acted on and when
+    `environment`, `umask` and `cwd` are the editor's. `remember` is called before every request of either side is acted on and when
     everything written after an answer has left. `accounts` None: signing in and out are not offered.
     """
 
     host: "Callable[[], Awaitable[SessionHost]]"
     environment: Mapping[str, str]
     cwd: str
+    umask: int
     version: str
     resume: AcpResume | None = None
     remember: Callable[[AcpResume], None] = lambda resume: None

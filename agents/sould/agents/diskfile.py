@@ -67,21 +67,22 @@ def list_directory(path: Path) -> list[tuple[str, bool]]:
             os.close(fd)
 
 
-def replace_file(path: Path, data: bytes, *, expected: str | None) -> None:
+def replace_file(path: Path, data: bytes, *, expected: str | None, umask: int) -> None:
     """Put `data` in place of the content with digest `expected` (None: of nothing; parent directories are made).
 
-    Mode, owner and extended attributes stay. What another program writes at the same moment is either noticed or comes
-    after. (Where the system cannot swap two files, as on some network file systems, the last look is just before.)
+    What is new gets its mode by `umask`, as from a program of the user's; mode, owner and extended attributes of a file
+    that is replaced stay. What another program writes at the same moment is either noticed or comes after. (Where the
+    system cannot swap two files, as on some network file systems, the last look is just before.)
 
     Raises:
         FileChangedError: the content is not `expected`; the file is as the other program left it.
         NotAFileError, OutsideError, WorkspaceError: nothing was written.
     """
-    with _said(path, "write"), _directory(path.parent, create=expected is None) as folder:
+    with _said(path, "write"), _directory(path.parent, create=umask if expected is None else None) as folder:
         old = _check_target(folder, path, expected)
         temp = f".sould-{secrets.token_hex(8)}.tmp"
         try:
-            _write_temp(folder, temp, data, old)
+            _write_temp(folder, temp, data, old, umask)
             if expected is None:
                 _publish_new(folder, temp, path)
             else:
@@ -117,6 +118,16 @@ def remove_file(path: Path, *, expected: str) -> None:
         _sync_directory(folder)
 
 
+def make_directories(path: Path, umask: int) -> None:
+    """Make `path` and what is missing above it, with the modes a program of the user's would give them.
+
+    Raises:
+        NotAFileError, OutsideError, WorkspaceError
+    """
+    with _said(path, "make"), _directory(path, create=umask):
+        pass
+
+
 def is_passing(name: str) -> bool:
     """Whether a file of this name is one of our writes under way, or what a killed process left of one."""
     return name.startswith(".sould-") and _TEMP.fullmatch(name) is not None
@@ -143,7 +154,8 @@ def sweep(folder: Path, known: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def _directory(path: Path, *, create: bool = False) -> Generator[int, None, None]:
+def _directory(path: Path, *, create: int | None = None) -> Generator[int, None, None]:
+    """A descriptor of the directory; `create`: the umask with which missing ones are made."""
     fd = os.open("/", _WALK)
     try:
         for part in path.parts[1:]:
@@ -155,14 +167,14 @@ def _directory(path: Path, *, create: bool = False) -> Generator[int, None, None
         os.close(fd)
 
 
-def _step(fd: int, part: str, path: Path, *, create: bool) -> int:
+def _step(fd: int, part: str, path: Path, *, create: int | None) -> int:
     try:
         return os.open(part, _WALK, dir_fd=fd)
     except FileNotFoundError:
-        if not create:
+        if create is None:
             raise NotAFileError(f"{path} does not exist") from None
         with contextlib.suppress(FileExistsError):
-            os.mkdir(part, dir_fd=fd)
+            _make_directory(fd, part, create)
         return os.open(part, _WALK, dir_fd=fd)
     except OSError as error:
         if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
@@ -170,6 +182,28 @@ def _step(fd: int, part: str, path: Path, *, create: bool) -> int:
         if stat.S_ISLNK(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
             raise OutsideError(f"{path} now leads through a link (`{part}`) that was not there before") from None
         raise NotAFileError(f"`{part}` in {path} is not a directory") from None
+
+
+def _make_directory(folder: int, name: str, umask: int) -> None:
+    os.mkdir(name, dir_fd=folder)
+    if _decides_modes(folder):
+        return
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        inherited = stat.S_IMODE(os.fstat(fd).st_mode) & ~0o777  # the set-group-id bit of the directory above
+        os.fchmod(fd, inherited | (0o777 & ~umask))
+    finally:
+        os.close(fd)
+
+
+def _decides_modes(folder: int) -> bool:
+    """Whether a default ACL says what new files in a directory may be, in place of any umask (Linux)."""
+    if not hasattr(os, "getxattr"):
+        return False
+    try:
+        return bool(os.getxattr(f"/proc/self/fd/{folder}", "system.posix_acl_default"))
+    except OSError:
+        return False
 
 
 def _open_regular(folder: int, path: Path) -> int:
@@ -251,14 +285,17 @@ def _changed(path: Path) -> FileChangedError:
     return FileChangedError(f"{path} changed since it was read; nothing was written")
 
 
-def _write_temp(folder: int, temp: str, data: bytes, old: int | None) -> None:
-    fd = os.open(temp, _CREATE, 0o666 if old is None else 0o600, dir_fd=folder)
+def _write_temp(folder: int, temp: str, data: bytes, old: int | None, umask: int) -> None:
+    decided = old is None and _decides_modes(folder)
+    fd = os.open(temp, _CREATE, 0o666 if decided else 0o600, dir_fd=folder)
     try:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest) :]
         if old is not None:
             _copy_attributes(old, fd)
+        elif not decided:
+            os.fchmod(fd, 0o666 & ~umask)  # the process's own umask is another
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -47,6 +47,9 @@ _DROPPED = frozenset(
 _DROPPED_PREFIXES = ("BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PYTHON", "SOULD_")
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
+USUAL_UMASK = 0o022
+"""The umask of a session whose client did not say its own."""
+
 
 class Environment:
     """What commands and servers of one session see. Immutable; injectable into tools."""
@@ -58,11 +61,14 @@ class Environment:
         provider_keys: Iterable[str] = PROVIDER_KEYS,
         pass_keys: Iterable[str] = (),
         outside: Iterable[Path] = (),
+        umask: int = USUAL_UMASK,
     ) -> None:
         """`session`: the variables of the client that opened the session. `pass_keys` are kept whatever they are (D14).
 
         `outside`: the session's directories. What sould runs by itself is never one of their programs.
+        `umask`: the client's own, for what the agent and its commands make.
         """
+        self.umask = umask
         kept = frozenset(pass_keys)
         withheld = frozenset(provider_keys) | _DROPPED
         self._variables = {

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
+from sould.agents.environment import USUAL_UMASK
 from sould.agents.patience import uninterrupted
 from sould.agents.workspace import (
     Command,
@@ -35,12 +36,18 @@ class LocalWorkspace:
         additional: Sequence[Path],
         run: Callable[[Command], Awaitable[RunningCommand]],
         home: Path | None = None,
+        *,
+        umask: int = USUAL_UMASK,
     ) -> None:
-        """`additional` is resolved and may grow. `home`: what `~` means in the session, else the user's own."""
+        """`additional` is resolved and may grow. `home`: what `~` means in the session, else the user's own.
+
+        `umask`: of new files and directories, the session's own.
+        """
         self._root = Path(os.path.realpath(root))
         self._home = home or Path.home()
         self._additional = additional
         self._run = run
+        self._umask = umask
 
     @property
     def root(self) -> Path:
@@ -92,7 +99,7 @@ class LocalWorkspace:
             data = text.encode()
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
-        await uninterrupted(replace_file, path, data, expected=expected)
+        await uninterrupted(replace_file, path, data, expected=expected, umask=self._umask)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Remove the file. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""

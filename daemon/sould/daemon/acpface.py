@@ -46,6 +46,7 @@ class AcpFace:
             host=self._sessions.host,
             environment=connection.hello.environment,
             cwd=connection.hello.cwd,
+            umask=self._sessions.umask if connection.hello.umask is None else connection.hello.umask,
             version=VERSION,
             resume=resume,
             remember=keeper.remember,

@@ -9,7 +9,7 @@ except `_socket`: `socket`, `json`, `struct` and `selectors` would each cost a t
 import os
 import sys
 
-from sould.daemon.dial import BridgeError, send, socket, try_connect
+from sould.daemon.dial import BridgeError, read_umask, send, socket, try_connect
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.paths import Paths, UnsafePathError
 
@@ -110,6 +110,7 @@ def _hello(face: str, arguments: "list[str]", token: str, *, again: bool, pump: 
         (b"pid", b"%d" % os.getpid()),
         (b"token", token.encode()),
         (b"cwd", cwd),
+        (b"umask", b"%o" % read_umask()),
     ]
     if again:
         fields.append((b"reattach", b"1"))

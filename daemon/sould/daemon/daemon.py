@@ -32,14 +32,14 @@ PR_SET_DUMPABLE = 4
 
 
 class Daemon:
-    """One per process. `inheritance` says what it starts with."""
+    """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one."""
 
-    def __init__(self, paths: Paths, limits: Limits, inheritance: Inheritance) -> None:
+    def __init__(self, paths: Paths, limits: Limits, inheritance: Inheritance, umask: int) -> None:
         self.paths = paths
         self.limits = limits
         self.started = time.monotonic()
         self.lock = inheritance.lock
-        self.sessions = Sessions(paths)
+        self.sessions = Sessions(paths, umask)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
         acp = AcpFace(paths, self.sessions)
         faces = {"acp": acp, "control": self._control, "wire": _absent, "lsp": _absent}
@@ -221,7 +221,7 @@ class Daemon:
             if connection.task is not None:
                 connection.task.cancel()
         await self._at_most(1.0, self._ended(connections))
-        if await give(self.server.listener, self.lock, heirs):
+        if await give(self.server.listener, self.lock, heirs, self.sessions.umask):
             return True
         _log.error("the new daemon did not start; going on with %s", VERSION)
         for heir in heirs:

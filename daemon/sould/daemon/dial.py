@@ -63,6 +63,13 @@ def peer_pid(connection: "socket.socket") -> int:
     return int.from_bytes(credentials[:4], sys.byteorder)
 
 
+def read_umask() -> int:
+    """The umask of this process. There is no way to read it but to set it: call it while no other thread makes files."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
 def send(connection: "socket.socket", frame: bytes, descriptors: "tuple[int, ...]") -> None:
     """Send the hello frame, with our descriptors on its first byte."""
     rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from sould.daemon.hello import FACES, HEADER, MAGIC, MAX_FRAME, decode
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
+_UMASK = re.compile(rb"[0-7]{1,3}")
 _LENGTH = re.compile(rb"[0-9a-f]{8}\n")
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
@@ -40,6 +41,8 @@ class Hello:
     pid: int
     token: str
     cwd: str
+    umask: int | None = None
+    """None: a bridge that does not say it."""
     reattach: bool = False
     pump: bool = False
     arguments: tuple[str, ...] = ()
@@ -134,6 +137,7 @@ def _parse(body: bytes) -> Hello:
             pid=int(single[b"pid"]),
             token=single[b"token"].decode("ascii"),
             cwd=os.fsdecode(single[b"cwd"]),
+            umask=_umask(single.get(b"umask")),
             reattach=b"reattach" in single,
             pump=b"pump" in single,
             arguments=tuple(os.fsdecode(value) for key, value in fields if key == b"arg"),
@@ -144,6 +148,14 @@ def _parse(body: bytes) -> Hello:
     if hello.face not in FACES or not _TOKEN.fullmatch(hello.token):
         raise NotHelloError(f"a hello frame for face {hello.face!r}")
     return hello
+
+
+def _umask(field: bytes | None) -> int | None:
+    if field is None:
+        return None
+    if not _UMASK.fullmatch(field):
+        raise ValueError("the umask is no mode")
+    return int(field, 8)
 
 
 def _environment(entries: list[bytes]) -> dict[str, str]:

@@ -68,8 +68,8 @@ def heir_of(connection: Connection, released: Released | None) -> Heir:
     return Heir(connection.sock, connection.hello, descriptors, *between, connection.private())
 
 
-async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir]) -> bool:
-    """Start the next daemon and hand everything over; False when it did not get ready."""
+async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir], umask: int) -> bool:
+    """Start the next daemon, under `umask`, and hand everything over; False when it did not get ready."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
         with theirs:
@@ -80,6 +80,7 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir]) -> boo
                 env=environment(os.environ),
                 cwd="/",
                 start_new_session=True,
+                umask=umask,
             )
         ours.setblocking(False)
         loop = asyncio.get_running_loop()
@@ -124,6 +125,7 @@ class _Told(BaseModel):
     token: str
     pump: bool
     cwd: str
+    umask: int | None = None
     arguments: tuple[str, ...]
     environment: dict[str, str]
     unread: str
@@ -145,6 +147,7 @@ def _describe(heir: Heir) -> _Told:
         token=hello.token,
         pump=hello.pump,
         cwd=_pack(hello.cwd),
+        umask=hello.umask,
         arguments=tuple(_pack(argument) for argument in hello.arguments),
         environment={_pack(name): _pack(value) for name, value in hello.environment.items()},
         unread=heir.unread.decode("latin-1"),
@@ -161,6 +164,7 @@ def _heir(told: _Told, descriptors: tuple[int, ...]) -> Heir:
         pid=told.pid,
         token=told.token,
         cwd=_unpack(told.cwd),
+        umask=told.umask,
         reattach=True,
         pump=told.pump,
         arguments=tuple(_unpack(argument) for argument in told.arguments),

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _Options.parse(sys.argv[1:] if arguments is None else arguments)
     paths = Paths(os.environ)
     try:
-        _harden(foreground=options.listen is None and options.handover is None)
+        umask = _harden(foreground=options.listen is None and options.handover is None)
         ensure_private(paths.runtime)
         inheritance = _inherit(options, paths)
     except (BridgeError, UnsafePathError) as error:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         who = f"pid {owner[0].pid}, version {owner[1]}" if owner else "pid unknown"
         sys.stderr.write(f"sould: already running, {who}\n")
         sys.exit(0)
-    _serve(paths, inheritance, foreground=options.listen is None and options.handover is None)
+    _serve(paths, inheritance, umask, foreground=options.listen is None and options.handover is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,12 @@ def _inherit(options: _Options, paths: Paths) -> Inheritance | None:
     return Inheritance(socket.socket(fileno=publish(paths)), lock)
 
 
-def _harden(*, foreground: bool) -> None:
-    """Private files, no core dumps, no descriptors but ours, more of them if we may (reliability.md 6.10)."""
-    os.umask(0o077)
+def _harden(*, foreground: bool) -> int:
+    """Private files, no core dumps, no descriptors but ours, more of them if we may (reliability.md 6.10).
+
+    Returns the umask we were started with, which is the user's.
+    """
+    umask = os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)
@@ -98,16 +101,17 @@ def _harden(*, foreground: bool) -> None:
         if null != 0:
             os.dup2(null, 0)
             os.close(null)
+    return umask
 
 
-def _serve(paths: Paths, inheritance: Inheritance, *, foreground: bool) -> None:
+def _serve(paths: Paths, inheritance: Inheritance, umask: int, *, foreground: bool) -> None:
     write_owner(inheritance.lock, Identity.mine(), VERSION)
     start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
     begun = "started" if inheritance.giver is None else "took over"
     _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
     gc.freeze()  # what is imported stays: collections need not look at it again
     gc.set_threshold(*COLLECT)
-    exit_reason = asyncio.run(_run(paths, inheritance))
+    exit_reason = asyncio.run(_run(paths, inheritance, umask))
     if exit_reason is not Exit.RESTART:
         with contextlib.suppress(OSError):
             os.unlink(paths.starts)  # a clean end: no death to be counted
@@ -116,6 +120,6 @@ def _serve(paths: Paths, inheritance: Inheritance, *, foreground: bool) -> None:
     os._exit(0)  # threads that carry a terminal may be waiting for a key
 
 
-async def _run(paths: Paths, inheritance: Inheritance) -> Exit:
-    daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance)
+async def _run(paths: Paths, inheritance: Inheritance, umask: int) -> Exit:
+    daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance, umask)
     return await daemon.run()

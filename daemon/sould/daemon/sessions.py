@@ -34,8 +34,10 @@ class DaemonLeavingError(SouldError):
 class Sessions:
     """What the faces, the lifecycle and the control face know of sessions. `run` owns the host's tasks."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, umask: int) -> None:
+        """`umask`: of sessions whose client does not say its own, and of those without one."""
         self._paths = paths
+        self.umask = umask
         self._lock = asyncio.Lock()
         self._composition: Composition | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -105,7 +107,7 @@ class Sessions:
         try:
             if await asyncio.to_thread(_loops_may_go_on, self._paths):
                 environment = inherited(self._paths.environment)
-                await (await self.host()).resume_loops(environment)
+                await (await self.host()).resume_loops(environment, self.umask)
         except (SouldError, OSError) as error:
             _log.warning("loops wait for a client: %s", error)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.sessions.opening import Opening
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, FilesRestored, ToolOutput, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
@@ -138,6 +139,46 @@ async def test_a_directory_added_while_a_command_runs_was_there_before(bench: Be
         await finish(watcher.session, "/undo")
     assert (bench.project / "a.txt").read_text() == "hello\n"
     assert (added / "mine.txt").read_text() == "mine"
+
+
+async def test_what_an_agent_makes_has_the_modes_of_the_sessions_umask_also_when_it_is_made_again(bench: Bench) -> None:
+    """The daemon's own umask is private."""
+    mask = os.umask(0o077)
+    try:
+        hook = {"event": "PostToolUse", "matcher": "WriteFile", "command": "mkdir -p by; touch by/hook"}
+        bench.settings["hooks"] = [hook]
+        script = bench.project / "run.sh"
+        script.write_text("echo\n")
+        script.chmod(0o751)
+        bench.script(
+            call("WriteFile", path="made/tool.txt", content="x"),
+            call("StrReplaceFile", path="run.sh", edit={"old": "echo", "new": "true"}),
+            shell("mkdir shell; echo x > shell/command; chmod +x shell/command; ln -s command shell/link"),
+            "text: done",
+        )
+        async with bench.running():
+            opening = Opening(bench.project, environment=dict(os.environ), mode="full", umask=0o002)
+            watcher = Watcher(await bench.host.new(opening))
+            await finish(watcher.session, "go")
+            made = {name: oct(mode & 0o7777) for name, (mode, _) in tree(bench.project).items() if name != "a.txt"}
+            after = tree(bench.project)
+            await finish(watcher.session, "/undo")
+            assert not (bench.project / "made").exists()
+            await finish(watcher.session, "/redo")
+            assert tree(bench.project) == after
+    finally:
+        os.umask(mask)
+    assert made == {
+        "by": "0o775",
+        "by/hook": "0o664",
+        "made": "0o775",
+        "made/tool.txt": "0o664",
+        "run.sh": "0o751",
+        "shell": "0o775",
+        "shell/command": "0o775",
+        "shell/link": "0o777",
+    }
+    assert all(path.stat().st_mode & 0o077 == 0 for path in bench.state.rglob("*")), "our own files stay private"
 
 
 async def test_ignored_files_are_left_alone_and_git_is_not_touched(bench: Bench) -> None:

@@ -64,6 +64,7 @@ async def connected(
         host=host,
         environment=dict(os.environ),
         cwd=str(bench.project),
+        umask=0o022,
         version="0.0.0",
         resume=resume,
         remember=remember,

@@ -158,6 +158,7 @@ class Sould:
         stdin: int = subprocess.PIPE,
         stdout: int = subprocess.PIPE,
         pass_fds: Sequence[int] = (),
+        umask: int = -1,
     ) -> Bridge:
         """A client's view of `sould <face>`. `prefix` runs it through another program (`setpriv …`)."""
         process = subprocess.Popen(
@@ -168,14 +169,15 @@ class Sould:
             stdout=stdout,
             stderr=subprocess.PIPE,
             pass_fds=pass_fds,
+            umask=umask,
         )
         bridge = Bridge(process)
         self.bridges.append(bridge)
         return bridge
 
-    def acp(self, env: Mapping[str, str] | None = None) -> Bridge:
+    def acp(self, env: Mapping[str, str] | None = None, umask: int = -1) -> Bridge:
         """A bridge whose client is initialized."""
-        bridge = self.bridge(env=env)
+        bridge = self.bridge(env=env, umask=umask)
         assert "result" in bridge.initialize()
         return bridge
 

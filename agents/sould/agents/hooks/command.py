@@ -51,9 +51,11 @@ class HookRunner:
     async def run(self, command: str, event: bytes, timeout: float) -> Decision:
         """Run the exact text of `command` with bash."""
         argv = [self.environment.shell, "--noprofile", "--norc", "-c", command]
-        variables = self.environment.variables
+        variables, umask = self.environment.variables, self.environment.umask
         try:
-            process = await self.guard.start(argv, self.cwd, variables, timeout=timeout, stdin=True, errors=True)
+            process = await self.guard.start(
+                argv, self.cwd, variables, timeout=timeout, stdin=True, errors=True, umask=umask
+            )
         except CommandStartError as error:
             logger.warning("hook not started: %s", error)
             return Decision(reason=f"It could not be started: {error}")

@@ -136,6 +136,7 @@ def _key(spec: ServerSpec, place: Place) -> str:
         sorted(place.variables.items()),
         str(place.cwd),
         [str(root) for root in place.roots],
+        place.umask,
         place.sampling,
     ]
     return hashlib.sha256(orjson.dumps(told)).hexdigest()

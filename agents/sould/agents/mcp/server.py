@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from sould.agents.config import McpClient
-from sould.agents.environment import find_program
+from sould.agents.environment import USUAL_UMASK, find_program
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,
@@ -61,6 +61,7 @@ class Place:
     variables: Mapping[str, str]
     cwd: Path
     roots: tuple[Path, ...]
+    umask: int = USUAL_UMASK
     sampling: bool = False
     """Somebody can be asked whether the server may use the model, so it is told that it may ask."""
 
@@ -378,7 +379,7 @@ class Server:
         variables = {**place.variables, **spec.env}
         cwd = place.cwd / spec.cwd
         argv = [self._program(variables.get("PATH", "")), *spec.args]
-        process = await self._guard.start(argv, cwd, variables, stdin=True, errors=True)
+        process = await self._guard.start(argv, cwd, variables, stdin=True, errors=True, umask=place.umask)
         self.pid = process.pid
         listening = asyncio.create_task(self._listen(process), name=f"errors of {spec.name}")
         try:

@@ -74,6 +74,7 @@ class SessionServers:
         self._variables = variables
         self._asked = {_offer(server): server for server in opening.mcp_servers}
         self._cwd = opening.cwd
+        self._umask = opening.umask
         self._roots = (opening.cwd, *opening.additional)
         self._sampler = sampler
         self._can_ask = "questions" in opening.capabilities
@@ -250,7 +251,7 @@ class SessionServers:
 
     @property
     def _place(self) -> Place:
-        return Place(self._variables, self._cwd, self._roots, sampling=self._can_ask)
+        return Place(self._variables, self._cwd, self._roots, self._umask, sampling=self._can_ask)
 
     def _take(self, specs: Sequence[ServerSpec]) -> None:
         place = self._place

@@ -23,4 +23,5 @@ class CommandRunner:
             command.cwd,
             self._environment.variables,
             timeout=command.timeout,
+            umask=self._environment.umask,
         )

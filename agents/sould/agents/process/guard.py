@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from sould.agents.environment import USUAL_UMASK
 from sould.agents.workspace import CommandExit, WorkspaceError
 
 GRACE: Final = 2.0
@@ -181,16 +182,13 @@ class _Reader:
 class ProcessGuard:
     """Starts the guard on first use, and again when it has died. One per daemon."""
 
-    def __init__(
-        self, *, headroom: int = HEADROOM, umask: int = 0o022, grace: Callable[[], float] = lambda: GRACE
-    ) -> None:
-        """`headroom`: processes one command may add; `umask`: of the commands, because the daemon's own is private.
+    def __init__(self, *, headroom: int = HEADROOM, grace: Callable[[], float] = lambda: GRACE) -> None:
+        """`headroom`: processes one command may add.
 
         `grace`: seconds from TERM to KILL where `start` is not told, asked anew each time.
         """
         self._headroom = headroom
         self._grace = grace
-        self._umask = umask
         self._orders: socket.socket | None = None
         self._program: subprocess.Popen[bytes] | None = None
         self._running: set[GuardedProcess] = set()
@@ -216,8 +214,9 @@ class ProcessGuard:
         grace: float | None = None,
         stdin: bool = False,
         errors: bool = False,
+        umask: int = USUAL_UMASK,
     ) -> GuardedProcess:
-        """Start `argv` in a session of its own, with exactly `env`, its input empty unless `stdin`.
+        """Start `argv` in a session of its own, with exactly `env` and `umask`, its input empty unless `stdin`.
 
         With `errors` its standard error is a pipe of its own; read it, or the process waits when that pipe is full.
 
@@ -233,7 +232,7 @@ class ProcessGuard:
             "timeout": timeout,
             "grace": self._grace() if grace is None else grace,
             "processes": self._headroom,
-            "umask": self._umask,
+            "umask": umask,
             "stdin": stdin,
             "errors": errors,
         }

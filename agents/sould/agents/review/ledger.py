@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, sweep
+from sould.agents.environment import USUAL_UMASK
 from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobMissingError, BlobStore
 from sould.agents.review.capture import Capture, Change, explained
@@ -49,9 +50,12 @@ class Ledger:
         file: LedgerFile,
         session_id: str,
         secrets: SecretJudge | None = None,
+        umask: int = USUAL_UMASK,
     ) -> None:
+        """`umask`: of what is made where the mode it had is not known, the session's own."""
         self.inner = inner
         self._secrets = secrets
+        self.umask = umask
         self.capture: Capture | None = None
         """Sees what commands do to files; without it only the tools' own writes are known."""
         self._store = store
@@ -65,7 +69,13 @@ class Ledger:
 
     @classmethod
     async def open(
-        cls, path: Path, inner: Workspace, store: BlobStore, session_id: str, secrets: SecretJudge | None = None
+        cls,
+        path: Path,
+        inner: Workspace,
+        store: BlobStore,
+        session_id: str,
+        secrets: SecretJudge | None = None,
+        umask: int = USUAL_UMASK,
     ) -> "Ledger":
         """Open the session's ledger file, made when missing; writes that were under way are settled against the files.
 
@@ -74,7 +84,7 @@ class Ledger:
         Raises:
             OSError: the file cannot be opened, or another process holds it (BlockingIOError).
         """
-        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets)
+        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets, umask)
         for changed, edit in ledger._state.unsettled():
             await asyncio.to_thread(sweep, changed.parent, list(_texts(store, edit)))
             found = await ledger._digest(changed)
@@ -183,7 +193,7 @@ class Ledger:
                 if is_file(found) and is_file(wanted) and _is_text(found) and _is_text(wanted):
                     await self._put_text(path, found, wanted)
                 else:
-                    await uninterrupted(replace_node, path, found, wanted)
+                    await uninterrupted(replace_node, path, found, wanted, self.umask)
             except FileChangedError:
                 await self._settle(intent.n, written=False)
                 raise

@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
+from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
 
 MOST = 16 * 1024 * 1024
@@ -59,8 +59,8 @@ def read_node(path: Path) -> Node | None:
     return Node(mode, data)
 
 
-def replace_node(path: Path, found: Node | None, wanted: Node | None) -> None:
-    """Put `wanted` where `found` is; a directory goes only when it is empty.
+def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int) -> None:
+    """Put `wanted` where `found` is; a directory goes only when it is empty. `umask`: where no mode is known.
 
     Raises:
         FileChangedError: something else is there by now; nothing was changed.
@@ -70,23 +70,23 @@ def replace_node(path: Path, found: Node | None, wanted: Node | None) -> None:
         raise OutsideError(f"{path.parent} goes through a link by now")
     try:
         if found is not None and wanted is not None and found.kind == wanted.kind:
-            _exchange(path, found, wanted)
+            _exchange(path, found, wanted, umask)
         else:
             if found is not None:
                 _remove(path, found)
             if wanted is not None:
-                _make(path, wanted)
+                _make(path, wanted, umask)
     except OSError as error:
         raise WorkspaceError(f"{path} was not restored: {error.strerror or 'the system refused'}") from error
 
 
-def _exchange(path: Path, found: Node, wanted: Node) -> None:
+def _exchange(path: Path, found: Node, wanted: Node, umask: int) -> None:
     if found.kind == stat.S_IFLNK:
         _remove(path, found)
-        _make(path, wanted)
+        _make(path, wanted, umask)
         return
     if found.kind == stat.S_IFREG and found.data != wanted.data:
-        replace_file(path, wanted.data, expected=digest_of(found.data))
+        replace_file(path, wanted.data, expected=digest_of(found.data), umask=umask)
     set_permissions(path, wanted.permissions)
 
 
@@ -101,15 +101,16 @@ def _remove(path: Path, found: Node) -> None:
         remove_file(path, expected=digest_of(found.data))
 
 
-def _make(path: Path, wanted: Node) -> None:
+def _make(path: Path, wanted: Node, umask: int) -> None:
     try:
         if wanted.kind == stat.S_IFDIR:
-            path.mkdir(parents=True)
+            make_directories(path.parent, umask)
+            path.mkdir()
         elif wanted.kind == stat.S_IFLNK:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directories(path.parent, umask)
             os.symlink(os.fsdecode(wanted.data), path)
         else:
-            replace_file(path, wanted.data, expected=None)
+            replace_file(path, wanted.data, expected=None, umask=umask)
     except FileExistsError:
         raise FileChangedError(f"{path} was made by another program meanwhile") from None
     set_permissions(path, wanted.permissions)

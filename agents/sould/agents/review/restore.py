@@ -149,7 +149,9 @@ def _texts(*nodes: Node) -> bool:
 async def _version(ledger: Ledger, digest: str | None, mode: int | None) -> Node | None:
     if digest is None:
         return None
-    return Node(stat.S_IFDIR | 0o777 if digest == DIRECTORY and mode is None else mode, await ledger.content(digest))
+    if digest == DIRECTORY and mode is None:
+        mode = stat.S_IFDIR | (0o777 & ~ledger.umask)
+    return Node(mode, await ledger.content(digest))
 
 
 def _same(one: Node | None, other: Node | None) -> bool:

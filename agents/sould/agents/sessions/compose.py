@@ -82,16 +82,12 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
-    environment = Environment(
-        opening.environment,
-        provider_keys=PROVIDER_KEYS | key_variables(config),
-        pass_keys=config.environment.pass_keys,
-        outside=(opening.cwd, *directories),
-    )
+    environment = make_environment(config, opening, directories)
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
     runner = CommandRunner(services.guard, environment)
-    clients = AttachedWorkspace(LocalWorkspace(opening.cwd, directories, runner.run, environment.home))
+    local = LocalWorkspace(opening.cwd, directories, runner.run, environment.home, umask=opening.umask)
+    clients = AttachedWorkspace(local)
     asker = Asker(log)
     skills = await open_catalog(services.trust, opening, services.config)
     usual = usual_mode(config, projects, opening)
@@ -139,6 +135,17 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, project_hooks, trusting)
 
 
+def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:
+    """What the session's commands see: the client's own, without the keys of providers."""
+    return Environment(
+        opening.environment,
+        provider_keys=PROVIDER_KEYS | key_variables(config),
+        pass_keys=config.environment.pass_keys,
+        outside=(opening.cwd, *directories),
+        umask=opening.umask,
+    )
+
+
 async def open_ledger(
     services: HostServices,
     stored: StoredSession,
@@ -148,7 +155,8 @@ async def open_ledger(
 ) -> Ledger:
     """What the session's agents change, also by the programs they run."""
     blobs = BlobStore(services.state_dir / "blobs", services.secret_blobs)
-    ledger = await Ledger.open(stored.directory / LEDGER, clients, blobs, stored.info.id, approval)
+    file = stored.directory / LEDGER
+    ledger = await Ledger.open(file, clients, blobs, stored.info.id, approval, environment.umask)
     ledger.capture = Capture(
         ledger.note,
         lambda: ledger.next_n,

@@ -130,16 +130,16 @@ class SessionHost:
 
     def _take_up_loops(self, opening: Opening) -> None:
         """A client of the project is here: loops that waited for its environment go on (D14)."""
-        self._take_up(self._loops.of_project(opening.cwd), opening.environment)
+        self._take_up(self._loops.of_project(opening.cwd), opening.environment, opening.umask)
 
-    async def resume_loops(self, environment: Mapping[str, str]) -> None:
+    async def resume_loops(self, environment: Mapping[str, str], umask: int) -> None:
         """Loops that the last daemon's end cut off and that need no client go on, with the daemon's own `environment`."""
-        self._take_up(await self._loops.by_themselves(environment), environment)
+        self._take_up(await self._loops.by_themselves(environment), environment, umask)
 
-    def _take_up(self, loops: Sequence[LoopState], environment: Mapping[str, str]) -> None:
+    def _take_up(self, loops: Sequence[LoopState], environment: Mapping[str, str], umask: int) -> None:
         for loop in loops:
             if self._group is not None and not self._closing.is_set():
-                opening = Opening(loop.cwd, environment=environment)
+                opening = Opening(loop.cwd, environment=environment, umask=umask)
                 task = self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
                 self._waiting_loops.add(task)
                 task.add_done_callback(self._waiting_loops.discard)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from sould.agents.environment import USUAL_UMASK
 from sould.agents.mcp.carrier import Carrier
 from sould.agents.permissions.policy import Mode
 from sould.agents.workspace import Workspace
@@ -32,11 +33,12 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a session is opened. `environment` is the client's own and is never written to disk (D14)."""
+    """How a session is opened. `environment` is the client's own and is never written to disk (D14), `umask` too is its own."""
 
     cwd: Path
     additional: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    umask: int = USUAL_UMASK
     mcp_servers: tuple[McpServer, ...] = ()
     mode: Mode | None = None
     """What the user asked for; None: the project's, the configuration's, else `default_mode`."""

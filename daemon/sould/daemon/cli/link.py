@@ -12,7 +12,7 @@ import socket
 import click
 
 from sould.daemon.cli.output import visible
-from sould.daemon.dial import BridgeError, send
+from sould.daemon.dial import BridgeError, read_umask, send
 from sould.daemon.fdstream import FdStream
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.launch import connect
@@ -27,6 +27,7 @@ class Link:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._token = os.urandom(16).hex()
+        self._umask = read_umask()
         ours, self._theirs = socket.socketpair()
         descriptor = ours.detach()
         self.stream = FdStream(descriptor, descriptor)
@@ -80,6 +81,7 @@ class Link:
             (b"pid", b"%d" % os.getpid()),
             (b"token", self._token.encode()),
             (b"cwd", os.getcwdb()),
+            (b"umask", b"%o" % self._umask),
         ]
         if again:
             fields.append((b"reattach", b"1"))

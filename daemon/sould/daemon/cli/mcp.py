@@ -22,6 +22,7 @@ from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
 from sould.daemon.cli.ownhand import refuse_agent
+from sould.daemon.dial import read_umask
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
@@ -276,12 +277,12 @@ async def _tried(spec: ServerSpec) -> "_Tried":
     from sould.agents.mcp.server import Place  # noqa: PLC0415 -- as above
     from sould.agents.process.guard import ProcessGuard  # noqa: PLC0415 -- as above
 
-    guard = ProcessGuard()
+    guard, umask = ProcessGuard(), read_umask()
     limits = McpClient(start_timeout_ms=int(START_S * 1000))
     pool = McpPool(guard, lambda: limits, _sign_ins(), VERSION)
     try:
         async with pool.running():
-            server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),)))
+            server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),), umask))
             await server.attempted.wait()
             return _Tried(server)
     finally:
