@@ -1,6 +1,7 @@
 """F01-F03, F05, F06, F09, F82: the socket, its directory, and who may use them."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -206,18 +207,78 @@ print("connected", flush=True)
     assert sould.starts() == 1
 
 
-@pytest.mark.parametrize("squatter", [False, True])
-def test_f09_a_daemon_whose_socket_is_gone_publishes_it_again(sould: Sould, squatter: bool) -> None:
-    pid = sould.start(env={"SOULD_SELF_CHECK": "0.05"})
+def removed(sould: Sould) -> None:
     os.unlink(sould.paths.socket)
-    if squatter:
-        other = socket.socket(socket.AF_UNIX)
-        other.bind(sould.paths.socket)
-        other.close()
-    until(lambda: "publishing it again" in sould.log())
-    with sould.control(start=True) as daemon:
-        assert daemon.ping().pid == pid
-    assert sould.starts() == 1
+
+
+def taken_by_a_file(sould: Sould) -> None:
+    other = sould.world.root / "file"
+    other.write_text("mine")
+    other.rename(sould.paths.socket)
+
+
+def taken_by_a_socket(sould: Sould) -> None:
+    other = sould.world.root / "socket"
+    with socket.socket(socket.AF_UNIX) as unheard:
+        unheard.bind(str(other))
+    other.rename(sould.paths.socket)
+
+
+def taken_by_a_link(sould: Sould) -> None:
+    other = sould.world.root / "link"
+    other.symlink_to("/nowhere/sock")
+    other.rename(sould.paths.socket)
+
+
+def without_lock(sould: Sould) -> None:
+    os.unlink(sould.paths.lock)
+    os.unlink(sould.paths.socket)
+    until(lambda: os.path.exists(sould.paths.socket), what="the socket")  # else another daemon may be the first
+
+
+def without_directory(sould: Sould) -> None:
+    shutil.rmtree(sould.paths.runtime, ignore_errors=True)
+    until(lambda: os.path.exists(sould.paths.socket), what="the socket")  # as above
+
+
+def in_another_directory(sould: Sould) -> None:
+    """The lock is the same, and nothing tells the daemon but who looks for it."""
+    moved = Path(sould.paths.runtime).rename(sould.world.root / "run" / "gone")
+    os.mkdir(sould.paths.runtime, 0o700)
+    os.link(moved / "daemon.lock", sould.paths.lock)
+
+
+def test_f09_a_daemon_whose_socket_is_gone_listens_again_as_soon_as_it_is_wanted(sould: Sould) -> None:
+    """It never looks by itself here: the system tells it, or who finds nobody."""
+    pid = sould.start(env={"SOULD_SELF_CHECK": "1000"})
+    harm = (removed, taken_by_a_file, taken_by_a_socket, taken_by_a_link, without_lock, without_directory)
+    for damage in (*harm, removed, in_another_directory):
+        damage(sould)
+        sould.acp()
+        with sould.control() as daemon:
+            assert daemon.ping().pid == pid, damage
+    assert sould.cli("restart").returncode == 0
+    removed(sould)
+    sould.acp()
+    assert (sould.starts(), sould.log().count("took over")) == (1, 1)
+
+
+def test_f09_a_daemon_that_lost_its_socket_and_cannot_have_another_is_named_and_can_be_ended(sould: Sould) -> None:
+    pid = sould.start(env={"SOULD_SELF_CHECK": "1000"})
+    os.unlink(sould.paths.socket)
+    until(lambda: os.path.exists(sould.paths.socket), what="the socket")
+    os.kill(pid, signal.SIGSTOP)
+    os.unlink(sould.paths.socket)
+    os.mkdir(sould.paths.socket)
+    said = sould.cli("status")
+    assert said.returncode == 1
+    assert f"The daemon (pid {pid}) runs, but does not listen at {sould.paths.socket}" in said.stderr
+    assert sould.cli("stop", "--force").returncode == 0
+    said = sould.cli("run", "hello")
+    assert f"Is a directory; run: mv {sould.paths.socket} {sould.paths.socket}.old" in said.stderr
+    assert "Traceback" not in said.stderr
+    os.rmdir(sould.paths.socket)
+    assert sould.start() != pid
 
 
 def test_f09_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_one(sould: Sould) -> None:

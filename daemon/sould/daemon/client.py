@@ -38,9 +38,9 @@ from sould.daemon.control import (
     Status,
     Waiting,
 )
-from sould.daemon.dial import send, try_connect
+from sould.daemon.dial import send
 from sould.daemon.hello import PROTOCOL, VERSION, encode
-from sould.daemon.launch import connect
+from sould.daemon.launch import NotListeningError, connect, reach
 from sould.daemon.paths import Paths
 
 DYING_S = 1.0
@@ -85,7 +85,10 @@ class ControlClient:
         paths = Paths(os.environ if environment is None else environment)
 
         def dial() -> socket.socket:
-            raw = connect(paths) if start else try_connect(paths)
+            try:
+                raw = connect(paths) if start else reach(paths)
+            except NotListeningError as error:
+                raise ControlError(f"{error}.", "timeout") from None
             if raw is None:
                 raise NotRunningError("The daemon is not running.", "not_running")
             send(raw, _hello(), ())

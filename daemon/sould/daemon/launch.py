@@ -14,7 +14,7 @@ import time
 
 from sould.agents.privatefile import write_private
 from sould.daemon.dial import BridgeError, socket, try_connect
-from sould.daemon.paths import Paths, ensure_private
+from sould.daemon.paths import Paths, ensure_private, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DEADLINE = 10.0
 DEATHS, WINDOW, PAUSE = 5, 180.0, 60.0
 """After DEATHS starts without a clean end within WINDOW seconds, none for PAUSE seconds."""
+
+PATIENCE = 1.0
+"""Seconds for a daemon that runs to listen again."""
 
 BACKLOG = 512
 
@@ -36,6 +39,10 @@ KEPT = (
 client names. Keys belong to sessions and come with each hello."""
 
 RUN = "from sould.daemon.main import main; main()"
+
+
+class NotListeningError(BridgeError):
+    """The daemon runs without a socket, and did not make one when it was asked to."""
 
 
 def connect(paths: Paths, *, patient: bool = False) -> "socket.socket":
@@ -75,10 +82,40 @@ def start(paths: Paths, *, patient: bool = False) -> "socket.socket":
                 os.close(listener)
             finally:
                 os.close(lock)
+        else:
+            ask_to_listen(paths)
         connection = _wait(paths, min(end, time.monotonic() + 0.5))
         if connection is not None:
             return connection
-    raise BridgeError(f"the daemon did not start within {DEADLINE:.0f} s; the last line of {paths.log}: {_last(paths)}")
+    last, pid = f"the last line of {paths.log}: {_last(paths)}", ask_to_listen(paths)
+    if pid is not None:
+        raise BridgeError(f"the daemon (pid {pid}) runs, but does not listen; run: sould stop --force; {last}")
+    raise BridgeError(f"the daemon did not start within {DEADLINE:.0f} s; {last}")
+
+
+def reach(paths: Paths) -> "socket.socket | None":
+    """A connection to the daemon that runs, which is asked to listen again when its socket is gone; None without one.
+
+    Raises:
+        NotListeningError: it runs, and has no socket still.
+        BridgeError, UnsafePathError: as `try_connect`.
+    """
+    connection = try_connect(paths)
+    if connection is not None or ask_to_listen(paths) is None:
+        return connection
+    connection = _wait(paths, time.monotonic() + PATIENCE)
+    if connection is None and (pid := ask_to_listen(paths)) is not None:
+        raise NotListeningError(f"The daemon (pid {pid}) runs, but does not listen at {paths.socket}")
+    return connection
+
+
+def ask_to_listen(paths: Paths) -> "int | None":
+    """Tell the daemon that has the lock that nobody listens at its socket; its pid, None when none lives."""
+    from sould.daemon.identity import read_owner, send_signal  # noqa: PLC0415 -- hardly ever needed at a start
+    from sould.daemon.namewatch import LOOK  # noqa: PLC0415 -- as above
+
+    owner = read_owner(paths.lock)
+    return owner[0].pid if owner is not None and send_signal(owner[0], LOOK) else None
 
 
 def _wait(paths: Paths, until: float) -> "socket.socket | None":
@@ -109,18 +146,27 @@ def take_lock(paths: Paths) -> "int | None":
 
 
 def publish(paths: Paths) -> int:
-    """Bind, listen, and only then give the socket its name. The caller holds the lock."""
+    """Bind, listen, and only then give the socket its name. The caller holds the lock.
+
+    Raises:
+        BridgeError: the name cannot be had.
+    """
     temporary = f"{paths.runtime}/s.{os.getpid()}"
-    if os.path.lexists(temporary):
-        os.unlink(temporary)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(0o177)
     try:
-        listener.bind(temporary)
-    finally:
-        os.umask(mask)
-    listener.listen(BACKLOG)
-    os.rename(temporary, paths.socket)
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        mask = os.umask(0o177)
+        try:
+            listener.bind(temporary)
+        finally:
+            os.umask(mask)
+        listener.listen(BACKLOG)
+        os.rename(temporary, paths.socket)
+    except OSError as error:
+        listener.close()
+        away = f"; run: mv {quote(paths.socket)} {quote(paths.socket + '.old')}" if os.path.isdir(paths.socket) else ""
+        raise BridgeError(f"{paths.socket} cannot be made: {error.strerror}{away}") from None
     return listener.detach()
 
 

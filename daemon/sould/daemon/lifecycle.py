@@ -1,7 +1,7 @@
 """The daemon's life: when it leaves, and how. One object decides, one task watches.
 
 It leaves when told (signals, control face), when nobody needs it (idle exit), when its files were replaced (a planned
-restart), or when its socket was taken over. It never leaves in the middle of a turn unless it is told to by force.
+restart), or when another daemon has its lock. It never leaves in the middle of a turn unless it is told to by force.
 Every way out goes through `leaving`: there the socket has lost its name, so that a new daemon can begin.
 """
 
@@ -20,6 +20,7 @@ from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, write_owner
 from sould.daemon.launch import publish, take_lock
 from sould.daemon.limits import IDLE_EXIT, Limits
+from sould.daemon.namewatch import LOOK, NameWatch
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.server import Connection, Server
 
@@ -78,6 +79,11 @@ class Lifecycle:
         self._inode = inode_of(paths.socket)
         self._package = self._last_stamp = package_stamp()
         self._terms = 0
+        self._names = NameWatch(paths.runtime)
+        self._look = True
+        """Something may have happened to our names: look at once."""
+        self._lost = False
+        """Another daemon has the lock: the names are its own."""
         self.exit: Exit | None = None
         self.force = False
         self.package_changed = False
@@ -95,6 +101,11 @@ class Lifecycle:
         if self.exit is not Exit.STOP:
             self.exit = reason
         self.force = self.force or force
+        self._woken.set()
+
+    def look(self) -> None:
+        """Names in our directory have changed, or a client found nobody who listens there."""
+        self._look = True
         self._woken.set()
 
     @property
@@ -128,6 +139,7 @@ class Lifecycle:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop, number.name)
         loop.add_signal_handler(signal.SIGHUP, self._work.reload)
+        loop.add_signal_handler(LOOK, self.look)
 
     # --- the watch ----------------------------------------------------------------------------------------------
 
@@ -143,9 +155,13 @@ class Lifecycle:
             if self._idle_left() <= 0 and self._leave_idle(server):
                 self.exit = Exit.IDLE
                 return Exit.IDLE
+            if self._look:
+                self._look = False
+                self._check_names(server)
             if time.monotonic() - checked >= self._limits.self_check:
                 checked = time.monotonic()
-                self._check(server)
+                self._look = True  # where nobody tells us
+                self._check_package()
                 continue
             if self.exit is not None:
                 await self._sleep(DRAIN_POLL)
@@ -193,17 +209,19 @@ class Lifecycle:
             os.unlink(self._paths.socket)
         self._inode = None
 
-    def _check(self, server: Server) -> None:
-        """Our socket must still be ours (F09), our files those we run (F12)."""
+    def _check_names(self, server: Server) -> None:
+        """Lock and socket must still be ours (F09)."""
+        if self._lost:
+            return
         if not self._holds_lock():
             _log.warning("another daemon holds %s; leaving it the field", self._paths.lock)
-            self._inode = None
+            self._inode, self._lost = None, True
             self.leave(Exit.REPLACED)
             return
-        if inode_of(self._paths.socket) != self._inode:
+        if self._inode is None or inode_of(self._paths.socket) != self._inode:
             _log.warning("%s was removed or taken over; publishing it again", self._paths.socket)
-            self.publish_again(server)
-        self._check_package()
+            self._publish_again(server)
+        self._names.renew()
 
     def _check_package(self) -> None:
         """Begin a restart once our files have changed and then stayed as they are for a whole interval."""
@@ -238,22 +256,22 @@ class Lifecycle:
         write_owner(self._lock, Identity.mine(), VERSION)
         return True
 
-    def publish_again(self, server: Server) -> None:
+    def _publish_again(self, server: Server) -> None:
         """Give a new listening socket our name. We hold the lock, so whoever sits there is no daemon."""
         try:
+            ensure_private(self._paths.runtime)
             listener = publish(self._paths)
-        except OSError as error:
-            _log.warning("cannot publish %s: %s", self._paths.socket, error.strerror)
+        except (BridgeError, UnsafePathError) as error:
+            _log.warning("cannot listen: %s", error)
             return
         server.replace_listener(socket.socket(fileno=listener))
         self._inode = inode_of(self._paths.socket)
 
     def stay(self, server: Server) -> None:
         """The restart failed: go on as before."""
-        self.exit = None
+        self.exit = Exit.REPLACED if self._lost else None
         self.force = False
-        if self._inode is None:
-            self.publish_again(server)
+        self._look = True
         server.accept()
 
 
