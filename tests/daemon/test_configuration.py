@@ -164,6 +164,25 @@ def test_a_key_others_can_read_is_mentioned(environment: dict[str, str]) -> None
     assert f"chmod 600 {path}" in load(Paths(environment), environment).notices[-1]
 
 
+def test_a_file_others_may_write_is_refused_and_the_last_good_one_holds(environment: dict[str, str]) -> None:
+    path = write(environment, "default_yolo = true\n")
+    live = LiveConfig(Paths(environment), environment)
+    path.chmod(0o666)
+    assert f"run `chmod go-w {path}`" in mistake(environment).message
+    read = live.refresh()
+    assert read is not None
+    assert read.mistake
+    assert f"run `chmod go-w {path}`" in read.sentence
+    path.write_text("default_yolo = false\n")
+    live.refresh()
+    assert live().default_yolo, "nothing of it counts"
+    path.chmod(0o644)
+    read = live.refresh()
+    assert read is not None
+    assert not read.mistake
+    assert not live().default_yolo
+
+
 def test_scripts_are_named_relative_to_the_file(environment: dict[str, str]) -> None:
     provider = {
         "type": "_scripted_echo",

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
+from sould.agents.ownfiles import why_not_own
 from sould.daemon.configfile import config_path
 from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
@@ -68,7 +69,7 @@ def load(
     """Read the configuration. `text` (`--config`) stands in for the file; `overrides` (dotted keys, from options) win over both.
 
     Raises:
-        ConfigFileError: the file that was asked for is missing, cannot be read, or holds a mistake.
+        ConfigFileError: the file that was asked for is missing, cannot be read, may be changed by others, or holds a mistake.
     """
     path = config_path(paths, environment, file)
     if text is not None:
@@ -84,6 +85,8 @@ def load(
         return _parsed(_Document({}, {}, "the options"), None, overrides or {})
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigFileError(f"The configuration file {path} cannot be read: {error}", file=str(path)) from error
+    if problem := why_not_own(path):
+        raise ConfigFileError(problem, file=str(path))
     document = _Document.parse(content, str(path), "{" if path.suffix == ".json" else "")
     return _parsed(document, path, overrides or {})
 
@@ -125,12 +128,12 @@ class LiveConfig:
         source = next(iter(self.loaded.sources), "its defaults")
         return Refreshed(" ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices)))
 
-    def _stamp(self) -> tuple[int, int, int] | None:
+    def _stamp(self) -> tuple[int, ...] | None:
         try:
             status = config_path(self._paths, self._environment, self._options.get("file")).stat()
         except OSError:
             return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,16 @@ def test_a_file_with_a_mistake_names_the_line(tmp_path: Path) -> None:
     assert load_file(tmp_path / "none.json", "user", {}).notices == ()
 
 
+def test_of_a_users_file_that_others_may_write_nothing_is_started(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"box": {"command": "box"}}}')
+    file.chmod(0o666)
+    loaded = load_file(file, "user", {})
+    assert loaded.servers == ()
+    assert f"run `chmod go-w {file}`" in loaded.notices[0]
+    assert load_file(file, "project", {}).servers, "a project's counts as it was trusted"
+
+
 def test_the_later_place_wins(tmp_path: Path) -> None:
     configure(tmp_path / "mcp.json", {"one": {"command": "a"}, "two": {"command": "b"}})
     merged = merge(load_file(tmp_path / "mcp.json", "user", {}), from_editor([McpServer("one", "stdio", "c")]))

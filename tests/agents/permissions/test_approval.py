@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,20 @@ def approval(person: Person, mode: Mode = "ask", *rules: Rule) -> Approval:
     return Approval(
         ask=person, rules=lambda: Rules(rules), trust="unknown", mode=mode, workspace=ROOT, environment=environment
     )
+
+
+async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text('[[rule]]\ndecision = "deny"\ntool = "shell"')
+    file.chmod(0o666)
+    person = Person()
+    door = Approval(
+        ask=person, rules=lambda: Rules.load_user(file, date(2026, 1, 1)), trust="unknown", mode="full", workspace=ROOT
+    )
+    refused = await request(door, RunCommand("true", ROOT))
+    assert refused is not None
+    assert f"run `chmod go-w {file}`" in refused.message
+    assert person.seen == []
 
 
 async def request(

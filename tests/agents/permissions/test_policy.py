@@ -376,7 +376,7 @@ def test_a_rules_file_others_may_write_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text(GOOD)
     file.chmod(0o666)
-    with pytest.raises(RulesError, match="chmod 600"):
+    with pytest.raises(RulesError, match=f"chmod go-w {file}"):
         Rules.load_user(file, TODAY)
 
 

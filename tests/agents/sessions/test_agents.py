@@ -215,6 +215,17 @@ async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_b
             await watcher.session.set_option("agent", "reviewer", "c")
 
 
+@pytest.mark.parametrize("loose", [".yaml", ".md"])
+async def test_an_agent_of_which_others_may_write_a_file_is_not_taken(bench: Bench, loose: str) -> None:
+    file = write_agent(bench.root / "config" / "agents").with_suffix(loose)
+    file.chmod(0o666)
+    async with bench.running():
+        session = await bench.new()
+        with pytest.raises(OptionError, match=f"run `chmod go-w {file}`"):
+            await session.set_option("agent", "reviewer", "c")
+        assert session.log.context.system_prompt != "You review."
+
+
 async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(bench: Bench) -> None:
     path = write_agent(bench.project / "config" / "agents")
     catalog = AgentCatalog(path.parent, bench.project, TrustStore(bench.state / "trust.json"))

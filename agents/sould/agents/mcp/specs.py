@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from sould.agents.llm.failures import Redactor
 from sould.agents.mcp.carrier import Carrier
+from sould.agents.ownfiles import why_not_own
 from sould.agents.sessions.opening import McpServer, Transport
 from sould.agents.wording import fault
 
@@ -142,7 +143,12 @@ def _problem(entry: Entry) -> str:
 
 
 def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> Loaded:
-    """The servers of a file that are switched on, with `${NAME}` and `${NAME:-else}` filled in from `variables`."""
+    """The servers of a file that are switched on, with `${NAME}` and `${NAME:-else}` filled in from `variables`.
+
+    A user's file that others may change starts nothing; a project's counts as it was trusted.
+    """
+    if source == "user" and (problem := why_not_own(path)):
+        return Loaded((), (problem,))
     entries, notices = read_entries(path)
     found: list[ServerSpec] = []
     said = list(notices)

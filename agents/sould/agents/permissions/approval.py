@@ -37,7 +37,7 @@ from sould.agents.permissions.policy import (
     named_paths,
 )
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
@@ -127,8 +127,12 @@ class Approval:
         self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
 
     def judge(self, action: Action) -> Verdict:
-        """The decision as things stand, without asking anybody."""
-        return decide(action, self._rules() + self._session, self.trust, self.mode, self._where)
+        """The decision as things stand, without asking anybody. While nobody knows what the rules forbid, all is forbidden."""
+        try:
+            rules = self._rules()
+        except RulesError as error:
+            return Verdict("deny", f"your rules cannot be used: {error.message.rstrip('.')}")
+        return decide(action, rules + self._session, self.trust, self.mode, self._where)
 
     def come_upon(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from sould.agents.errors import ConfigError
+from sould.agents.ownfiles import why_not_own
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
 from sould.agents.permissions.surroundings import Surroundings
@@ -68,17 +69,16 @@ class Rules:
         """The user's rules; a missing file is none. Expired rules are left out.
 
         Raises:
-            RulesError: the file is wrong, or others may write it.
+            RulesError: the file is wrong, or others may change it.
         """
         try:
-            mode = path.stat().st_mode
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return cls()
         except (OSError, UnicodeDecodeError) as error:
             raise RulesError(f"{path}: cannot be read ({error}).") from error
-        if mode & 0o022:
-            raise RulesError(f"{path}: others may write it; run `chmod 600 {path}`.")
+        if problem := why_not_own(path):
+            raise RulesError(problem)
         return cls(_parse(text, str(path), today))
 
     @classmethod

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sould.agents.errors import ConfigError, SouldError
+from sould.agents.ownfiles import why_not_own
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.instructions import check_prompt
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec
@@ -108,11 +109,12 @@ class AgentCatalog:
         return spec
 
     def check(self, spec: AgentSpec) -> None:
-        """Whatever of the agent is the project's must be trusted, and be as it was then.
+        """Whatever of the agent is the project's must be trusted, and be as it was then; what is the user's, theirs alone.
 
         Raises:
             ConfigError: it is not.
         """
+        self._check_own(spec)
         if self.withdrawn(spec):
             raise ConfigError(f"{spec.name} uses files of this project, which you have not trusted; run `sould trust`.")
         changed = self._trust.changed(
@@ -124,6 +126,11 @@ class AgentCatalog:
                 f"{spec.name} is not used: {names} changed since you trusted this project; look at the change and run "
                 "`sould trust` again."
             )
+
+    def _check_own(self, spec: AgentSpec) -> None:
+        for path in dict.fromkeys(_files_of(spec)):
+            if not path.is_relative_to(BUILTIN) and not self._is_ours(path) and (problem := why_not_own(path)):
+                raise ConfigError(problem)
 
     def withdrawn(self, spec: AgentSpec) -> bool:
         """It is made of files of a project that is not, or no longer, trusted."""
