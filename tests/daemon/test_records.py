@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import stat
 from pathlib import Path
@@ -36,6 +37,27 @@ def test_a_state_larger_than_the_file_makes_it_grow(tmp_path: Path) -> None:
         assert read_record(path) == (b"x" * size, True)
     record.forget()
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("at", ["its beginning", "its growth"])
+def test_on_a_full_disk_a_connection_is_served_and_no_state_is_left_that_holds_no_more(tmp_path: Path, at: str) -> None:
+    path = record_path(str(tmp_path), TOKEN)
+    Path(path).write_bytes(b"of an earlier daemon")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        if at == "its beginning":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        record = Record(path, capacity=16)
+        record.write(b"one")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        for size in (10, 100, 10_000, 5):
+            record.write(b"x" * size)
+        record.note_cut(cut=True)
+        assert read_record(path) is None
+        record.forget()
+        assert os.listdir(tmp_path) == []
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("damage", [b"", b"sould record", b"x" * 100, b"sould record 1\n\0" + b"\0" * 200])

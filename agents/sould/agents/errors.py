@@ -6,9 +6,13 @@ SouldError
 ├── SessionNotFoundError     no session has this id
 ├── SessionOpenElsewhereError another process holds the session's journal
 ├── WorkspaceGoneError       the session's directory is missing or not the one it was
-├── JournalFullError         the disk refuses records: the session is read-only until it does not
+├── JournalFullError         the disk refuses what is to be kept
 └── OptionError              an unknown option, or a value it does not offer
 """
+
+import errno
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class SouldError(Exception):
@@ -52,7 +56,7 @@ class WorkspaceGoneError(SouldError):
 
 
 class JournalFullError(SouldError):
-    """The disk refuses records: the session is read-only until it accepts them again."""
+    """The disk refuses what is to be kept; where it is a session's records, that is read-only until it accepts them again."""
 
     kind = "disk_full"
 
@@ -61,3 +65,16 @@ class OptionError(SouldError):
     """An unknown session option, or a value it does not offer."""
 
     kind = "option"
+
+
+def why_refused(error: OSError) -> str:
+    """Why a disk does not take what is written, as a clause."""
+    return "the disk is full" if error.errno in _FULL else f"the disk reports: {error.strerror}"
+
+
+def as_disk_full(error: BaseException) -> JournalFullError | None:
+    """What is said of an error that reached a boundary because a disk is full; None for any other."""
+    if not isinstance(error, OSError) or error.errno not in _FULL:
+        return None
+    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    return JournalFullError(f"The disk is full{where}, so this was not finished. Free some space and try again.")

@@ -130,9 +130,12 @@ def take_lock(paths: Paths) -> "int | None":
     """The descriptor that holds the daemon's lock, or None when another process has it.
 
     Raises:
-        BridgeError: the file system cannot lock.
+        BridgeError: it cannot be made, or the file system cannot lock.
     """
-    descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise BridgeError(f"{paths.lock} cannot be made: {error.strerror}") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -195,7 +198,10 @@ def read_starts(paths: Paths) -> "list[float]":
 
 
 def _note_start(paths: Paths, recent: "list[float]", now: float) -> None:
-    write_private(paths.starts, "".join(f"{t:.3f}\n" for t in [*recent, now]).encode())
+    try:  # noqa: SIM105 -- contextlib would have to be loaded for it
+        write_private(paths.starts, "".join(f"{t:.3f}\n" for t in [*recent, now]).encode())
+    except OSError:
+        pass  # a full disk: a start that is not counted is better than none
 
 
 def spawn(paths: Paths, listener: int, lock: int) -> None:

@@ -25,7 +25,10 @@ class Record:
     """One connection's file. Closing keeps it for the next daemon; `forget` removes it."""
 
     def __init__(self, path: str, capacity: int = 8192) -> None:
-        """Make an empty record at `path`; `capacity` bytes fit a state before the file must grow."""
+        """Make an empty record at `path`; `capacity` bytes fit a state before the file must grow.
+
+        Where the disk refuses, it is kept in memory: the client is served, and begins anew with the next daemon.
+        """
         self._path = path
         self._map, self._capacity = _create(path, capacity)
         self._current = 0
@@ -63,7 +66,11 @@ class Record:
         self._map, self._capacity, self._current = grown, capacity, 0
         self._map[_CUT] = cut
         self.write(state)
-        os.rename(self._path + ".new", self._path)
+        try:
+            os.rename(self._path + ".new", self._path)
+        except OSError:  # it is in memory only, and the last one on disk says what holds no more
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
 
 
 def record_path(runtime: str, token: str) -> str:
@@ -98,11 +105,22 @@ def sweep_records(runtime: str) -> None:
 
 
 def _create(path: str, capacity: int) -> tuple[mmap.mmap, int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    size = _SLOTS + 2 * capacity
     try:
-        os.posix_fallocate(descriptor, 0, _SLOTS + 2 * capacity)  # a full disk must show here, not as SIGBUS later
-        mapped = mmap.mmap(descriptor, _SLOTS + 2 * capacity)
-    finally:
-        os.close(descriptor)
+        mapped = _mapped(path, size)
+    except OSError as error:
+        _log.warning("a connection cannot be taken up again once this daemon is killed: %s: %s", path, error.strerror)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        mapped = mmap.mmap(-1, size)
     mapped[0 : len(_MAGIC)] = _MAGIC
     return mapped, capacity
+
+
+def _mapped(path: str, size: int) -> mmap.mmap:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, size)  # a full disk must show here, not as SIGBUS later
+        return mmap.mmap(descriptor, size)
+    finally:
+        os.close(descriptor)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sould.agents.errors import JournalFullError
+from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.privatefile import write_private
 
 Status: TypeAlias = Literal["running", "paused", "stopped", "finished"]
@@ -120,7 +120,7 @@ class LoopStore:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(path, loop.model_dump_json(indent=1).encode())
         except OSError as error:
-            raise JournalFullError(f"The loop's progress cannot be kept in {path}: {error.strerror}.") from error
+            raise JournalFullError(f"The loop's progress cannot be kept in {path}: {why_refused(error)}.") from error
 
     def delete(self, session_id: str) -> None:
         """Forget the loop of a session."""

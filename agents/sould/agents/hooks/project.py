@@ -5,6 +5,7 @@ them runs until the user trusts the workspace anew (D23).
 """
 
 import hashlib
+import logging
 import os
 import tomllib
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
 from sould.agents.wording import faulty
+
+logger = logging.getLogger(__name__)
 
 LARGEST = 8 * 1024 * 1024
 
@@ -86,7 +89,10 @@ class ProjectHooks:
         if self._trust.changed(self._workspace, files):
             return False
         record.workspaces[str(self._workspace)] = _Accepted(digest=digest, since=since)
-        write_private(self._accepted, record.model_dump_json(indent=1).encode())
+        try:
+            write_private(self._accepted, record.model_dump_json(indent=1).encode())
+        except OSError as error:  # looked at again the next time, and found to be the same
+            logger.warning("%s: %s", self._accepted, error.strerror)
         return True
 
     def _digest(self, text: bytes, named: Sequence[Path]) -> str:

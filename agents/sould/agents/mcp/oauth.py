@@ -16,6 +16,7 @@ import httpx2
 import orjson
 from fastmcp.client.auth import OAuth
 
+from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.privatefile import write_private
@@ -103,8 +104,11 @@ class TokenFile:
         return cast("dict[str, Value]", document) if isinstance(document, dict) else {}
 
     def _write(self, entries: dict[str, Value]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(self._path, orjson.dumps(entries))
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(self._path, orjson.dumps(entries))
+        except OSError as error:
+            raise JournalFullError(f"The sign-in cannot be kept in {self._path}: {why_refused(error)}.") from error
 
 
 class StoredOAuth(OAuth):

@@ -9,14 +9,14 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from sould.agents.errors import SouldError
+from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, unlike
 from sould.agents.privatefile import write_private
 
@@ -101,9 +101,10 @@ class TrustStore:
 
     def _keep(self, workspace: Path, seen: Contents) -> None:
         file = self._contents_file(workspace)
-        for directory in (self._path.parent, file.parent):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(file, _CONTENTS.dump_json(dict(seen)), durable=True)
+        with _kept_in(file):
+            for directory in (self._path.parent, file.parent):
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(file, _CONTENTS.dump_json(dict(seen)), durable=True)
 
     def _kept(self, workspace: Path) -> Contents:
         try:
@@ -130,9 +131,18 @@ class TrustStore:
         return entries
 
     def _save(self, entries: dict[str, _Entry]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         body = orjson.dumps({path: entry.model_dump() for path, entry in entries.items()}, option=orjson.OPT_INDENT_2)
-        write_private(self._path, body, durable=True)
+        with _kept_in(self._path):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(self._path, body, durable=True)
+
+
+@contextlib.contextmanager
+def _kept_in(path: Path) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        raise JournalFullError(f"Your decision cannot be kept in {path}: {why_refused(error)}.") from error
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -89,10 +89,10 @@ class Kept:
         if digest.digest() not in self._places:
             if self._size + len(data) > self.most:
                 return UNKEPT
-            if self._fd < 0:
-                self._fd, name = tempfile.mkstemp(prefix="preimages-", dir=self.directory)
-                os.unlink(name)
             try:
+                if self._fd < 0:
+                    self._fd, name = tempfile.mkstemp(prefix="preimages-", dir=self.directory)
+                    os.unlink(name)
                 if os.pwrite(self._fd, data, self._size) < len(data):
                     return UNKEPT
             except OSError:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 
 import orjson
 
-from sould.agents.errors import SouldError
+from sould.agents.errors import SouldError, as_disk_full
 from sould.agents.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -237,10 +237,11 @@ class Connection:
             error = refusal
         except SouldError as failure:
             error = described(failure)
-        except Exception:  # the dispatcher is the boundary: our bug fails one request
+        except Exception as failure:  # the dispatcher is the boundary: our bug fails one request
             logger.exception("%s failed", request.method[:60])
             sentence = "sould hit a bug while handling this request; see `sould logs`."
-            error = RpcError(INTERNAL_ERROR, sentence, {"kind": "internal"})
+            full = as_disk_full(failure)
+            error = described(full) if full else RpcError(INTERNAL_ERROR, sentence, {"kind": "internal"})
         return _line({"jsonrpc": "2.0", "id": request.id, "error": error.to_json()}), None
 
     def _note(self, notification: Notification) -> None:

@@ -21,7 +21,7 @@ from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.repertoire import repertoire
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.state import load_state, save_state
+from sould.agents.sessions.state import load_state
 from sould.agents.sessions.store import Page
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
@@ -90,7 +90,7 @@ class SessionHost:
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
                 parts.state.directory = str(opening.cwd.resolve())
-                save_state(stored.directory, parts.state)
+                parts.state.save(stored.directory)
                 await log.commit()
         except BaseException:
             store.delete(stored.info.id)

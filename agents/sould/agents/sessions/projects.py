@@ -3,12 +3,15 @@
 Never in the project itself, and never `full`: that is chosen anew for every session.
 """
 
+import logging
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
+
+logger = logging.getLogger(__name__)
 
 
 class _Project(BaseModel):
@@ -36,7 +39,10 @@ class ProjectMemory:
             return
         content = self._read()
         content.projects[str(cwd)] = _Project(mode=mode)
-        write_private(self._path, content.model_dump_json(indent=1).encode())
+        try:
+            write_private(self._path, content.model_dump_json(indent=1).encode())
+        except OSError as error:  # the mode holds all the same
+            logger.warning("the mode cannot be remembered in %s: %s", self._path, error.strerror)
 
     def _read(self) -> _Projects:
         try:

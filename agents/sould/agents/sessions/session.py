@@ -7,10 +7,11 @@ that all clients see the same session.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sould.agents.config import Config
-from sould.agents.errors import OptionError
+from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
@@ -29,7 +30,6 @@ from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS
 from sould.agents.sessions.queueing import PromptQueue
 from sould.agents.sessions.recovery import leave_waiting, recover
 from sould.agents.sessions.slash import Repertoire, SlashCommand
-from sould.agents.sessions.state import save_state
 from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.skills.renewal import renew_skills
@@ -245,9 +245,9 @@ class Session:
         self.soul.steering.clear()
 
     def _keep_todos(self) -> None:
-        if self._todos.get() != self._state.todos or self.ceilings.changed:
+        if self._todos.get() != self._state.todos or self.ceilings.changed or self._state.unsaved:
             self._state.todos, self.ceilings.changed = self._todos.get(), False
-            save_state(self.directory, self._state)
+            self._state.save(self.directory)
 
     async def _run_turn(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
@@ -404,9 +404,13 @@ class Session:
     async def _keep_options(self) -> None:
         self._show_options()
         await self.log.commit()
+        if self._state.unsaved:
+            self._state.save(self.directory)
 
     def _show_options(self) -> None:
-        save_state(self.directory, self._state)
+        """They hold, whether they can be kept or not: that is said by who waits for it, or after the turn."""
+        with suppress(JournalFullError):
+            self._state.save(self.directory)
         self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
 
     async def end_full_access(self) -> None:

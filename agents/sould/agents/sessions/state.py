@@ -5,8 +5,9 @@ Losing the file loses choices, never history. Keys of the reference layout are k
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
+from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
@@ -34,6 +35,28 @@ class SessionState(BaseModel):
     todos: tuple[TodoItem, ...] = ()
     account: Account = Field(default_factory=Account)
     """What the session has spent."""
+    _unsaved: bool = PrivateAttr(default=False)
+
+    @property
+    def unsaved(self) -> bool:
+        """The disk refused it: it is to be saved again."""
+        return self._unsaved
+
+    def save(self, directory: Path) -> None:
+        """Replace the file in one step, readable by its owner only.
+
+        Raises:
+            JournalFullError: the disk refuses; the old content stays.
+        """
+        self._unsaved = True
+        try:
+            write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
+        except OSError as error:
+            raise JournalFullError(
+                f"Choices and tasks of this session cannot be kept in {directory / _FILE}: {why_refused(error)}. "
+                "They hold until it is closed, and keeping them is tried again after the next turn."
+            ) from error
+        self._unsaved = False
 
 
 def load_state(directory: Path) -> SessionState:
@@ -42,8 +65,3 @@ def load_state(directory: Path) -> SessionState:
         return SessionState.model_validate_json((directory / _FILE).read_bytes())
     except (OSError, ValidationError):
         return SessionState()
-
-
-def save_state(directory: Path, state: SessionState) -> None:
-    """Replace the file in one step, readable by its owner only."""
-    write_private(directory / _FILE, state.model_dump_json(exclude_none=True).encode())

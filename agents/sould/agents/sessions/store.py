@@ -18,7 +18,7 @@ from pathlib import Path
 
 import orjson
 
-from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError
+from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.sessions.index import SessionIndex
 from sould.agents.sessions.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
 from sould.agents.wire.locking import lock_file
@@ -69,7 +69,7 @@ class SessionStore:
             write_info(directory, info)
         except OSError as error:
             shutil.rmtree(directory, ignore_errors=True)
-            raise JournalFullError(f"A new session cannot be stored in {self._root}: {error.strerror}.") from error
+            raise JournalFullError(f"A new session cannot be stored in {self._root}: {why_refused(error)}.") from error
         self._index.put(info)
         self._follow(before)
         return StoredSession(info, directory)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from sould.agents.errors import JournalFullError, SouldError
+from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.log import SessionLog
@@ -207,11 +207,13 @@ class Turns:
             return await self._run(prompt)
         except SouldError as error:
             return Ending("error", _as_turn_error(error))
-        except Exception:  # the turn is a dispatch boundary: our bug ends it, not the session or its neighbours
+        except (
+            Exception
+        ) as failure:  # the turn is a dispatch boundary: our bug ends it, not the session or its neighbours
             logger.exception("turn %s failed", prompt.turn_id)
-            return Ending(
-                "error", TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`.")
-            )
+            bug = TurnError(kind="internal", message="sould hit a bug in this turn; see `sould logs`.")
+            full = as_disk_full(failure)
+            return Ending("error", _as_turn_error(full) if full else bug)
 
     def _publish_positions(self) -> None:
         for position, waiting in enumerate(self._waiting, 1):

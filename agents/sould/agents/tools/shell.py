@@ -39,8 +39,9 @@ class OutputDirectory:
     path: Path
 
     def new_file(self) -> Path:
-        """A name nobody has used."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """A name nobody has used. Where the directory cannot be made the output is not kept, which is said with it."""
+        with contextlib.suppress(OSError):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self.path / f"output-{secrets.token_hex(4)}.txt"
 
 

@@ -15,6 +15,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from sould.agents.errors import as_disk_full
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
 from sould.agents.tools.decorator import SERVICES, InvalidToolError, ToolFunction, service_type
@@ -163,6 +164,8 @@ class Toolset:
             return _sound(failure(error))
         except (Exception, SystemExit) as error:  # an exception from a tool is its bug; turn and daemon must survive it
             log.exception("tool %s failed", name)
+            if full := as_disk_full(error):
+                return tool_error(f"{full.message} Tell the user.", brief=f"{name}: the disk is full")
             return tool_error(
                 f"{name} failed inside ({type(error).__name__}). This is a fault of the tool, not of your arguments; "
                 "go on another way, or tell the user.",

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sould.agents.errors import JournalFullError, SouldError
+from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.wire.journalfile import JournalFile
 from sould.agents.wire.locking import lock_file
 from sould.agents.wire.messages import WireMessage
@@ -112,7 +112,7 @@ class Journal:
             raise
         except OSError as error:
             os.close(lock)
-            raise JournalFullError(f"The session's journal {path} cannot be made: {error.strerror}.") from error
+            raise JournalFullError(f"The session's journal {path} cannot be made: {why_refused(error)}.") from error
         file = JournalFile(path, descriptor, 0)
         file.add(metadata_line(metadata))
         writer.wake(file)
@@ -143,7 +143,7 @@ class Journal:
         except OSError as error:
             os.close(descriptor)
             os.close(lock)
-            raise JournalFullError(f"The session's journal {path} cannot be repaired: {error.strerror}.") from error
+            raise JournalFullError(f"The session's journal {path} cannot be repaired: {why_refused(error)}.") from error
         except BaseException:
             os.close(descriptor)
             os.close(lock)

@@ -12,12 +12,10 @@ import os
 from pathlib import Path
 from threading import Lock
 
-from sould.agents.errors import JournalFullError
+from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.wire.records import Scan, is_partial
 
 logger = logging.getLogger(__name__)
-
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class JournalFile:
@@ -110,9 +108,8 @@ class JournalFile:
     def _refuse(self, error: OSError) -> None:
         if self.error is None:
             logger.warning("journal %s is read-only: %s", self.path, error.strerror)
-        cause = "the disk is full" if error.errno in _FULL else f"the disk reports: {error.strerror}"
         self.error = JournalFullError(
-            f"This session is read-only because {cause}. What is not saved yet is kept in memory and tried again."
+            f"This session is read-only because {why_refused(error)}. What is not saved yet is kept in memory and tried again."
         )
         with contextlib.suppress(OSError):  # tried again before the next write
             os.ftruncate(self._descriptor, self._end)

@@ -15,9 +15,9 @@ from typing import NoReturn, cast
 
 import click
 
-from sould.agents.errors import SouldError
+from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CANCELLED, FAILED, CommandError, complain
+from sould.daemon.cli.output import CANCELLED, FAILED, TEMPORARY, CommandError, complain
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError
@@ -127,11 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _leave(CANCELLED)
     except (SouldError, UnsafePathError, BridgeError) as error:
         complain(str(error))
-        _leave(FAILED)
+        _leave(TEMPORARY if isinstance(error, JournalFullError) else FAILED)
     except OSError as error:
+        full = as_disk_full(error)
         if error.errno != errno.EPIPE:
-            complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        _leave(FAILED)
+            complain(
+                full.message if full else f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+            )
+        _leave(TEMPORARY if full else FAILED)
     _leave(code if isinstance(code, int) else 0)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from sould.agents.config import Config
-from sould.agents.errors import SouldError
+from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.hooks.engine import Hooks
 from sould.agents.privatefile import write_private
 from sould.agents.soul.catalog import TEMPLATE
@@ -175,10 +175,17 @@ class LaborMarket:
             raise SubagentError(f"There is no agent {agent_id!r} in this session that could be resumed.") from None
 
     def settle(self, agent_id: str, record: AgentRecord) -> Path:
-        """The directory of a new agent, with its record."""
+        """The directory of a new agent, with its record.
+
+        Raises:
+            JournalFullError: the disk refuses.
+        """
         path = self.directory / agent_id
-        path.mkdir(mode=0o700, parents=True)
-        write_private(path / _RECORD, record.model_dump_json().encode())
+        try:
+            path.mkdir(mode=0o700, parents=True)
+            write_private(path / _RECORD, record.model_dump_json().encode())
+        except OSError as error:
+            raise JournalFullError(f"A new agent cannot be stored in {path}: {why_refused(error)}.") from error
         return path
 
 
