@@ -37,6 +37,7 @@ async def test_a_session_goes_to_every_form_and_comes_back_from_each(tmp_path: P
             assert name in await said(session, f"/export {name}")
         assert "The file is written." in exported(bench, "talk.md")
         assert all(f"/export {name}" not in exported(bench, name) for name in ("talk.md", "talk.json", "talk.jsonl"))
+        assert (bench.project / "talk.md").stat().st_mode & 0o777 == 0o600, "as private as the session"
         assert json.loads(exported(bench, "talk.json"))["turns"][0]["prompt"] == "write it"
         lines = [json.loads(line) for line in exported(bench, "talk.jsonl").splitlines()]
         assert [line["role"] for line in lines[:3]] == ["user", "tool", "assistant"]

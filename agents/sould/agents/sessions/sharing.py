@@ -10,7 +10,9 @@ from pathlib import Path
 
 import orjson
 
+from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError
+from sould.agents.patience import uninterrupted
 from sould.agents.sessions.conversation import as_json, as_jsonl, as_markdown
 from sould.agents.sessions.imports import conversation_in
 from sould.agents.sessions.info import JOURNAL
@@ -37,7 +39,8 @@ async def export(session: Session, argument: str) -> Ending:
     await session.log.commit()
     text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower(), session.current_turn)
     try:
-        await files.write_text(path, text, expected=None)
+        # readable by its owner only, like the journal: nobody looked through it for what others must not read
+        await uninterrupted(replace_file, path, text.encode("utf-8", "replace"), expected=None, umask=0o077)
     except FileChangedError:
         return say(session, f"{path} exists already and was left alone; name another file.")
     except WorkspaceError as error:
