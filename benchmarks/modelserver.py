@@ -1,8 +1,8 @@
 """A local model server that costs as little as possible: OpenAI's streaming chat format over plain asyncio.
 
 Run as a program; prints its port. The last user message orders the answer, `bench COUNT DELAY_US [INTERVAL]`: COUNT
-chunks, DELAY_US apart (0: as fast as the socket takes them). Each chunk's text is the monotonic clock in nanoseconds,
-so whoever reads it can say how long it was on its way.
+chunks, DELAY_US apart (0: as fast as the socket takes them), each a write of its own, as servers do. Each chunk's text
+is the monotonic clock in nanoseconds, so whoever reads it can say how long it was on its way.
 """
 
 import asyncio
@@ -16,8 +16,6 @@ MODELS = json.dumps(
     {"object": "list", "data": [{"id": "bench", "object": "model", "created": 0, "owned_by": "bench"}]}
 ).encode()
 ORDER = re.compile(rb"bench (\d+) (\d+)(?!.*bench \d+ \d+)", re.DOTALL)
-BATCH = 200
-"""Chunks in one write at full speed."""
 
 
 def event(delta: dict[str, str], finish: str | None = None) -> bytes:
@@ -73,10 +71,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def answer(writer: asyncio.StreamWriter, count: int, delay_us: int) -> None:
     """Stream one answer."""
+    writer.transport.set_write_buffer_limits(0)  # nothing is gathered here; asyncio has set TCP_NODELAY
     writer.write(HEAD + framed(FIRST))
     if delay_us == 0:
-        for start in range(0, count, BATCH):
-            writer.write(framed(b"".join([chunk() for _ in range(min(BATCH, count - start))])))
+        for _ in range(count):
+            writer.write(framed(chunk()))
             await writer.drain()
     else:
         begin = time.monotonic()
