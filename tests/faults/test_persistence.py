@@ -15,12 +15,14 @@ import pytest
 from sould.agents.errors import JournalFullError, SessionNotFoundError, SessionOpenElsewhereError
 from sould.agents.sessions.store import SessionStore
 from sould.agents.wire.channel import Channel
-from sould.agents.wire.content import TextPart
+from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.journal import Journal, JournalWriter, read_records
 from sould.agents.wire.journalfile import JournalFile
 from sould.agents.wire.log import SessionLog
-from sould.agents.wire.messages import TurnBegin, TurnEnd
+from sould.agents.wire.messages import ToolCall, ToolCallPart, TurnBegin, TurnEnd, WireMessage
+from sould.agents.wire.openline import OpenLine
 from sould.agents.wire.records import metadata_line, record_line
+from sould.agents.wire.stream import Cursor, piece
 from soultest.streams import until
 
 KILLS = int(os.environ.get("SOULD_FAULT_KILLS", "8"))
@@ -54,10 +56,12 @@ def line_of(process: subprocess.Popen[str]) -> str:
 
 
 def words(path: Path) -> list[str]:
-    return [record.payload["text"] for record in read_records(path) if record.type == "ContentPart"]
+    return [record.payload["user_input"] for record in read_records(path) if record.type == "TurnBegin"]
 
 
-LINES = [metadata_line({"session_id": "s"})] + [record_line(n, 1.0, TextPart(text=f"record {n}")) for n in (1, 2, 3)]
+LINES = [metadata_line({"session_id": "s"})] + [
+    record_line(n, 1.0, TurnBegin(user_input=f"record {n}")) for n in (1, 2, 3)
+]
 WHOLE = b"".join(LINES)
 
 # --- F58 ---
@@ -91,7 +95,7 @@ async def test_f58_a_torn_tail_is_set_aside_and_the_next_record_survives(
             assert aside.stat().st_size == journal.recovered.torn_bytes
             assert f"{journal.recovered.torn_bytes} bytes" in journal.recovered.notice
         channel = Channel(next_seq=journal.recovered.last_seq + 1, tap=journal.append)
-        channel.publish(TextPart(text="next"))
+        channel.publish(TurnBegin(user_input="next"))
         await journal.aclose()
         assert words(path) == [*(f"record {n + 1}" for n in range(kept)), "next"]
         again = await Journal.open(path, writer)
@@ -170,6 +174,46 @@ async def test_f60_what_a_killed_stream_had_shown_is_kept_and_named(tmp_path: Pa
     assert again.recovery.clean
     assert [record.message for record in again.replay()][2] == TextPart(text="0123456789" * 1000)
     await again.aclose()
+
+
+STREAMS: dict[str, tuple[WireMessage, list[str]]] = {
+    "text": (TextPart(text='say "'), ["é😀\n", "\\ and more", "u"]),
+    "thought": (ThinkPart(think="hm"), [" n", "ull"]),
+    "call": (ToolCall(id="c", function=FunctionCall(name="Shell"), extras={"text": "x"}), ['{"command":', '"ls"}']),
+    "part": (ToolCallPart(arguments_part="{", tool_call_id="c"), ['"a":1', "}"]),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+async def test_f60_wherever_a_streaming_message_is_cut_all_of_it_that_was_written_is_kept(
+    kind: str, tmp_path: Path, writer: JournalWriter
+) -> None:
+    first, more = STREAMS[kind]
+    line = OpenLine(2, 1.0, first)
+    written = [line.begin(), *map(line.more, more), line.end()]
+    pieces = [piece(first), *more]
+    known = b"".join(LINES[:2])
+    for cut in range(len(written[0]), sum(map(len, written))):
+        whole = sum(cut >= len(b"".join(written[: count + 1])) for count in range(len(pieces)))
+        directory = tmp_path / str(cut)
+        directory.mkdir()
+        path = directory / "wire.jsonl"
+        path.write_bytes(known + b"".join(written)[:cut])
+        journal = await Journal.open(path, writer)
+        assert journal.recovered.torn_bytes < len(written[-1])
+        channel = Channel(next_seq=journal.recovered.last_seq + 1, tap=journal.append)
+        channel.publish(TurnBegin(user_input="next"))
+        replayed = [record.message for record in journal.read(Cursor(1))]
+        await journal.aclose()
+        assert [record.message for record in read_records(path)] == replayed
+        assert [record.incomplete for record in read_records(path)] == [False, cut < len(b"".join(written)) - 1, False]
+        kept = piece(replayed[1])
+        assert kept.startswith("".join(pieces[:whole]))
+        assert "".join(pieces).startswith(kept)
+        again = await Journal.open(path, writer)
+        assert again.recovered.torn_bytes == 0
+        assert again.recovered.last_seq == 3
+        await again.aclose()
 
 
 # --- F62 ---
@@ -278,6 +322,29 @@ def test_f64_after_a_failed_sync_the_unsynced_lines_are_written_anew_once(tmp_pa
     file.flush(sync=True)
     assert file.error is None
     assert path.read_bytes() == WHOLE
+    file.close()
+
+
+def test_f64_a_message_that_streams_goes_on_after_a_failed_sync(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl"
+    path.touch()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+    file = JournalFile(path, descriptor, 0)
+    line = OpenLine(1, 1.0, TextPart(text="one"))
+    written = [LINES[0], line.begin(), line.more(" two"), line.more(" three"), line.end()]
+    file.add(written[0] + written[1])
+    file.flush(sync=True)
+    file.add(written[2])
+    assert not file.save(), "an open line is not synced for its own sake"
+    with not_syncable(descriptor):
+        file.flush(sync=True)
+        file.add(written[3])
+        assert not file.save(), "the writer thread repairs first"
+        assert file.error is not None
+    file.flush(sync=True)
+    file.add(written[4])
+    assert file.save()
+    assert path.read_bytes() == b"".join(written)
     file.close()
 
 

@@ -1,14 +1,20 @@
 """F61-F63 and F65 as an editor sees them: killed, full and shared state behind the real daemon."""
 
+import json
 import os
+import random
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.records import read_records
 from sould.daemon.client import ControlClient
-from soultest.daemon import Sould, until
+from soultest.daemon import Sould, count, until
 from soultest.faulty import Editor
 from soultest.processes import marked
 from soultest.world import call
@@ -133,3 +139,46 @@ def test_f11_a_journal_of_a_newer_format_is_refused_with_a_sentence_and_left_as_
     assert "the good one" in sould.cli("sessions", "export", "NEWER").stdout
     assert journal.read_bytes() == written
     assert not list(journal.parent.glob("wire.jsonl.torn-*"))
+
+
+def test_what_an_editor_was_shown_before_a_kill_is_all_there_afterwards(sould: Sould) -> None:
+    thought, said = [f"t{number}…" for number in range(100)], [f'{number}"' for number in range(3000)]
+    steps = [*(f"think: {piece}" for piece in thought), *(f"text: {piece}" for piece in said)]
+    sould.world.script(["\nwait: 0.002\n".join(steps)])
+    chance = random.Random(9)
+    for _ in range(count(100, 4)):
+        editor = Editor(sould, sould.acp())
+        session = editor.open()
+        editor.begin("go", "p")
+        for _ in range(chance.randrange(1, 300)):
+            editor.wait(lambda message: message.get("method") == "session/update")
+        editor.bridge.process.send_signal(signal.SIGSTOP)  # else it would go on with the next daemon
+        sould.kill9()
+        editor.bridge.process.kill()
+        while (line := editor.bridge.line()).endswith(b"\n"):
+            editor.messages.append(json.loads(line))
+        kept = streamed(read_journal(sould, session))
+        assert "".join((*thought, *said)).startswith(kept)
+        assert kept.startswith(streamed(editor.updates))
+        other = Editor(sould, sould.acp())
+        other.request("session/load", sessionId=session, cwd=str(sould.workspace), mcpServers=[])
+        assert streamed(other.updates) == kept
+
+
+def read_journal(sould: Sould, session: str) -> list[dict[str, Any]]:
+    """The parts of the session's streaming messages, as updates."""
+    journal = Path(sould.environment["XDG_STATE_HOME"], "sould", "sessions", session, "wire.jsonl")
+    messages = [record.message for record in read_records(journal)]
+    texts = [
+        part.text if isinstance(part, TextPart) else part.think
+        for part in messages
+        if isinstance(part, TextPart | ThinkPart)
+    ]
+    return [{"sessionUpdate": "agent_message_chunk", "content": {"text": text}} for text in texts]
+
+
+def streamed(updates: list[dict[str, Any]]) -> str:
+    """Thought and text in their order, up to the notice of what happened."""
+    kinds = ("agent_thought_chunk", "agent_message_chunk")
+    shown = "".join(update["content"]["text"] for update in updates if update["sessionUpdate"] in kinds)
+    return shown.partition("[")[0]

@@ -1,7 +1,8 @@
 """The ACP face: a client's byte stream, what the last daemon knew of it, and the adapter that speaks the protocol.
 
 Keeps the connection's record (D11): the adapter says what must survive before it acts, and what it has said to the
-client counts only when the bytes have left. Knows nothing of the protocol itself.
+client counts only when the bytes have left. Nothing leaves before the journals have it. Knows nothing of the protocol
+itself.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ class AcpFace:
         """Serve until the client is gone."""
         path = record_path(self._paths.runtime, connection.hello.token)
         resume = self._resume(path, connection)
-        keeper = Keeper(Record(path), resume)
+        keeper = Keeper(Record(path), resume, self._sessions)
         stream = connection.open_stream(keeper.on_written)
         keeper.queued = lambda: stream.queued
         connection.settled = keeper.settled
@@ -85,8 +86,9 @@ class AcpFace:
 class Keeper:
     """Writes one connection's record: requests as soon as they are known, answers and updates when they have left."""
 
-    def __init__(self, record: Record, resume: AcpResume | None) -> None:
+    def __init__(self, record: Record, resume: AcpResume | None, sessions: Sessions) -> None:
         self._record = record
+        self._journals = sessions
         self._open = True
         self._snapshot: Callable[[], AcpResume] | None = None
         self._sent = resume or AcpResume()
@@ -108,6 +110,8 @@ class Keeper:
 
     def on_written(self, total: int, whole: bool) -> None:
         """See `FdStream`: before a write nothing is new but that a line may be cut; after it, what has left counts."""
+        if not whole:
+            self._journals.save()  # what the client is about to be shown
         if not self._open or self._snapshot is None:
             return
         if not whole and (not self._waiting or self._waiting[-1][0] < self.queued()):

@@ -88,6 +88,11 @@ class Sessions:
                 freed = host.ended
                 gc.collect()
 
+    def save(self) -> None:
+        """What happened in any session is in its journal when this returns, so that a client may be shown it."""
+        if self._composition is not None:
+            self._composition.writer.save()
+
     def _owner(self) -> asyncio.TaskGroup:
         if self._group is None:
             raise DaemonLeavingError("The daemon is stopping; try again in a moment.")

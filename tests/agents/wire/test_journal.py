@@ -27,7 +27,9 @@ from sould.agents.wire.messages import (
     TurnEnd,
     WireMessage,
 )
-from sould.agents.wire.records import metadata_line, partial_line, record_line, seal
+from sould.agents.wire.openline import OpenLine
+from sould.agents.wire.records import metadata_line, record_line, seal
+from sould.agents.wire.stream import joined
 from soultest.streams import messages, until
 
 
@@ -53,7 +55,8 @@ def published(journal: Journal, *stream: WireMessage) -> list[Record]:
 def kimi_style(path: Path) -> str:
     """How a simple Wire reader shows a session: known types in order, the rest skipped."""
     shown = ""
-    for line in path.read_text().splitlines():
+    lines = [line for line in path.read_text().splitlines() if line.endswith("}")]
+    for line in lines:
         message = orjson.loads(line).get("message", {})
         if message.get("type") == "ContentPart":
             shown += message["payload"].get("text", "")
@@ -62,7 +65,6 @@ def kimi_style(path: Path) -> str:
 
 GOLDEN = """{"type":"metadata","protocol_version":"1.10","format":1,"session_id":"s1","cwd":"/w","created":1.5,"c":"225b7168"}
 {"timestamp":2.5,"message":{"type":"TurnBegin","payload":{"user_input":"hi","turn_id":"t","client_id":"","command":false}},"n":1,"c":"8a40893b"}
-{"timestamp":3.5,"message":{"type":"Partial","payload":{"offset":0,"message":{"type":"ContentPart","payload":{"type":"text","text":"he"}}}},"n":2,"c":"d767dde4"}
 {"timestamp":3.5,"message":{"type":"ContentPart","payload":{"type":"text","text":"hello é"}},"n":2,"c":"d02b3ce6"}
 {"timestamp":4.5,"message":{"type":"ToolCall","payload":{"type":"function","id":"c","function":{"name":"Shell","arguments":null},"extras":null}},"incomplete":true,"n":3,"c":"053e3fa5"}
 """.encode()
@@ -72,11 +74,36 @@ def test_golden_lines() -> None:
     lines = (
         metadata_line({"session_id": "s1", "cwd": "/w", "created": 1.5}),
         record_line(1, 2.5, TurnBegin(user_input="hi", turn_id="t")),
-        partial_line(2, 3.5, 0, TextPart(text="he")),
         record_line(2, 3.5, TextPart(text="hello é")),
         record_line(3, 4.5, ToolCall(id="c", function=FunctionCall(name="Shell")), incomplete=True),
     )
     assert b"".join(lines) == GOLDEN
+
+
+def test_the_line_of_a_message_that_streams_becomes_that_of_a_whole_one() -> None:
+    text = OpenLine(2, 3.5, TextPart(text="he"))
+    assert text.begin() + text.more("llo") + text.more(" é") + text.end() == GOLDEN.splitlines(keepends=True)[2]
+    first = ToolCall(id="c", function=FunctionCall(name="Shell"), extras={"arguments": '"{'})
+    for pieces in ((), ("",), ('{"a', '":"\\n', '"}')):
+        call = OpenLine(3, 4.5, first)
+        line = b"".join((call.begin(), *map(call.more, pieces), call.end()))
+        whole = orjson.loads(record_line(3, 4.5, joined(first, pieces)))
+        assert {**orjson.loads(line), "c": ""} == {**whole, "c": ""}
+
+
+def test_what_early_versions_saved_of_a_message_is_still_read(tmp_path: Path) -> None:
+    def partial(offset: int, text: str) -> bytes:
+        delta = {"type": "ContentPart", "payload": {"type": "text", "text": text}}
+        message = {"type": "Partial", "payload": {"offset": offset, "message": delta}}
+        return seal({"timestamp": 1.5, "message": message, "n": 1})
+
+    path = tmp_path / "wire.jsonl"
+    path.write_bytes(metadata_line({}) + partial(0, "hel") + partial(3, "lo"))
+    (record,) = read_records(path)
+    assert (record.incomplete, record.message) == (True, TextPart(text="hello"))
+    with path.open("ab") as file:
+        file.write(record_line(1, 2.5, TextPart(text="hello you")))
+    assert [record.message for record in read_records(path)] == [TextPart(text="hello you")]
 
 
 def test_text_that_is_not_unicode_is_written_as_question_marks() -> None:
@@ -113,28 +140,46 @@ async def test_a_message_in_a_thousand_deltas_is_one_record(tmp_path: Path, writ
     assert kimi_style(path) == "ab" * 1000
 
 
-async def test_long_streams_are_saved_every_4_kib_and_only_the_new_part(tmp_path: Path, writer: JournalWriter) -> None:
-    path = tmp_path / "wire.jsonl"
-    slow = JournalWriter(sync_delay=60)
-    journal = Journal.create(path, slow, {})
-    published(journal, *[TextPart(text="x" * 100)] * 1000, TurnEnd())
-    await journal.aclose()
-    await asyncio.to_thread(slow.close)
-    assert path.stat().st_size < 2.2 * 100_000
-    assert sum(b'"Partial"' in line for line in path.read_bytes().splitlines()) == 24
-    assert kimi_style(path) == "x" * 100_000
-
-
-async def test_a_stream_that_pauses_is_saved_within_the_delay(tmp_path: Path, writer: JournalWriter) -> None:
+async def test_a_stream_that_is_saved_piece_by_piece_costs_the_file_its_text(
+    tmp_path: Path, writer: JournalWriter
+) -> None:
     path = tmp_path / "wire.jsonl"
     journal = Journal.create(path, writer, {})
-    published(journal, TextPart(text="thinking about "), TextPart(text="it"))
-    await until(lambda: path.read_bytes().count(b'"Partial"') == 1)
+    channel = channel_of(journal)
+    for _ in range(1000):
+        channel.publish(TextPart(text="x" * 10))
+        writer.save()
+    channel.publish(TurnEnd())
+    await journal.aclose()
+    assert path.stat().st_size < 10_500
+    assert kimi_style(path) == "x" * 10_000
+
+
+async def test_what_was_published_survives_the_process_once_saved_and_others_can_read_it(
+    tmp_path: Path, writer: JournalWriter
+) -> None:
+    path = tmp_path / "wire.jsonl"
+    journal = Journal.create(path, writer, {})
+    channel = channel_of(journal)
+    channel.publish(TextPart(text="thinking about "))
+    channel.publish(TextPart(text="it"))
+    writer.save()
     assert kimi_style(path) == ""
     (record,) = read_records(path)
     assert (record.incomplete, record.message) == (True, TextPart(text="thinking about it"))
-    await journal.aclose()
+    channel.publish(TurnEnd())
+    writer.save()
+    assert [record.incomplete for record in read_records(path)] == [False, False]
     assert kimi_style(path) == "thinking about it"
+    await journal.aclose()
+
+
+async def test_what_nobody_is_shown_is_saved_by_itself(tmp_path: Path, writer: JournalWriter) -> None:
+    path = tmp_path / "wire.jsonl"
+    journal = Journal.create(path, writer, {})
+    published(journal, TextPart(text="alone"))
+    await until(lambda: b"alone" in path.read_bytes())
+    await journal.aclose()
 
 
 async def test_partial_tool_calls_are_put_together_with_their_arguments(tmp_path: Path, writer: JournalWriter) -> None:

@@ -1,8 +1,8 @@
-"""The writing side of `wire.jsonl`: append in memory, let the writer thread write and sync.
+"""The writing side of `wire.jsonl`: append, save before it is shown, let the writer thread sync.
 
-`append` never touches the disk; `commit` is a promise that everything appended is on it. Deltas are coalesced: a
-streaming message is one record when it is finished, and until then at most 250 ms or 4 KiB of it are only in memory
-(D21). Nothing already written is ever rewritten in place.
+`append` never touches the disk; the writer's `save` gives the system what was appended, once a turn of the loop and
+before any client is shown it; `commit` is a promise that everything appended is on the disk. A message that streams is
+one line, to which each piece is appended as it comes (D50). Nothing already written is ever rewritten in place.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.wire.journalfile import JournalFile
 from sould.agents.wire.locking import lock_file
 from sould.agents.wire.messages import WireMessage
+from sould.agents.wire.openline import OpenLine
 from sould.agents.wire.records import (
     FORMAT,
     Damage,
@@ -30,14 +30,13 @@ from sould.agents.wire.records import (
     as_record,
     is_partial,
     metadata_line,
-    partial_line,
     read_records,
     record_line,
     sequence_of,
     unseal,
 )
 from sould.agents.wire.recovery import OpenWork, Recovery
-from sould.agents.wire.stream import Cursor, Record, continuation, is_delta, joined, length, piece, rest
+from sould.agents.wire.stream import Cursor, Record, is_delta, joined, piece, rest
 from sould.agents.wire.writer import JournalWriter
 
 __all__ = ["Damage", "Journal", "JournalRecord", "JournalWriter", "Recovery", "read_records"]
@@ -66,13 +65,11 @@ class _Parsed:
 
 @dataclass(slots=True)
 class _Streaming:
-    """The message whose deltas arrive, and how much of it is in a partial line."""
+    """The message whose deltas arrive, and its line."""
 
     first: Record
     pieces: list[str]
-    saved_pieces: int = 0
-    saved_offset: int = 0
-    unsaved: int = 0
+    line: OpenLine
 
     def whole(self) -> WireMessage:
         return joined(self.first.message, self.pieces)
@@ -89,7 +86,6 @@ class Journal:
         self._file = file
         self._lock = lock
         self._streaming: _Streaming | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._parsed: _Parsed | None = None
         self._appended = 0
         self._closed = False
@@ -168,20 +164,13 @@ class Journal:
         if streaming and streaming.first.seq == record.seq:
             text = piece(record.message)
             streaming.pieces.append(text)
-            streaming.unsaved += len(text)
-            if streaming.unsaved >= self._writer.partial_bytes:
-                self._save_partial()
-            elif self._timer is None:
-                self._start_timer()
+            self._add(streaming.line.more(text))
             return
         self._finish()
         if is_delta(record.message):
-            text = piece(record.message)
-            self._streaming = _Streaming(record, [text], unsaved=length(record.message))
-            if len(text) < self._writer.partial_bytes:
-                self._start_timer()
-            else:
-                self._save_partial()
+            line = OpenLine(record.seq, record.timestamp, record.message)
+            self._streaming = _Streaming(record, [piece(record.message)], line)
+            self._add(line.begin())
         else:
             self._add(record_line(record.seq, record.timestamp, record.message))
 
@@ -193,7 +182,6 @@ class Journal:
         """
         if self._closed:
             raise SouldError("The session is closed.")
-        self._save_partial()
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._writer.wake(self._file, (loop, done))
@@ -216,7 +204,8 @@ class Journal:
             end, waiting = self._file.snapshot()
             streaming = self._streaming
             now = Record(streaming.first.seq, 0, streaming.whole(), streaming.first.timestamp) if streaming else None
-            for line in waiting if position == end else chain(_lines(self.path, position, end), waiting):
+            for line, following in _lines(self.path, position, end, waiting):
+                position = following
                 for record in _replayed(line, since):
                     yield record
                     since = record.after
@@ -225,7 +214,6 @@ class Journal:
                 since = record.after
             if self._appended == appended:
                 return
-            position = end
 
     def forget(self) -> None:
         """Let go of what opening parsed, for when no replay has come."""
@@ -246,37 +234,15 @@ class Journal:
             self._writer.forget(self._file)
             os.close(self._lock)
 
-    def _add(self, line: bytes) -> None:
-        self._file.add(line)
-        self._writer.wake(self._file)
+    def _add(self, data: bytes) -> None:
+        self._file.add(data)
+        self._writer.note(self._file)
 
     def _finish(self) -> None:
-        """The streaming message is whole: write its record."""
+        """The streaming message is whole: end its line."""
         streaming, self._streaming = self._streaming, None
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
         if streaming:
-            self._add(record_line(streaming.first.seq, streaming.first.timestamp, streaming.whole()))
-
-    def _start_timer(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._writer.sync_delay, self._save_partial)
-
-    def _save_partial(self) -> None:
-        """Write what of the streaming message is in memory only."""
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
-        streaming = self._streaming
-        if not streaming or streaming.saved_pieces == len(streaming.pieces):
-            return
-        pieces = streaming.pieces[streaming.saved_pieces :]
-        make = continuation if streaming.saved_pieces else joined
-        delta = make(streaming.first.message, pieces)
-        self._add(partial_line(streaming.first.seq, time.time(), streaming.saved_offset, delta))
-        streaming.saved_pieces = len(streaming.pieces)
-        streaming.saved_offset += length(delta)
-        streaming.unsaved = 0
+            self._add(streaming.line.end())
 
 
 _START = Cursor(1)
@@ -338,7 +304,7 @@ async def _recover(
     file = JournalFile(path, descriptor, scan.good_end)
     for line in _mending(path, scan):
         file.add(line)
-    return file, recovered, _Parsed(records, scan.good_end) if keep else None
+    return file, recovered, _Parsed(records, scan.whole_end) if keep else None
 
 
 def _mending(path: Path, scan: Scan) -> Iterator[bytes]:
@@ -347,7 +313,9 @@ def _mending(path: Path, scan: Scan) -> Iterator[bytes]:
         yield metadata_line({"session_id": path.parent.name})
     elif scan.unterminated:
         yield b"\n"
-    if scan.cut and scan.cut.message is not None:
+    if scan.open_end:
+        yield scan.open_end
+    elif scan.cut and scan.cut.message is not None:
         yield record_line(scan.cut.seq, scan.cut.timestamp, scan.cut.message, incomplete=True)
 
 
@@ -367,12 +335,22 @@ def _set_aside(path: Path, descriptor: int, good_end: int) -> Path:
     return aside
 
 
-def _lines(path: Path, start: int, end: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(start)
-        while start < end and (line := file.readline()):
-            start += len(line)
-            yield line
+def _lines(path: Path, start: int, end: int, waiting: bytes) -> Iterator[tuple[bytes, int]]:
+    """The whole lines of the file's bytes and of those that wait behind them, each with where the next one in the file begins."""
+    rest = b""
+    if start < end:
+        with path.open("rb") as file:
+            file.seek(start)
+            while start < end and (line := file.readline()[: end - start]):
+                if line.endswith(b"\n"):
+                    start += len(line)
+                    yield line, start
+                else:
+                    rest = line
+                    break
+    for line in (rest + waiting).splitlines(keepends=True):
+        if line.endswith(b"\n"):
+            yield line, start
 
 
 def _replayed(line: bytes, since: Cursor) -> Iterator[Record]:

@@ -1,8 +1,9 @@
-"""A journal's file as the writer thread sees it: lines in memory, lines on disk, and what happens when the disk refuses.
+"""A journal's file: what is in memory, what the system has, what is on disk, and what happens when the disk refuses.
 
-All system calls on an open journal are here, and all are made by the writer thread; `add` and `snapshot` alone are for
-the loop. A refused write is cut back to the last whole line and kept in memory. After a failed sync nothing since the
-last good one is trusted: it is cut off, the rest is read back from the disk, and the lines are written anew (F64).
+All system calls on an open journal are here. The loop gives what it takes to the system before anybody is shown it
+(`save`), which waits for no disk; the writer thread syncs, and repairs. A refused write is cut back and kept in memory.
+After a failed sync nothing since the last good one is trusted: it is cut off, the rest is read back from the disk, and
+what followed is written anew (F64).
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from sould.agents.errors import JournalFullError, why_refused
-from sould.agents.wire.records import Scan, is_partial
+from sould.agents.wire.records import Scan
 
 logger = logging.getLogger(__name__)
 
@@ -28,25 +29,36 @@ class JournalFile:
         self._descriptor = descriptor
         self._end = end
         self._synced = end
-        self._unsynced: list[bytes] = []
+        self._unsynced = bytearray()
         self._waiting: list[bytes] = []
         self._lock = Lock()
         self._owed = False
-        """A whole record is written and not synced; partial ones are never synced for their own sake (D21)."""
+        """A whole line is written and not synced; an open one is never synced for its own sake."""
         self._suspect = False
         self._linked = False
 
     # --- the loop's side ---
 
-    def add(self, line: bytes) -> None:
-        """Take a line; it is written at the next `flush`."""
+    def add(self, data: bytes) -> None:
+        """Take a line or a part of one; it is written at the next `save` or `flush`."""
         with self._lock:
-            self._waiting.append(line)
+            self._waiting.append(data)
 
-    def snapshot(self) -> tuple[int, tuple[bytes, ...]]:
-        """How far the file is good, and the lines that follow but are not in it yet."""
+    def save(self) -> bool:
+        """Give the system what waits: it survives this process. True when the writer thread has work by it."""
         with self._lock:
-            return self._end, tuple(self._waiting)
+            if self.error or not self._waiting:
+                return False
+            try:
+                return self._write()
+            except OSError as error:
+                self._refuse(error)
+                return True
+
+    def snapshot(self) -> tuple[int, bytes]:
+        """How far the file is good, and what follows but is not in it yet."""
+        with self._lock:
+            return self._end, b"".join(self._waiting)
 
     # --- the writer thread's side ---
 
@@ -60,16 +72,19 @@ class JournalFile:
         try:
             if self.error:
                 self._repair()
-            self._write()
+            with self._lock:
+                self._write()
         except OSError as error:
-            self._refuse(error)
+            with self._lock:
+                self._refuse(error)
             return
         try:
             if sync and self._synced != self._end:
                 self._sync()
         except OSError as error:
-            self._distrust()
-            self._refuse(error)
+            with self._lock:
+                self._distrust()
+                self._refuse(error)
             return
         if self.error:
             logger.info("journal %s accepts records again", self.path)
@@ -79,31 +94,33 @@ class JournalFile:
         """Close the descriptor."""
         os.close(self._descriptor)
 
-    def _write(self) -> None:
-        with self._lock:
-            lines = tuple(self._waiting)
-        if not lines:
-            return
-        data = memoryview(b"".join(lines))
-        written = 0
+    def _write(self) -> bool:
+        """Whether a line was ended."""
+        if not self._waiting:
+            return False
+        data = b"".join(self._waiting)
+        written = os.write(self._descriptor, data)
         while written < len(data):
-            written += os.write(self._descriptor, data[written:])
-        with self._lock:
-            del self._waiting[: len(lines)]
-            self._unsynced.extend(lines)
-            self._end += written
-        self._owed = self._owed or not all(is_partial(line) for line in lines)
+            written += os.write(self._descriptor, memoryview(data)[written:])
+        self._waiting.clear()
+        self._unsynced += data
+        self._end += written
+        ended = b"\n" in data
+        self._owed = self._owed or ended
+        return ended
 
     def _sync(self) -> None:
+        end = self._end  # the loop may write on
         os.fdatasync(self._descriptor)
         if not self._linked:
             # once: a new file is only safe when its name is, in the session's directory and that in its parent
             for directory in (self.path.parent, self.path.parent.parent):
                 _sync_directory(directory)
             self._linked = True
-        self._synced = self._end
-        self._unsynced.clear()
-        self._owed = False
+        with self._lock:
+            del self._unsynced[: end - self._synced]
+            self._synced = end
+            self._owed = b"\n" in self._unsynced
 
     def _refuse(self, error: OSError) -> None:
         if self.error is None:
@@ -115,10 +132,9 @@ class JournalFile:
             os.ftruncate(self._descriptor, self._end)
 
     def _distrust(self) -> None:
-        with self._lock:
-            self._waiting[:0] = self._unsynced
-            self._unsynced.clear()
-            self._end = self._synced
+        self._waiting.insert(0, bytes(self._unsynced))
+        self._unsynced.clear()
+        self._end = self._synced
         self._suspect = True
 
     def _repair(self) -> None:

@@ -1,11 +1,9 @@
 """The lines of `wire.jsonl`: how one is written, read and checked, and what a damaged file still says.
 
-Wire's record shape `{timestamp, message}` plus `n` (sequence) and, last, `c` (CRC-32 of the bytes before it). While a
-message streams, what came since the last such line is saved as a `Partial`, a type of our own that other readers pass
-over; the finished record, with the same `n`, supersedes them all. Pure reading: nothing here changes a file.
+Wire's record shape `{timestamp, message}` plus `n` (sequence) and, last, `c` (CRC-32 of the bytes before it). The line
+of a message that streams is written as it comes (`openline`). Pure reading: nothing here changes a file.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +13,13 @@ from zlib import crc32
 import orjson
 
 from sould.agents.wire.messages import PROTOCOL_VERSION, UnknownMessageError, WireMessage, dump, parse, parse_payload
+from sould.agents.wire.openline import OpenTail, encoded, read_open
 from sould.agents.wire.stream import is_delta, joined, length, piece
 
 FORMAT = 1
 """Our format's version, in the metadata line; its absence means another Wire writer's file, without `n` and `c`."""
 PARTIAL = "Partial"
+"""What early versions wrote: a piece of a streaming message, in a line of its own; the finished record supersedes it."""
 _BOM = b"\xef\xbb\xbf"
 _CHECK = b',"c":"'
 _CHECK_LENGTH = len(_CHECK) + 8 + len(b'"}')
@@ -69,23 +69,14 @@ def record_line(seq: int, timestamp: float, message: WireMessage, *, incomplete:
     return seal({"timestamp": timestamp, "message": dump(message), **extra, "n": seq})
 
 
-def partial_line(seq: int, timestamp: float, offset: int, delta: WireMessage) -> bytes:
-    """The line for what of a streaming message came at and after `offset`."""
-    message = {"type": PARTIAL, "payload": {"offset": offset, "message": dump(delta)}}
-    return seal({"timestamp": timestamp, "message": message, "n": seq})
-
-
 def is_partial(line: bytes) -> bool:
-    """Whether a line of ours is a partial one."""
+    """Whether a line of ours is an early version's piece of a message."""
     return line.find(b',"message":{"type":"Partial",', 0, 80) > 0
 
 
 def seal(fields: dict[str, Any]) -> bytes:
     """A line with its checksum."""
-    try:
-        body = orjson.dumps(fields)[:-1]
-    except orjson.JSONEncodeError:  # lone surrogates (file names that are not UTF-8): each becomes "?"
-        body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")[:-1]
+    body = encoded(fields)[:-1]
     return b'%b,"c":"%08x"}\n' % (body, crc32(body))
 
 
@@ -163,12 +154,16 @@ class Scan:
     last_seq: int = 0
     records: int = 0
     good_end: int = 0
-    """Where the last good line ends."""
+    """Where the last good line ends, or what is good of an open one."""
+    whole_end: int = 0
+    """Where the last good whole line ends."""
     size: int = 0
     unterminated: bool = False
     """The last good line lacks its newline."""
     cut: JournalRecord | None = None
-    """The last message, when only partial lines of it exist."""
+    """The last message, when its writer was killed while it streamed."""
+    open_end: bytes = b""
+    """What ends the open line that it stands in."""
     _bad: list[Damage] = field(default_factory=list[Damage])
     _ours: bool = True
     _unfinished: _Unfinished | None = None
@@ -206,7 +201,7 @@ class Scan:
             return None
         self.last_seq = seq
         self.records += 1
-        self.size = self.good_end = self.size + len(line)
+        self.size = self.good_end = self.whole_end = self.size + len(line)
         self.unterminated = False
         return found
 
@@ -222,6 +217,8 @@ class Scan:
         if found is not None:
             self._mark_good(line)
             yield from found
+        elif opened := self._opened(line):
+            yield from self._accept_open(*opened, start)
         elif self._ours:
             # a lost newline or junk before a record spoils the line, not the records in it
             before = self.good_end
@@ -244,8 +241,26 @@ class Scan:
         found = _format(self.metadata or {})
         return found if found > FORMAT else 0
 
+    def _opened(self, line: bytes) -> tuple[JournalRecord, OpenTail] | None:
+        """What was streaming when the writer was killed, if the last line of the file is open."""
+        opened = read_open(line, self.last_seq + 1) if self._ours and not line.endswith(b"\n") else None
+        record = as_record(opened.fields, self.last_seq + 1) if opened else None
+        message = record.message if record else None
+        return (record, opened) if record and opened and message is not None and is_delta(message) else None
+
+    def _accept_open(self, record: JournalRecord, opened: OpenTail, start: int) -> Iterator[JournalRecord]:
+        before, self._unfinished = self._unfinished, None
+        if before:
+            yield before.record()
+        self.last_seq = record.seq
+        self.good_end = start + opened.length
+        self.open_end = opened.end
+        self.unterminated = False
+        self.cut = record._replace(incomplete=True)
+        yield self.cut
+
     def _mark_good(self, line: bytes) -> None:
-        self.good_end = self.size
+        self.good_end = self.whole_end = self.size
         self.unterminated = not line.endswith(b"\n")
 
     def _read_first(self, line: bytes) -> bool:
@@ -271,7 +286,7 @@ class Scan:
             if found is None:
                 end = position
             else:
-                self.good_end = start + end
+                self.good_end = self.whole_end = start + end
                 yield from found
             if end < limit:
                 self._bad.append(Damage(start + end, limit - end))

@@ -1,6 +1,8 @@
-"""The daemon's one writer thread: group commit for all journals, so that the event loop never waits for a disk.
+"""The daemon's journals on their way to the disk: one write a turn of the loop, and one thread for what waits for a disk.
 
-What arrives while the thread works is its next group. It knows lines and files only, never what is in them.
+`save` gives the system what was added to any journal, before a client is shown it: so a killed daemon loses nothing that
+was seen. The thread syncs, many journals at once; what arrives while it works is its next group. Bytes and files only,
+never what is in them.
 """
 
 import asyncio
@@ -27,12 +29,12 @@ class _Work:
 
 
 class JournalWriter:
-    """The daemon's writer thread: group commit for all journals. Starts with its first work."""
+    """For all journals of one loop. The thread starts with its first work."""
 
-    def __init__(self, *, retry_interval: float = 5.0, sync_delay: float = 0.25, partial_bytes: int = 4096) -> None:
-        """Seconds between attempts on a disk that refuses; seconds and characters that may be unsaved of what was shown."""
-        self.sync_delay = sync_delay
-        self.partial_bytes = partial_bytes
+    def __init__(self, *, retry_interval: float = 5.0, sync_delay: float = 0.25) -> None:
+        """Seconds between attempts on a disk that refuses; seconds after which what nobody waits for is synced."""
+        self._unsaved: dict[JournalFile, None] = {}
+        self._sync_delay = sync_delay
         self._retry_interval = retry_interval
         self._condition = threading.Condition()
         self._work: dict[JournalFile, _Work] = {}
@@ -40,6 +42,20 @@ class JournalWriter:
         self._due: dict[JournalFile, float] = {}
         self._closing = False
         self._thread: threading.Thread | None = None
+
+    def note(self, file: JournalFile) -> None:
+        """Something was added to `file`: it is saved in this turn of the loop. Call it in the loop."""
+        if not self._unsaved:
+            asyncio.get_running_loop().call_soon(self.save)
+        self._unsaved[file] = None
+
+    def save(self) -> None:
+        """Give the system all that was added to journals. Call it in the loop, before clients are written to; else cheap."""
+        if self._unsaved:
+            files, self._unsaved = self._unsaved, {}
+            for file in files:
+                if file.save():
+                    self.wake(file)
 
     def wake(self, file: JournalFile, waiter: Waiter | None = None) -> None:
         """Have what was added to `file` written; with a waiter also synced, and the waiter told."""
@@ -106,7 +122,7 @@ class JournalWriter:
         if not file.dirty:
             self._due.pop(file, None)
         elif file not in self._due:
-            self._due[file] = time.monotonic() + (self._retry_interval if file.error else self.sync_delay)
+            self._due[file] = time.monotonic() + (self._retry_interval if file.error else self._sync_delay)
 
     def _catch_up(self) -> None:
         for file in self._overdue():

@@ -26,7 +26,7 @@ from sould.agents.wire.stream import continuation, is_delta, joined, length, pie
 MOST_JOINED = 4096
 """Characters that wait at most, and"""
 LONGEST_WAIT = 0.25
-"""seconds, as in the journal (D21)."""
+"""seconds."""
 _OWN = (SystemPrompt, ContextNote, ContextCleared, ContextReverted, PromptQueued, SessionChanged)
 
 
