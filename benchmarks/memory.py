@@ -3,12 +3,19 @@
 import statistics
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
+from acpclient import AcpClient
 from report import Report, Row
 from rig import Rig, cpu, pss
 
 EDITORS = 8
 IDLE_SECONDS = 5.0
+CLIENTS = 20
+SESSIONS = 50
+"""Of each of these clients."""
+CHUNKS = 20
+CHUNK_US = 20_000
 
 
 def measure(world: Rig, report: Report) -> None:
@@ -31,6 +38,7 @@ def measure(world: Rig, report: Report) -> None:
     report.add(Row("daemon with a session that has answered", f"{busy:.1f} MB PSS", "<= 80 MB", "", busy <= 80))
     further(world, report, daemon, busy)
     first.close()
+    steady(world, report)
 
 
 def further(world: Rig, report: Report, daemon: int, before: float) -> None:
@@ -50,6 +58,44 @@ def further(world: Rig, report: Report, daemon: int, before: float) -> None:
     report.add(Row("each further editor, daemon", f"{each:.2f} MB PSS", "<= 2 MB", "", each <= 2))
     for client in clients:
         client.close()
+
+
+def steady(world: Rig, report: Report) -> None:
+    """Many sessions opened, prompted and closed, by clients of which some always has a turn running."""
+    world.stop_daemon()
+    clients = [world.agent() for _ in range(CLIENTS)]
+    for client in clients:
+        client.initialize()
+    daemon = world.daemon()
+    used: list[float] = []
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        work = [pool.submit(visit, client) for client in clients]
+        while wait(work, timeout=0.1).not_done:
+            used.append(pss(daemon))
+        for each in work:
+            each.result()
+    tenth = len(used) // 10
+    middle, last = statistics.mean(used[len(used) // 2 :][:tenth]), statistics.mean(used[-tenth:])
+    growth = (last / middle - 1) * 100
+    report.add(
+        Row(
+            f"{CLIENTS * SESSIONS:,} sessions of {CLIENTS} clients, second half",
+            f"{growth:+.1f} % ({middle:.1f} -> {last:.1f} MB PSS)",
+            "<= 5 %",
+            f"first tenth {statistics.mean(used[:tenth]):.1f} MB",
+            growth <= 5,
+        )
+    )
+    for client in clients:
+        client.close()
+
+
+def visit(client: AcpClient) -> None:
+    """One client's sessions, one after the other."""
+    for _ in range(SESSIONS):
+        session = client.new()
+        client.prompt(session, CHUNKS, CHUNK_US)
+        client.request("session/close", {"sessionId": session})
 
 
 def settle(daemon: int) -> None:

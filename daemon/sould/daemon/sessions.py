@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
 """Seconds between the end of a session and letting go of its memory."""
+GARBAGE = 50
+"""So many ended sessions, or fewer long ones, wait for a moment without turns; then the turns wait, for some hundredths
+of a second."""
 
 
 class DaemonLeavingError(SouldError):
@@ -62,6 +65,7 @@ class Sessions:
             if self._composition is None:
                 self._owner()
                 composition = await asyncio.to_thread(_compose, self._paths)
+                gc.freeze()  # what was imported stays: collections need not look at it again
                 try:
                     self._serving = self._owner().create_task(self._serve(composition.host), name="sessions")
                 except DaemonLeavingError:
@@ -78,13 +82,14 @@ class Sessions:
             tidying.cancel()
 
     async def _tidy(self, host: "SessionHost") -> None:
-        """Free what ended sessions leave behind, all of it circles of references, once no turn would have to wait."""
+        """Free what ended sessions leave behind, all of it circles of references, if possible while no turn has to wait."""
         freed = 0
         while True:
             await host.rested.wait()
             host.rested.clear()
             await asyncio.sleep(SETTLE)
-            if freed < host.ended and not self.running_turns:
+            left = host.ended - freed
+            if left >= GARBAGE or (left and not self.running_turns):
                 freed = host.ended
                 gc.collect()
 

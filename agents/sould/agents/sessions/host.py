@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 BLANK_S = 7 * 86_400
 """How long a session that holds nothing waits for a client that has not closed it."""
+LONG = 100
+"""Entries of a context that take about as much memory as a session without any."""
 
 
 class SessionHost:
@@ -38,7 +40,7 @@ class SessionHost:
     def __init__(self, services: HostServices) -> None:
         self._services = services
         self._sessions: dict[str, Session] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
         self._loops = LoopKeeper(services, self._sessions, self._open)
         self._closing = asyncio.Event()
@@ -46,7 +48,7 @@ class SessionHost:
         self._waiting_loops: set[asyncio.Task[None]] = set()
         self.started = asyncio.Event()
         self.ended = 0
-        """How many sessions have left the memory."""
+        """How many sessions have left the memory; a long one counts for several."""
         self.rested = asyncio.Event()
         """Set when a session has come to rest or has ended; whoever waits for it clears it."""
 
@@ -111,7 +113,7 @@ class SessionHost:
         return session
 
     async def _open(self, session_id: str, opening: Opening) -> Session:
-        async with self._locks[session_id]:
+        async with self._lock(session_id):
             live = self._sessions.get(session_id)
             if live is not None:
                 live.mcp.add(opening.mcp_servers)
@@ -150,7 +152,7 @@ class SessionHost:
 
     async def delete(self, session_id: str) -> None:
         """End and remove a session; one that does not exist is already deleted."""
-        async with self._locks[session_id]:
+        async with self._lock(session_id):
             live = self._sessions.get(session_id)
             if live is not None:
                 await self._unload(live)
@@ -194,7 +196,7 @@ class SessionHost:
 
     async def close(self, session_id: str, client_id: str) -> None:
         """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
-        async with self._locks[session_id]:
+        async with self._lock(session_id):
             session = self._sessions.get(session_id)
             if session is None:
                 return
@@ -213,6 +215,10 @@ class SessionHost:
         logger.info("closing %d sessions: %s", len(self._sessions), reason)
         self._closing.set()
 
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        """Whoever opens, closes or deletes a session holds it; one that nobody holds costs nothing."""
+        return self._locks.setdefault(session_id, asyncio.Lock())
+
     def _start(self, session: Session) -> None:
         if self._group is None or self._closing.is_set():
             raise SessionNotFoundError("The daemon is stopping; try again in a moment.")
@@ -227,7 +233,7 @@ class SessionHost:
             logger.exception("the session ended by a bug")
         finally:
             self._sessions.pop(session.id, None)
-            self.ended += 1
+            self.ended += 1 + session.log.context.settled // LONG
             self.rested.set()
 
     def _unload_soon(self, session: Session) -> None:
@@ -236,7 +242,7 @@ class SessionHost:
             self._group.create_task(self._unload_unused(session), name=f"unload {session.id}")
 
     async def _unload_unused(self, session: Session) -> None:
-        async with self._locks[session.id]:
+        async with self._lock(session.id):
             if session.unused and not session.closed.is_set():
                 await self._unload(session)
 
