@@ -81,6 +81,7 @@ REQUEST = wire.ApprovalRequest(
     description="Edit a.py",
     display=DETAIL.display,
     scope="edits in this project",
+    scope_button="Allow edits this session",
 )
 DIFF = {"type": "diff", "path": "/project/a.py", "oldText": "a\n", "newText": "b\n"}
 
@@ -159,13 +160,15 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
     assert [update["status"] for update in screen.show(REQUEST)] == ["pending"]
     params = permission("s1", screen.updates.calls["c1"], REQUEST)
     assert not faults("RequestPermissionRequest", params)
+    scope = {"type": "text", "text": "“Allow edits this session” covers edits in this project"}
     assert params["toolCall"] == {
         **{key: value for key, value in described.items() if key != "sessionUpdate"},
         "status": "pending",
+        "content": [DIFF, {"type": "content", "content": scope}],
     }
     assert params["options"] == [
         {"optionId": "approve", "name": "Allow once", "kind": "allow_once"},
-        {"optionId": "approve_for_session", "name": "Always allow edits in this project", "kind": "allow_always"},
+        {"optionId": "approve_for_session", "name": "Allow edits this session", "kind": "allow_always"},
         {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
     ]
     approved = wire.ApprovalResponse(request_id="r1", response="approve")
@@ -190,7 +193,7 @@ def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() ->
     assert (announced["sessionUpdate"], announced["title"]) == ("tool_call", "Edit a.py")
     call = permission("s1", screen.updates.calls["c1"], REQUEST)["toolCall"]
     assert call["toolCallId"] == "c1"
-    assert call["content"] == [DIFF]
+    assert call["content"][0] == DIFF
 
 
 def test_without_a_scope_nothing_is_remembered() -> None:
@@ -198,6 +201,31 @@ def test_without_a_scope_nothing_is_remembered() -> None:
     screen.show(REQUEST)
     options = permission("s1", screen.updates.calls["c1"], REQUEST.model_copy(update={"scope": ""}))["options"]
     assert [option["kind"] for option in options] == ["allow_once", "reject_once"]
+
+
+def test_what_changed_since_it_was_allowed_can_be_allowed_whatever_becomes_of_it_where_buttons_say_so() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+    asked = REQUEST.model_copy(update={"changed": True})
+
+    def offered(*, names: bool) -> list[str]:
+        params = permission("s1", screen.updates.calls["c1"], asked, names=names)
+        return [option["name"] for option in params["options"]]
+
+    ever = "Allow this session, also when it changes"
+    assert offered(names=True) == ["Allow once", "Allow edits this session", ever, "Reject"]
+    assert offered(names=False) == ["Allow once", "Allow edits this session", "Reject"], "two would look the same"
+    assert all(len(name) <= 40 for name in offered(names=True))
+
+
+def test_words_that_a_markdown_renderer_would_change_are_code() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+    lines = ["Edit file `/p/a*b`", "Call x with", "<!-- rm -rf ~ --> `y`", "a __b__ \\u202e"]
+    asked = REQUEST.model_copy(update={"description": "\n".join(lines), "scope_button": ""})
+    content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
+    shown = [*lines[:2], f"`` {lines[2]} ``", f"` {lines[3]} `"]
+    assert content[0]["content"]["text"].split("\n\n") == shown
 
 
 def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() -> None:

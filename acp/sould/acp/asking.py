@@ -7,16 +7,21 @@ from sould.acp.content import text_block
 from sould.acp.outbound import Json
 from sould.acp.titles import title
 from sould.acp.toolcalls import Call, permission_call
+from sould.agents.permissions.scopes import ALSO_CHANGED
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 
+FOR_SESSION = "Allow this session"
+"""Of a request that an earlier version left behind."""
 
-def permission(session_id: str, call: Call, request: ApprovalRequest) -> Json:
-    """Params of `session/request_permission`, self-contained."""
+
+def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: bool = True) -> Json:
+    """Params of `session/request_permission`, self-contained. `names`: the client shows more of an option than its kind."""
     options: list[Json] = [{"optionId": "approve", "name": "Allow once", "kind": "allow_once"}]
     if request.scope:
-        options.append(
-            {"optionId": "approve_for_session", "name": f"Always allow {request.scope}", "kind": "allow_always"}
-        )
+        name = request.scope_button or FOR_SESSION
+        options.append({"optionId": "approve_for_session", "name": name, "kind": "allow_always"})
+    if request.changed and names:
+        options.append({"optionId": "approve_also_changed", "name": ALSO_CHANGED, "kind": "allow_always"})
     options.append({"optionId": "reject", "name": "Reject", "kind": "reject_once"})
     return {"sessionId": session_id, "toolCall": permission_call(call, request), "options": options}
 

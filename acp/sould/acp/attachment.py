@@ -21,7 +21,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Cursor, Record, Subscription
-from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.content import TextPart, ThinkPart, input_text
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +53,10 @@ class Attachment:
         client_id: str,
         capabilities: ClientCapabilities,
         unheard: Sequence[Record] = (),
+        *,
+        names: bool = True,
     ) -> None:
-        """`unheard`: notices that this client is to be told first."""
+        """`unheard`: notices that this client is to be told first. `names`: see `Features`."""
         self.session = session
         self.unheard = unheard
         self.served: tuple[tuple[str, str], ...] = ()
@@ -70,6 +72,7 @@ class Attachment:
             compaction=capabilities.session.compaction is not None,
             terminals=capabilities.display_terminals,
             forms=capabilities.elicitation.form is not None,
+            names=names,
             queue=capabilities.own.queue,
             custom=capabilities.own.custom,
             own_turns=capabilities.own.own_turns,
@@ -78,7 +81,7 @@ class Attachment:
         self._features = features
         self.updates = UpdatesV1(facts, features, client_id)
         self._dialogs = Dialogs(
-            connection, session, client_id, self.updates, forms=features.forms, cancel=self._cancelled_by_dialog
+            connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
         self._prompts: set[Prompt] = set()
         self._successor: Attachment | None = None
@@ -153,13 +156,21 @@ class Attachment:
     # --- prompts ----------------------------------------------------------------------------------------------------
 
     async def prompt(self, blocks: Sequence[ContentBlock]) -> Json:
-        """One turn. The prompt is registered before anything is awaited, so that a cancel behind it finds it (F33)."""
-        return await self._answer(self.session.prompt(user_input(blocks), self._client_id))
+        """One turn, or the answer to what was asked in words.
+
+        A prompt is registered before anything is awaited, so that a cancel behind it finds it (F33).
+        """
+        given = user_input(blocks)
+        if self._dialogs.in_words.is_set() and self.session.running:
+            self._dialogs.say(input_text(given))
+            return await self._answer(self.session.prompts[0])
+        return await self._answer(self.session.prompt(given, self._client_id))
 
     async def _answer(self, prompt: Prompt) -> Json:
+        """The turn's end; for the client also a question asked in words ends it, because only then the user can type."""
         self._prompts.add(prompt)
         try:
-            end = await prompt.outcome()
+            end = await self._end_or_question(prompt)
             await self._shown()
         except asyncio.CancelledError:
             if not self._connection.gone:  # withdrawn by the client; a client that vanished leaves the turn running
@@ -169,6 +180,21 @@ class Attachment:
             for attachment in self._line():
                 attachment._prompts.discard(prompt)
         return prompt_result(end)
+
+    async def _end_or_question(self, prompt: Prompt) -> wire.TurnEnd:
+        ended, asked = asyncio.ensure_future(prompt.outcome()), asyncio.ensure_future(self._asked_during(prompt))
+        try:
+            await asyncio.wait((ended, asked), return_when=asyncio.FIRST_COMPLETED)
+            return ended.result() if ended.done() else wire.TurnEnd(turn_id=prompt.turn_id)
+        finally:
+            ended.cancel()
+            asked.cancel()
+
+    async def _asked_during(self, prompt: Prompt) -> None:
+        """Prompts of this client that wait are not at an end with it."""
+        await self._dialogs.in_words.wait()
+        if prompt not in self.session.prompts[:1]:
+            await asyncio.get_running_loop().create_future()
 
     def _line(self) -> "Iterator[Attachment]":
         """This and those that took its place: the client may load a session again in which its own turn runs."""

@@ -107,7 +107,8 @@ class Calls:
 
     def question(self, request: wire.QuestionRequest) -> Iterator[Json]:
         """A question beside no call gets a card where it becomes buttons: those are shown beside cards."""
-        if self._features.forms or request.tool_call_id in self._open or not request.questions:
+        buttons = not self._features.forms and self._features.names
+        if not buttons or request.tool_call_id in self._open or not request.questions:
             return
         self._questions[request.id] = request.tool_call_id
         more = len(request.questions) - 1

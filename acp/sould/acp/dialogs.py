@@ -5,12 +5,18 @@ a client says wrongly is no permission.
 """
 
 import asyncio
+import contextlib
+import itertools
 import logging
 from collections.abc import Callable
 
 from pydantic import ValidationError
 
 from sould.acp.asking import buttons, form, form_answers, permission, pressed
+from sould.acp.chunks import chunk
+from sould.acp.content import text_block
+from sould.acp.features import Features
+from sould.acp.intext import TextQuestions
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
@@ -44,12 +50,13 @@ _DECIDED: dict[ApprovalKind, str] = {
 _CHOICES: dict[str, ApprovalKind] = {
     "approve": "approve",
     "approve_for_session": "approve_for_session",
+    "approve_also_changed": "approve_for_session",
     "reject": "reject",
 }
 
 
 class Dialogs:
-    """The open dialogs of one session in one client. `forms`: the client shows elicitation forms.
+    """The open dialogs of one session in one client.
 
     `cancel` is called when the client reports the turn as cancelled by its user (the outcome `cancelled`).
     """
@@ -61,15 +68,20 @@ class Dialogs:
         client_id: str,
         updates: UpdatesV1,
         *,
-        forms: bool,
+        features: Features,
         cancel: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._session = session
         self._client_id = client_id
         self._updates = updates
-        self._forms = forms
+        self._features = features
         self._cancel = cancel
+        self.in_words = asyncio.Event()
+        """Set while a question stands that what the user types next is to answer."""
+        self._typing: asyncio.Future[str] | None = None
+        self._single = asyncio.Lock()
+        """Where buttons do not say what they are, one thing is asked at a time."""
         self._open: dict[str, asyncio.Task[None]] = {}
         self._hooks: set[str] = set()
         """Those of `_open` that ask the client itself."""
@@ -117,7 +129,12 @@ class Dialogs:
     # --- permissions ------------------------------------------------------------------------------------------------
 
     async def _permission(self, request: ApprovalRequest) -> None:
-        params = permission(self._session.id, self._updates.calls[request.tool_call_id], request)
+        async with contextlib.nullcontext() if self._features.names else self._single:
+            await self._put(request)
+
+    async def _put(self, request: ApprovalRequest) -> None:
+        call = self._updates.calls[request.tool_call_id]
+        params = permission(self._session.id, call, request, names=self._features.names)
         try:
             raw = await self._connection.request("session/request_permission", params)
             answer = PermissionAnswer.model_validate(raw)
@@ -139,19 +156,51 @@ class Dialogs:
             return
         response = _CHOICES[outcome.option_id]
         feedback = answer.feedback if response == "reject" else ""
-        self._answer(ApprovalResponse(request_id=request.id, response=response, feedback=feedback))
+        also = outcome.option_id == "approve_also_changed"
+        self._answer(ApprovalResponse(request_id=request.id, response=response, feedback=feedback, also_changed=also))
 
     # --- questions --------------------------------------------------------------------------------------------------
 
     async def _question(self, request: QuestionRequest) -> None:
         try:
-            answers = await self._form(request) if self._forms else await self._buttons(request)
+            answers = await self._asked(request)
         except ConnectionGoneError:
             return
         except (RpcError, ValidationError) as error:
             logger.warning("question %s: %s", request.id, error)
             answers = {}
         self._answer(QuestionResponse(request_id=request.id, answers=answers))
+
+    async def _asked(self, request: QuestionRequest) -> dict[str, str]:
+        if self._features.forms:
+            return await self._form(request)
+        return await (self._buttons(request) if self._features.names else self._in_words(request))
+
+    async def _in_words(self, request: QuestionRequest) -> dict[str, str]:
+        """Each question is something the agent says, and what the user types next its answer."""
+        questions = TextQuestions(request.questions)
+        async with self._single:
+            numbers = itertools.count()
+            while questions.text:
+                said = chunk("agent_message_chunk", text_block(questions.text), f"{request.id}-{next(numbers)}")
+                self._connection.write(self._updates.line(said))
+                questions.take(await self._typed())
+        return questions.answers
+
+    async def _typed(self) -> str:
+        typed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._typing = typed
+        self.in_words.set()
+        try:
+            return await typed
+        finally:
+            self.in_words.clear()
+
+    def say(self, text: str) -> None:
+        """What the user typed in answer to a question that is asked in words."""
+        self.in_words.clear()
+        if self._typing is not None and not self._typing.done():
+            self._typing.set_result(text)
 
     async def _form(self, request: QuestionRequest) -> dict[str, str]:
         params = form(self._session.id, request)

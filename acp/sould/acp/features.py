@@ -20,6 +20,8 @@ class Features:
     terminals: bool = False
     forms: bool = False
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
+    names: bool = True
+    """Buttons say what they are; without that, questions are asked in words and permissions one at a time."""
     queue: bool = False
     """Ours: the prompts that wait, told with every change."""
     custom: bool = False

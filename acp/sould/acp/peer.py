@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sould.acp.brought import pack
+from sould.acp.clients import shows_names
 from sould.acp.mcp import McpCarrier
 from sould.acp.outbound import Json
 from sould.acp.schema import ClientCapabilities, InitializeParams, OpeningParams
@@ -110,7 +111,8 @@ class Peer:
         before = self.attachments.pop(session.id, None)
         unheard = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
-        attachment = Attachment(session, self.connection, self.id, self.capabilities, unheard)
+        names = shows_names(self.client.client_info if self.client else None)
+        attachment = Attachment(session, self.connection, self.id, self.capabilities, unheard, names=names)
         if before is not None:
             before.end(attachment)
         attachment.served = tuple(

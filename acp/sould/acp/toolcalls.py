@@ -45,6 +45,8 @@ KINDS: dict[str, ToolKind] = {
 }
 """Kinds of the built-in tools, for the moment between a call's opening and its description."""
 
+_CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
+_MARKUP = re.compile(r"[`<>*\[\]|~#&\\]|__")
 _FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 
 
@@ -180,7 +182,11 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     content = contents(request.display, call.cwd) or call.content
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
-        content = [_text_content(request.description.replace("\n", "\n\n")), *content]  # editors show Markdown
+        paragraphs = map(verbatim, request.description.split("\n"))  # editors show Markdown
+        content = [_text_content("\n\n".join(paragraphs)), *content]
+    if request.scope_button:
+        scope = verbatim(f"“{request.scope_button}” covers {request.scope}".replace("\n", " ⏎ "))
+        content = [*content, _text_content(scope)]
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]
     if content:
@@ -264,11 +270,19 @@ def shortened(value: Any) -> Any:
     return value
 
 
-def fenced(text: str) -> str:
-    """Text that a Markdown renderer shows as it is."""
+def fenced(text: str, *, whole: bool = False) -> str:
+    """Text that a Markdown renderer shows as it is; `whole`: with the blank lines at its end."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}\n{text.rstrip()}\n{fence}"
+    return f"{fence}\n{text if whole else text.rstrip()}\n{fence}"
+
+
+def verbatim(line: str) -> str:
+    """A line of words that a Markdown renderer shows whole: as code, when anything beside its own code could be markup."""
+    if _MARKUP.search(_CODE.sub("", line)) is None:
+        return line
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    return f"{fence} {line} {fence}"
 
 
 def _content(item: DisplayBlock, cwd: str) -> Json | None:
@@ -280,7 +294,7 @@ def _content(item: DisplayBlock, cwd: str) -> Json | None:
         case BackgroundTaskBlock():
             return _text_content(f"{item.description} ({item.kind} {item.task_id}: {item.status})")
         case ShellBlock():
-            return _text_content(fenced(item.command))
+            return _text_content(fenced(item.command, whole=True))
         case TodoBlock() | UnknownBlock():
             return None
     assert_never(item)

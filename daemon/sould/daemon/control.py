@@ -72,6 +72,8 @@ class Waiting(ControlModel):
     """Lines left out."""
     scope: str = ""
     """What approving for the session would remember; "" when that is not offered."""
+    changed: bool = False
+    """It was approved for the session, but what it runs is another by now."""
     questions: tuple[Asked, ...] = ()
 
 
@@ -238,6 +240,8 @@ class AnswerParams(ControlModel):
     decision: Literal["approve", "approve_for_session", "reject", "answer"]
     feedback: str = ""
     answers: tuple[str, ...] = ()
+    also_changed: bool = False
+    """For the session, also when what the command runs changes again."""
 
 
 class Answered(ControlModel):

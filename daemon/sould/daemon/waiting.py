@@ -4,12 +4,13 @@ An answer names its request, never only its session: what is approved is what wa
 no answers.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
+from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.visible import both_ends
+from sould.agents.wire.choosing import Choices
 from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -21,7 +22,6 @@ from sould.agents.wire.messages import (
     WireRequest,
 )
 from sould.agents.wording import plural
-from sould.daemon.choosing import Choices
 from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class NotWaitingError(SouldError):
 
 def waiting(session: "Session", most: int | None = SHOWN) -> tuple[Waiting, ...]:
     """The requests of a session that nobody has answered, oldest first. `most`: lines of each, None for all."""
-    return tuple(_waiting(session.id, request, most) for request in session.log.channel.pending)
+    return tuple(shown_request(session.id, request, most) for request in session.log.channel.pending)
 
 
 def find(sessions: Iterable["Session"], beginning: str) -> tuple["Session", WireRequest]:
@@ -70,7 +70,7 @@ def answer(session: "Session", request: WireRequest, params: AnswerParams) -> An
     resolution = session.answer(response, TERMINAL)
     return Answered(
         session=session.id,
-        title=_waiting(session.id, request, 0).title,
+        title=shown_request(session.id, request, 0).title,
         outcome="accepted" if resolution.outcome == "accepted" else "already",
         by=resolution.by,
         answers=tuple(response.answers.values()) if isinstance(response, QuestionResponse) else (),
@@ -81,7 +81,14 @@ def _response(request: WireRequest, params: AnswerParams) -> Response:
     if isinstance(request, ApprovalRequest) and params.decision != "answer":
         if params.decision == "approve_for_session" and not request.scope:
             raise OptionError("This can be approved once only; leave --for-session out.")
-        return ApprovalResponse(request_id=request.id, response=params.decision, feedback=params.feedback)
+        if params.also_changed and not request.changed:
+            raise OptionError("Nothing that was allowed for the session has changed; leave --also-changed out.")
+        return ApprovalResponse(
+            request_id=request.id,
+            response=params.decision,
+            feedback=params.feedback,
+            also_changed=params.also_changed,
+        )
     if isinstance(request, QuestionRequest) and params.decision in ("answer", "reject"):
         return QuestionResponse(request_id=request.id, answers=_answers(request, params.answers))
     if isinstance(request, ApprovalRequest | QuestionRequest):
@@ -112,7 +119,8 @@ def _choice(item: QuestionItem, typed: str) -> str:
     return chosen.words or ", ".join(chosen.labels)
 
 
-def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting:
+def shown_request(session_id: str, request: WireRequest, most: int | None) -> Waiting:
+    """A request as a terminal shows it. `most`: lines of it, None for all."""
     match request:
         case ApprovalRequest():
             title, *more = request.description.split("\n")
@@ -127,6 +135,7 @@ def _waiting(session_id: str, request: WireRequest, most: int | None) -> Waiting
                 lines=both_ends(lines, most),
                 more=len(lines[most:]) if most is not None else 0,
                 scope=request.scope,
+                changed=request.changed,
             )
         case QuestionRequest():
             lines = [line for item in request.questions for line in item.body.splitlines()]
@@ -159,8 +168,7 @@ def _lines(block: DisplayBlock) -> Iterator[str]:
         case ShellBlock():
             yield from (f"$ {line}" for line in block.command.split("\n"))
         case DiffBlock():
-            old, new = block.old_text.splitlines(), block.new_text.splitlines()
-            yield from difflib.unified_diff(old, new, block.path, block.path, lineterm="")
+            yield from diff_lines(block.path, block.old_text, block.new_text)
         case BriefBlock():
             yield block.text
         case _:

@@ -1,15 +1,109 @@
-"""What a question at the terminal shows: the end of it as well as the beginning."""
+"""What a question shows at the terminal and in other places of one column: all that decides, and never another thing."""
 
+import asyncio
+from pathlib import Path
+
+import click
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sould.acp.asking import permission
+from sould.acp.toolcalls import Call
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
+from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.visible import both_ends, file_name
+from sould.agents.tools.base import ToolCallContext
+from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.prompting import DETAILS, Permission
+from sould.daemon.cli.render import DIFF_LINES, diffs
+from sould.daemon.waiting import shown_request
+
+ROOT = Path("/w")
+OLD = "one\r\ntwo \nthree"
 
 
-def explained(text: str) -> list[str]:
+def explained(text: str) -> Permission:
     content = [{"type": "content", "content": {"type": "text", "text": text}}]
-    return Permission.model_validate({"toolCall": {"title": "a command", "content": content}}).explanation
+    return Permission.model_validate({"toolCall": {"title": "a command", "content": content}})
 
 
-def test_the_end_of_a_long_line_and_of_many_lines_is_shown() -> None:
-    assert explained("echo " + "a" * 1900 + "; rm -rf x")[-1].endswith("; rm -rf x")
-    many = explained("\n".join([*(f": {number}" for number in range(100)), "rm -rf x"]))
-    assert (len(many), many[-1]) == (1 + DETAILS, "rm -rf x")
-    assert "… 72 lines …" in many
+def test_the_end_of_a_long_line_and_of_many_lines_is_shown_and_all_of_them_can_be() -> None:
+    assert explained("echo " + "a" * 1900 + "; rm -rf x").question().splitlines()[1].endswith("; rm -rf x")
+    lines = [*(f": {number}" for number in range(100)), "rm -rf x"]
+    many = explained("\n".join(lines))
+    shown = many.question().splitlines()
+    assert (len(shown), shown[-2]) == (2 + DETAILS, "  rm -rf x")
+    assert any(line.startswith("  … 72 lines (sha256 ") for line in shown)
+    assert shown[-1] == "  [v] View all"
+    assert many.question(whole=True).splitlines()[1:-1] == [f"  {line}" for line in lines]
+
+
+def question(action: Action) -> ApprovalRequest:
+    """What is asked about an action, as the tools ask it."""
+    asked: list[ApprovalRequest] = []
+
+    async def ask(request: ApprovalRequest) -> ApprovalResponse:
+        asked.append(request)
+        return ApprovalResponse(request_id=request.id, response="reject")
+
+    description, display = words_of(action)
+    approval = Approval(ask=ask, rules=Rules, trust="trusted", mode="ask", workspace=ROOT)
+    call = ToolCallContext("c1", 1, lambda _: None)
+    asyncio.run(approval.request(call, action, sender="A", description=description, display=display))
+    return asked[0]
+
+
+def words_of(action: Action) -> tuple[str, tuple[DisplayBlock, ...]]:
+    match action:
+        case RunCommand(line=line):
+            return "Run a command in /w", (ShellBlock(command=line),)
+        case EditFile(path=path):
+            name, _, text = str(path.path).partition("|")
+            return f"Edit file `{file_name(name)}`", (DiffBlock(path=name, old_text=OLD, new_text=text),)
+        case CallExternal(name=name, arguments=arguments):
+            return f"Call {name} with {arguments['text']}", ()
+        case _:
+            raise AssertionError
+
+
+def at_the_terminal(request: ApprovalRequest, *, whole: bool) -> str:
+    """`sould run`: the difference, and the question directly below."""
+    call = Call("c1", request.sender, "/w", title="title")
+    asked = Permission.model_validate(permission("s1", call, request))
+    above = () if whole else both_ends(diffs(asked.tool_call), DIFF_LINES)
+    return click.unstyle("\n".join([*above, asked.question(whole=whole)]))
+
+
+def at_another_terminal(request: ApprovalRequest, most: int | None) -> str:
+    """`sould status` and `sould approve`."""
+    shown = shown_request("s1", request, most)
+    return "\n".join([shown.title, *shown.lines])
+
+
+TEXT = st.text(
+    alphabet=st.sampled_from("ab \n\t`\\\\u2800|⏎…-+@<>*\u2800\u3164\u200b\ufe0f\u0301e\u00e9\u1161\r\x1b\u2028")
+    | st.characters(exclude_categories=["Cs"]),
+    max_size=20,
+)
+LONG = st.builds(lambda text, times, end: text * times + end, TEXT, st.sampled_from((1, 1, 1, 300)), TEXT)
+COMMANDS = LONG.filter(lambda line: "\0" not in line and line.strip()).map(lambda line: RunCommand(line, ROOT))
+EDITS = st.builds(
+    lambda name, text: EditFile(ResolvedPath(Path(f"/w/{name}|{text}"), inside=True), "modify"), TEXT, LONG
+)
+CALLS = LONG.map(lambda text: CallExternal("server__tool", {"text": text}))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.one_of(*(st.tuples(each, each) for each in (COMMANDS, EDITS, CALLS))))
+def test_f77_two_different_actions_never_render_the_same(actions: tuple[Action, Action]) -> None:
+    one, other = map(question, actions)
+    assert (one.digest == other.digest) == (words_of(actions[0]) == words_of(actions[1]))
+    for whole in (True, False):
+        shown = [at_the_terminal(request, whole=whole) for request in (one, other)]
+        assert (shown[0] == shown[1]) == (one.digest == other.digest)
+        listed = [at_another_terminal(request, None if whole else 20) for request in (one, other)]
+        assert (listed[0] == listed[1]) == (one.digest == other.digest)
+        assert all(char in "\n\t" or char.isprintable() for text in (*shown, *listed) for char in text)

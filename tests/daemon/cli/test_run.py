@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click import unstyle
 
 from soultest.cliuser import User
 from soultest.daemon import until
@@ -249,22 +251,35 @@ def running(user: User, *arguments: str) -> Generator["subprocess.Popen[str]"]:
 
 
 @pytest.mark.parametrize(("answer", "content"), [("y", "new\n"), ("n", "old\n")])
-def test_at_a_terminal_an_edit_is_shown_and_asked_about(user: User, answer: str, content: str) -> None:
-    target = user.project / "a.txt"
-    target.write_text("old\n")
-    user.scripted(writes(target), "text: Finished.")
+def test_at_a_terminal_an_edit_is_shown_directly_above_its_question_one_at_a_time(
+    user: User, answer: str, content: str
+) -> None:
+    targets = [user.project / "a.txt", user.project / "b\u2800`\n.txt"]
+    for target in targets:
+        target.write_text("old\n")
+    user.scripted("\n".join(map(writes, targets)), "text: Finished.")
     with terminal(user, "run", "write it") as screen:
         screen.type("y")  # before there is a question, so it is no answer
-        screen.read_until("May I?")
-        assert "-old" in screen.seen
-        assert "[y]" in screen.seen
+        screen.read_until("[n] Reject")
+        assert until(lambda: user.sould("status").stdout.count("→ sould approve") == 2)
         screen.type("what?")
-        screen.read_until("Type one of")
-        assert target.read_text() == "old\n"
+        screen.expect("Type one of")
+        before = len(screen.seen)
+        first = unstyle(screen.seen)
+        assert first.count("-old") == first.count("May I?") == 1
+        name = "a.txt" if "May I? Write a.txt" in first else "b\\u2800\\x60\\n.txt"
+        difference = f"/{name}\r\n  @@ -1 +1 @@\r\n  -old\r\n  +new\r\n? May I? Write {name}\r\n"
+        assert difference in first
+        assert all(target.read_text() == "old\n" for target in targets)
+        screen.type("y")
+        screen.expect("[n] Reject")
+        second = unstyle(screen.seen[before:])
+        assert second.count("-old") == second.count("May I?") == 1
+        assert second.index("+new") < second.index("May I?")
         screen.type(answer)
         screen.read_until("go on:")
         assert screen.wait() == 0
-    assert target.read_text() == content
+    assert sorted(target.read_text() for target in targets) == sorted(["new\n", content])
 
 
 def test_plans_and_questions_take_words_of_the_user_s_own(user: User) -> None:

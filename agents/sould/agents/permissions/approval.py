@@ -35,9 +35,12 @@ from sould.agents.permissions.policy import (
     decide,
     is_granted,
     named_paths,
+    programs_run,
 )
+from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rule, Rules, RulesError
+from sould.agents.permissions.rules import Rules, RulesError
+from sould.agents.permissions.scopes import button, difference, exactly, told
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
@@ -56,9 +59,6 @@ Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 
 MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""
-
-PLACE = 24
-"""Characters of a directory shown beside a command: what is allowed is the command."""
 
 
 class Approval:
@@ -173,27 +173,39 @@ class Approval:
     ) -> ToolReturn | None:
         """None: go ahead with exactly this action. A `ToolReturn`: it was refused; return it as the tool's result.
 
-        Waits without limit for an answer (D16); cancellation is the task's.
+        Waits without limit for an answer (D16); cancellation is the task's. What a command runs is looked at once more
+        when everything else is done: when it is not what was shown, it is asked about again (F31).
         """
-        action, verdict = await self._judged(action)
-        if verdict.decision == "ask":
-            async with self._shown:
-                verdict = self.judge(action)  # an answer given meanwhile may have settled this one
-                if verdict.decision == "ask":
-                    request = _question(call, action, verdict, sender, description, display)
-                    self.unanswered.add(call.id)
-                    with waiting_for_the_user():
-                        answer = await self._ask(request)
-                    self.unanswered.discard(call.id)
-                    refused = self._settle(answer, verdict, request.scope)
-                    if refused is not None:
-                        return refused
-                    verdict = self.judge(action)
-        if verdict.decision == "deny":
-            return _denied(verdict.reason)
-        if isinstance(action, RunCommand | CallExternal):
-            await call.effects()
-        return None
+        shown: Programs | None = None
+        """What the command runs, as it was when a person allowed it."""
+        watched = not isinstance(action, RunCommand | CallExternal)
+        while True:
+            action, verdict = await self._judged(action)
+            if verdict.decision == "deny":
+                return _denied(verdict.reason)
+            if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
+                async with self._shown:
+                    # an answer given meanwhile may have settled this one
+                    verdict = _since(shown, now, self.judge(action))
+                    if verdict.decision == "ask":
+                        refused = await self._put(
+                            _question(call, action, verdict, sender, description, display), verdict
+                        )
+                        if refused is not None:
+                            return refused
+                        shown = now
+            elif watched:
+                return None
+            else:
+                await call.effects()
+                watched = True
+
+    async def _put(self, request: ApprovalRequest, verdict: Verdict) -> ToolReturn | None:
+        self.unanswered.add(request.tool_call_id)
+        with waiting_for_the_user():
+            answer = await self._ask(request)
+        self.unanswered.discard(request.tool_call_id)
+        return self._settle(answer, verdict, request)
 
     async def ask(
         self, call: ToolCallContext, tool: str, description: str, arguments: Mapping[str, JsonValue] | None = None
@@ -224,14 +236,24 @@ class Approval:
             self._secrets.remember_all(named, self._where)
         return action, verdict
 
-    def _settle(self, answer: ApprovalResponse, verdict: Verdict, scope: str) -> ToolReturn | None:
+    def _settle(self, answer: ApprovalResponse, verdict: Verdict, request: ApprovalRequest) -> ToolReturn | None:
         if answer.response == "reject":
             return tool_rejected(answer.feedback)
         if verdict.grant is not None:
             self._session += Rules((verdict.grant,))
-        if answer.response == "approve_for_session" and scope and verdict.scope_offer is not None:
-            self._session += Rules((verdict.scope_offer,))
+        offer = verdict.scope_offer
+        if answer.response == "approve_for_session" and request.scope and offer is not None:
+            always = replace(offer, programs=None)
+            before = (rule for rule in self._session.rules if replace(rule, programs=None) != always)
+            self._session = Rules((*before, always if answer.also_changed and request.changed else offer))
         return None
+
+
+def _since(shown: Programs | None, now: Programs, verdict: Verdict) -> Verdict:
+    """What a person allowed is not what would run by now."""
+    if shown is None or verdict.decision != "ask":
+        return verdict
+    return replace(verdict, changes=changed(shown, now))
 
 
 def action_name(action: Action) -> str:
@@ -291,7 +313,13 @@ def _question(
     display: tuple[DisplayBlock, ...],
 ) -> ApprovalRequest:
     offer = verdict.scope_offer if _is_short(action) else None
-    notes = [shortened(visible(description)), visible(verdict.reason), *_warnings(action, display)]
+    display = (*display, *filter(None, map(difference, verdict.changes)))
+    notes = [
+        shortened(visible(description)),
+        visible(verdict.reason),
+        *map(told, verdict.changes),
+        *_warnings(action, display),
+    ]
     source = call.source
     return ApprovalRequest(
         id=secrets.token_hex(8),
@@ -306,7 +334,9 @@ def _question(
         description="\n".join(note for note in notes if note),
         display=tuple(_shown(block) for block in display),
         digest=digest(action, display),
-        scope=_worded(offer) if offer is not None else "",
+        scope=exactly(offer) if offer is not None else "",
+        scope_button=button(offer) if offer is not None else "",
+        changed=offer is not None and bool(verdict.changes),
     )
 
 
@@ -336,27 +366,6 @@ def _shown(block: DisplayBlock) -> DisplayBlock:
     if isinstance(block, ShellBlock):
         return block.model_copy(update={"command": visible(block.command)})
     return block
-
-
-def _worded(rule: Rule) -> str:
-    """What "for session" would allow, for the button and its tooltip."""
-    if rule.tool == "edit":
-        return "edits in this workspace" if rule.cwd == "workspace" else f"changes to {visible(rule.path)}"
-    if rule.tool == "read":
-        return f"reading {visible(rule.path)}"
-    if rule.tool == "fetch":
-        return f"fetching from {visible(' '.join(rule.argv))}"
-    if rule.tool == "shell":
-        text = " ".join(_quoted(word) for word in rule.argv) if rule.argv else rule.line
-        where = visible(rule.cwd)
-        where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
-        return f"exactly this command in {where}: {shortened(visible(text))}"
-    return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
-
-
-def _quoted(word: str) -> str:
-    plain = word and all(char.isalnum() or char in "-_./=:,+@%^" for char in word)
-    return word if plain else "'" + word.replace("'", "'\\''") + "'"
 
 
 def _denied(reason: str) -> ToolReturn:

@@ -13,6 +13,7 @@ from typing import Literal, cast
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile, ReadFile
 from sould.agents.permissions.secretnames import certain_globs
+from sould.agents.permissions.visible import file_name
 from sould.agents.tools.base import PerCall, RefusedError, ToolCallContext
 from sould.agents.wire.messages import Location
 from sould.agents.workspace import (
@@ -80,9 +81,9 @@ class CallFiles:
         try:
             found = self.resolve(given)
         except WorkspaceError:
-            return given[:200], ()
+            return file_name(given[:200]), ()
         path = found.path if found.inside else found.written
-        return self.shown(path), (Location(path=str(path)),)
+        return file_name(self.shown(path)), (Location(path=str(path)),)
 
     def shown(self, path: Path) -> str:
         """Relative to the working directory when below it, else absolute."""
@@ -200,7 +201,7 @@ class CallFiles:
             await self._ask(ReadFile(path, secret=secret), READ)
 
     async def _ask(self, action: ReadFile, question: str) -> None:
-        described = question.format(f"`{action.path.path}`")
+        described = question.format(f"`{file_name(action.path.path)}`")
         refused = await self._approval.request(self._call, action, sender=self._call.tool, description=described)
         if refused is not None:
             raise RefusedError(refused)

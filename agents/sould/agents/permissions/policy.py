@@ -1,6 +1,7 @@
 """The decision: may this action go ahead, must a person be asked, or is it refused?
 
-`decide` is pure: it looks at the machine only through the `Surroundings` it is given and it never asks anybody.
+`decide` never asks anybody, and looks at the machine only through the `Surroundings` it is given and at what a command
+that was allowed for the session runs (`programs`).
 Order: deny rules, then what the mode forbids, then the protections nothing overrides (secrets first), then ask rules, allow rules
 (the session's included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full`
 mode only what the text shows is protected.
@@ -8,12 +9,13 @@ mode only what the text shows is protected.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sould.agents.permissions.harmless import harmless
+from sould.agents.permissions.programs import Changed, Programs, changed, programs
 from sould.agents.permissions.protected import change_is_protected, read_is_protected
 from sould.agents.permissions.rules import (
     ANY_WORD,
@@ -124,6 +126,8 @@ class Verdict:
     reason: str = ""
     scope_offer: Rule | None = None
     grant: Rule | None = None
+    changes: tuple[Changed, ...] = ()
+    """What the session would have allowed, had it stayed as it was."""
 
 
 def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surroundings) -> Verdict:
@@ -264,6 +268,7 @@ class _Command:
         self.mode = mode
         self.where = where
         self.reading: Reading = read_strictly(action.line)
+        self.changes: dict[Changed, None] = {}
 
     def judge(self) -> Verdict:
         if denied := self._denied():
@@ -277,6 +282,8 @@ class _Command:
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():
             return Verdict("allow")
+        if self.changes:
+            return Verdict("ask", "", self._offer(), changes=tuple(self.changes))
         problem = self.reading.problem
         return Verdict("ask", f"asked because {problem}" if problem else "", self._offer())
 
@@ -396,7 +403,7 @@ class _Command:
         return self.where.inside(cwd)
 
     def _allowed(self) -> bool:
-        if any(rule.line == self.line for rule in self._allowing(self.cwd) if rule.line):
+        if any(rule.line == self.line and self._holds(rule, self.cwd) for rule in self._allowing(self.cwd)):
             return True
         if self.reading.problem:
             return False
@@ -410,9 +417,25 @@ class _Command:
             return False  # each was allowed where it stood, and not where the other leads
         patterns = [rule for rule in self._allowing(cwd) if not rule.line]
         return all(
-            any(not rule.argv or argv_matches(rule.argv, argv) for rule in patterns) or self._shows_only(argv, cwd)
+            any((not rule.argv or argv_matches(rule.argv, argv)) and self._holds(rule, cwd) for rule in patterns)
+            or self._shows_only(argv, cwd)
             for argv in commands
         )
+
+    def _holds(self, rule: Rule, cwd: Path) -> bool:
+        """Whether what the rule's command runs is what it was when the session was told to remember it (D48)."""
+        if rule.programs is None:
+            return True
+        differ = changed(rule.programs, self._programs(rule, cwd))
+        self.changes.update(dict.fromkeys(differ))
+        return not differ
+
+    def _programs(self, rule: Rule, cwd: Path) -> Programs:
+        return programs((rule.argv,), (cwd,), self.where) if rule.argv else self.programs()
+
+    def programs(self) -> Programs:
+        """All that the line runs and that can be rewritten, as it is now."""
+        return programs(read_loosely(self.line, runners=False), self._places(), self.where)
 
     def _allowing(self, cwd: Path) -> list[Rule]:
         return [
@@ -423,5 +446,12 @@ class _Command:
         """Exactly this command here (D29): its words when they are known, else its text."""
         commands = self.reading.commands
         if len(commands) == 1 and not {ANY_WORD, ANY_WORDS} & set(commands[0]):
-            return Rule("allow", "shell", argv=commands[0], cwd=str(self.cwd))
-        return Rule("allow", "shell", line=self.line, cwd=str(self.cwd))
+            rule = Rule("allow", "shell", argv=commands[0], cwd=str(self.cwd))
+        else:
+            rule = Rule("allow", "shell", line=self.line, cwd=str(self.cwd))
+        return replace(rule, programs=self._programs(rule, self.cwd))
+
+
+def programs_run(action: Action, where: Surroundings) -> Programs:
+    """What a command runs that can be rewritten, as it is now; nothing for other actions."""
+    return _Command(action, Rules(), "ask", where).programs() if isinstance(action, RunCommand) else ()

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from sould.agents.errors import ConfigError
 from sould.agents.ownfiles import why_not_own
+from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
 from sould.agents.permissions.surroundings import Surroundings
@@ -49,6 +50,8 @@ class Rule:
     """`workspace` or an absolute directory: where the command runs, or what the path must be below."""
     sandbox: str = ""
     expires: date | None = None
+    programs: Programs | None = None
+    """What the command runs, as it was when a session was told to remember it; None: whatever it is by now (D48)."""
 
 
 @dataclass(frozen=True, slots=True)

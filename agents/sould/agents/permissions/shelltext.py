@@ -201,10 +201,11 @@ _BREAKS: Final = frozenset(";&|\n\r(){}`\u2028\u2029\x85")
 _DEPTH: Final = 4
 
 
-def read_loosely(text: str) -> tuple[Argv, ...]:
+def read_loosely(text: str, *, runners: bool = True) -> tuple[Argv, ...]:
     """Everything in `text` that might be run as a command.
 
-    That is what stands between operators, in substitutions, behind programs that run others, and in words that are text.
+    That is what stands between operators, in substitutions, in words that are text, and, unless `runners` is false,
+    behind programs that run others.
     """
     found: dict[Argv, None] = {}
     pending = [(text, 0)]
@@ -217,7 +218,7 @@ def read_loosely(text: str) -> tuple[Argv, ...]:
             found[argv] = None
             if depth < _DEPTH:
                 pending.extend((word, depth + 1) for word in argv if word != part and _looks_like_text(word))
-            if _basename(argv[0]) in RUNNERS:
+            if runners and _basename(argv[0]) in RUNNERS:
                 found.update(dict.fromkeys(argv[start:] for start in range(1, len(argv))))
     return tuple(found)
 

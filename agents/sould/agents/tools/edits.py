@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.visible import file_name
 from sould.agents.tools.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
@@ -39,7 +40,7 @@ async def carry_out(proposal: Proposal, files: CallFiles, approval: Approval, ca
         call,
         policy.EditFile(path, operation, secret),
         sender=call.tool,
-        description=f"{verb} file `{path.path}`",
+        description=f"{verb} file `{file_name(path.path)}`",
         display=(diff,),
     )
     if refused is not None:

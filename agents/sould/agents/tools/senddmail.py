@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
+from sould.agents.permissions.visible import file_name
 from sould.agents.timetravel.dmail import PARENT, SELF, DenwaRenji, DMail, DMailRefusedError
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
@@ -100,7 +101,7 @@ class SendDMail(Tool[Params]):
     async def _ask(self, files: Sequence[Path], params: Params, call: ToolCallContext) -> ToolReturn | None:
         if not files:
             return None
-        names = ", ".join(self._files.shown(path) for path in files)
+        names = ", ".join(file_name(self._files.shown(path)) for path in files)
         actions = [EditFile(self._files.resolve(str(path)), "modify") for path in files]
         verdicts = [self._approval.judge(action).decision for action in actions]
         hardest = max(range(len(files)), key=lambda at: ("allow", "ask", "deny").index(verdicts[at]))

@@ -305,7 +305,8 @@ ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
 class ApprovalRequest(Message):
     """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
 
-    `digest` (ours) binds the answer to the exact action. `scope` (ours) words what "for session" would remember; empty: not offered.
+    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember; empty: not offered.
+    `scope_button` says so in at most 40 columns. `changed`: it was allowed so, but what it runs is another by now.
     """
 
     id: str
@@ -321,15 +322,18 @@ class ApprovalRequest(Message):
     display: Display = ()
     digest: str = ""
     scope: str = ""
+    scope_button: str = ""
+    changed: bool = False
 
 
 class ApprovalResponse(Message):
-    """The answer everybody sees, published once, after the request and before the call's result. `answered_by` (ours): client id."""
+    """The answer everybody sees, once, before the call's result. Ours: `answered_by` (client id), `also_changed` (see the button)."""
 
     request_id: str
     response: ApprovalKind
     feedback: str = ""
     answered_by: str = ""
+    also_changed: bool = False
 
 
 class ToolCallRequest(Message):

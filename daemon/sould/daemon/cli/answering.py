@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import click
 
+from sould.agents.permissions.visible import cut_to
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visible
@@ -23,8 +24,9 @@ _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 @click.command(cls=Command)
 @click.argument("request", default="")
 @click.option("--for-session", is_flag=True, help="Do not ask about the same again in this session.")
+@click.option("--also-changed", is_flag=True, help="With --for-session: not even when what it runs changes again.")
 @click.option("--show", is_flag=True, help="Show all of what is asked, and answer nothing.")
-def approve(request: str, for_session: bool, show: bool) -> None:
+def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> None:
     """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
     It may be left out at a terminal when one thing waits: that is shown, and you are asked whether you mean it.
@@ -36,12 +38,15 @@ def approve(request: str, for_session: bool, show: bool) -> None:
       sould approve 3fa9c2d1
       sould approve 3fa9c2d1 --for-session
     """
+    if also_changed and not for_session:
+        raise CommandError("--also-changed goes with --for-session.", USAGE)
     with running() as daemon:
         if show:
             show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
             return
         found = request or _meant(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
-        _give(daemon, AnswerParams(id=found, decision="approve_for_session" if for_session else "approve"), "Allowed")
+        decision = "approve_for_session" if for_session else "approve"
+        _give(daemon, AnswerParams(id=found, decision=decision, also_changed=also_changed), "Allowed")
 
 
 @click.command(cls=Command)
@@ -163,7 +168,9 @@ def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, t
 def _give(daemon: ControlClient, params: AnswerParams, done: str) -> None:
     answered = daemon.requests_answer(params)
     if answered.outcome == "already":
-        click.echo(f"{visible(answered.by) or 'Somebody'} answered first: {one_line(answered.title, 120)}", err=True)
+        click.echo(
+            f"{visible(answered.by) or 'Somebody'} answered first: {cut_to(visible(answered.title), 120)}", err=True
+        )
         sys.exit(FAILED)
     given = f" → {one_line(', '.join(answered.answers), 120)}" if answered.answers else ""
-    click.echo(f"{done}: {one_line(answered.title, 120)}{given} (session {answered.session})", err=True)
+    click.echo(f"{done}: {cut_to(visible(answered.title), 120)}{given} (session {answered.session})", err=True)

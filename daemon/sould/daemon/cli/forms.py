@@ -9,7 +9,7 @@ from typing import Any
 import click
 from pydantic import BaseModel, Field
 
-from sould.daemon.choosing import Choices
+from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.editor import edited
 from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import CommandError, one_line, visible

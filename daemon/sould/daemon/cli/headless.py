@@ -17,13 +17,14 @@ from typing import Any, TypeVar, cast
 import click
 from pydantic import JsonValue
 
+from sould.agents.permissions.visible import cut_to
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
 from sould.daemon.cli.forms import ClosedInputError, Form, fill
 from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.link import Link
-from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line
+from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line, visible
 from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
 from sould.daemon.dial import BridgeError
@@ -115,8 +116,10 @@ class Headless:
                 raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
 
     async def _permission(self, asked: Permission) -> Params:
-        self._renderer.permission(asked.tool_call)
-        chosen = await self._asked(lambda: ask(asked)) if self._request.can_ask else None
+        if not self._request.can_ask:
+            self._renderer.permission(asked.tool_call)
+            self._renderer.answered()
+        chosen = await self._asked(asked.tool_call, lambda: ask(asked)) if self._request.can_ask else None
         if chosen is None:
             self._give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
@@ -124,16 +127,17 @@ class Headless:
         return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
 
     async def _form(self, form: Form) -> Params:
-        self._renderer.permission({"toolCallId": form.call_id} if form.call_id else {})
+        call: Update = {"toolCallId": form.call_id} if form.call_id else {}
         try:
-            return {"action": "accept", "content": await self._asked(lambda: fill(form))}
+            return {"action": "accept", "content": await self._asked(call, lambda: fill(form))}
         except ClosedInputError:
             self._give_up(self._needs_answer(form.title))
             return {"action": "cancel"}
 
-    async def _asked(self, asking: Callable[[], Awaitable[T]]) -> T:
-        """One dialog at a time. One that was answered elsewhere says so and is over."""
+    async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
+        """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over."""
         async with self._asking:
+            self._renderer.permission(call)
             forget_typed()
             try:
                 return await asking()
@@ -142,6 +146,8 @@ class Headless:
                     why = str(closed.args[0] if any(closed.args) else "withdrawn")
                     click.echo(f"  ({one_line(why, 200)})", err=True)
                 raise
+            finally:
+                self._renderer.answered()
 
     def _give_up(self, why: str) -> None:
         self._unanswered = self._unanswered or why
@@ -287,7 +293,7 @@ class Headless:
 
     def _needs_answer(self, title: str) -> str:
         return (
-            f"This needs your answer, and nobody can give it here: {one_line(title, 120)} "
+            f"This needs your answer, and nobody can give it here: {cut_to(visible(title), 120)} "
             f"Go on at a terminal or in an editor, with session {self._result.session_id}."
         )
 
@@ -296,7 +302,7 @@ class Headless:
         edits = asked.tool_call.get("kind") == "edit" and self._request.mode not in ("review", "full")
         softer = "" if not edits else "--mode review (edits without asking) or "
         return (
-            f"This needs your approval, and nobody can give it here: {one_line(asked.title, 120)}. "
+            f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
             f"Run it with {softer}--yes (everything), at a terminal, "
             f"or go on in an editor with session {self._result.session_id}."
         )

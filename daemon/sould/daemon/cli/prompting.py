@@ -1,5 +1,6 @@
 """Asking at the terminal whether a tool call may run."""
 
+import re
 from dataclasses import dataclass
 
 import click
@@ -8,11 +9,16 @@ from pydantic import BaseModel, Field, JsonValue
 from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import one_line, visible
-from sould.daemon.cli.render import content_text
+from sould.daemon.cli.render import DIFF_LINES, content_text, diffs
 
 DETAILS = 30
 """Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
+OWN_KEYS = {"approve_also_changed": "c"}
+"""By the id, where two options are of a kind."""
+ALL = "v"
+_CODE = re.compile(r"(`+)\n(.*)\n\1", re.DOTALL)
+_WORDS = re.compile(r"(`+) (.*) \1")
 
 
 class Option(BaseModel):
@@ -40,19 +46,35 @@ class Permission(BaseModel):
         return sum(option.kind == "allow_once" for option in self.options) > 1
 
     @property
-    def explanation(self) -> list[str]:
-        """What is said beside the title, which is shown with every call; at least one line."""
+    def words(self) -> list[str]:
+        """What is said beside the title, which is shown with every call."""
         blocks = self.tool_call.get("content")
         known = blocks if isinstance(blocks, list) else []
         texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
-        lines = [visible(line) for text in texts for line in text.splitlines() if line.strip("` ")]
-        told = [line for line in lines if line != self.title]
-        return [f"May I? {one_line(self.title, 200)}", *both_ends(told, DETAILS)]
+        lines = [visible(line) for text in texts for line in _plain(text)]
+        return [line for line in lines if line != self.title]
+
+    @property
+    def is_cut(self) -> bool:
+        """Not everything is shown at first."""
+        return len(self.words) > DETAILS or len(diffs(self.tool_call)) > DIFF_LINES
 
     @property
     def choices(self) -> dict[str, Option]:
         """The options by the key that chooses them."""
-        return {KEYS.get(option.kind, option.option_id): option for option in self.options}
+        return {
+            OWN_KEYS.get(option.option_id) or KEYS.get(option.kind, option.option_id): option for option in self.options
+        }
+
+    def question(self, *, whole: bool = False) -> str:
+        """What is asked, and what can be answered."""
+        words = both_ends(self.words, None if whole else DETAILS)
+        options = {key: option.name for key, option in self.choices.items()}
+        if self.is_cut and not whole:
+            options[ALL] = "View all"
+        offered = "  ".join(f"[{key}] {one_line(name, 80)}" for key, name in options.items())
+        title = f"{click.style('?', fg='yellow')} May I? {visible(self.title)}"
+        return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *words, offered])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +88,24 @@ class Choice:
 async def ask(asked: Permission) -> Choice | None:
     """What was chosen; None at the end of input. Words behind the key of a rejection are the reason."""
     choices = asked.choices
-    words = "  ".join(f"[{key}] {one_line(option.name, 80)}" for key, option in choices.items())
-    lines = asked.explanation
-    click.echo("\n  ".join([f"{click.style('?', fg='yellow')} {lines[0]}", *lines[1:], words]), err=True)
+    click.echo(asked.question(), err=True)
     while line := await read_line():
         key, _, why = line.strip().partition(" ")
         option = choices.get(key.lower().rstrip(",:"))
         if option is not None and (not why or option.kind == "reject_once"):
             return Choice(option.option_id, why.strip())
+        if key.lower() == ALL and not why:
+            click.echo(asked.question(whole=True), err=True)
+            continue
         hint = "" if asked.is_question else "; words behind n tell the agent why not"
         click.echo(f"  Type one of: {', '.join(choices)}{hint}", err=True)
     return None
+
+
+def _plain(text: str) -> list[str]:
+    """The lines of a text of the daemon's, without the marks that keep editors from taking it for Markdown."""
+    code = _CODE.fullmatch(text)
+    if code is not None:
+        return code[2].split("\n")
+    paragraphs = [line for line in text.split("\n") if line.strip()]
+    return [words[2] if (words := _WORDS.fullmatch(line)) else line for line in paragraphs]

@@ -13,7 +13,8 @@ import click
 import orjson
 from pydantic import JsonValue
 
-from sould.agents.sessions.conversation import unified
+from sould.agents.permissions.difftext import diff_lines
+from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.output import one_line, plural, visible
 
 Update: TypeAlias = dict[str, JsonValue]
@@ -50,7 +51,14 @@ class Renderer(Protocol):
         ...
 
     def permission(self, call: Update) -> None:
-        """The agent asks whether this call may run, or something beside it; empty: beside no call."""
+        """The agent asks whether this call may run, or something beside it; empty: beside no call.
+
+        What a person is to read stays together: nothing else is shown until `answered`.
+        """
+        ...
+
+    def answered(self) -> None:
+        """The question is over."""
         ...
 
     def finish(self, result: Result) -> None:
@@ -81,6 +89,9 @@ class JsonRenderer:
         """See `Renderer`."""
         self._event({"type": "permission", "tool_call": call})
 
+    def answered(self) -> None:
+        """See `Renderer`."""
+
     def finish(self, result: Result) -> None:
         """See `Renderer`."""
         line: Update = {
@@ -110,12 +121,20 @@ class TextRenderer:
         self._between = False
         self._said = False
         self._both = _one_place()
+        self._held: Held | None = None
+        """What happens while a question stands."""
 
     def session(self, session_id: str) -> None:
         """See `Renderer`."""
 
     def update(self, update: Update) -> None:
         """See `Renderer`."""
+        if self._held is not None:
+            self._held.add(update)
+        else:
+            self._show(update)
+
+    def _show(self, update: Update) -> None:
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 self._say(content_text(update.get("content")))
@@ -131,10 +150,16 @@ class TextRenderer:
     def permission(self, call: Update) -> None:
         """See `Renderer`."""
         if call:
-            merged = self._merged(call)
-            self._show_call(merged)
-            self._show_diffs(merged)
+            self._show_call(self._merged(call))
+            self._show_diffs(call, again=True)
         self._fresh_line()
+        self._held = Held()
+
+    def answered(self) -> None:
+        """See `Renderer`."""
+        held, self._held = self._held, None
+        for update in held.updates if held is not None else ():
+            self._show(update)
 
     def finish(self, result: Result) -> None:
         """See `Renderer`."""
@@ -177,7 +202,7 @@ class TextRenderer:
         name = f"{call.get('toolCallId')}"
         if name not in self._shown:
             self._shown.add(name)
-            self._line(f"{click.style('•', fg='cyan')} {one_line(str(call.get('title') or 'tool'), 200)}")
+            self._line(f"{click.style('•', fg='cyan')} {visible(str(call.get('title') or 'tool'))}")
 
     def _show_output(self, call: Update) -> None:
         """The end of what a command printed: that is where it says how it went."""
@@ -188,22 +213,14 @@ class TextRenderer:
             if line:
                 self._line(click.style(f"    {visible(line)[:OUTPUT_WIDTH]}", dim=True))
 
-    def _show_diffs(self, call: Update) -> None:
-        """Once for each call: when it is asked about, or when it is done."""
+    def _show_diffs(self, call: Update, *, again: bool = False) -> None:
+        """Once for each call, when it is done; and `again` whenever it is asked about."""
         name = f"diffs of {call.get('toolCallId')}"
-        blocks = [block for block in _blocks(call) if block.get("type") == "diff"]
-        if blocks and name not in self._shown:
+        lines = both_ends(diffs(call), DIFF_LINES)
+        if lines and (again or name not in self._shown):
             self._shown.add(name)
-            for block in blocks:
-                self._diff(block)
-
-    def _diff(self, block: Update) -> None:
-        old, new = block.get("oldText"), block.get("newText")
-        lines = unified(f"{block.get('path')}", f"{old or ''}", f"{new or ''}").split("\n")
-        for line in lines[:DIFF_LINES]:
-            self._line("  " + _coloured(visible(line)))
-        if len(lines) > DIFF_LINES:
-            self._line(f"  … {plural(len(lines) - DIFF_LINES, 'more line')}")
+            for line in lines:
+                self._line("  " + _coloured(line))
 
     def _plan(self, update: Update) -> None:
         entries = update.get("entries")
@@ -238,6 +255,43 @@ def _one_place() -> bool:
         return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
     except OSError:  # closed, or none of the system's
         return False
+
+
+class Held:
+    """Updates in the order in which they came: text goes on with text, and of a call the newest is what counts."""
+
+    def __init__(self) -> None:
+        self.updates: list[Update] = []
+        self._calls: dict[str, Update] = {}
+
+    def add(self, update: Update) -> None:
+        """One more."""
+        last = self.updates[-1] if self.updates else {}
+        if "toolCallId" in update:
+            known = self._calls.get(f"{update['toolCallId']}")
+            if known is not None:
+                known.update({key: value for key, value in update.items() if value is not None})
+                return
+            update = self._calls[f"{update['toolCallId']}"] = dict(update)
+        elif _is_text(update) and all(update.get(key) == last.get(key) for key in ("sessionUpdate", "messageId")):
+            text = content_text(last.get("content")) + content_text(update.get("content"))
+            self.updates[-1] = {**update, "content": {"type": "text", "text": text}}
+            return
+        self.updates.append(update)
+
+
+def _is_text(update: Update) -> bool:
+    return bool(content_text(update.get("content")))
+
+
+def diffs(call: Update) -> list[str]:
+    """All that a call would change, as lines that are safe to be shown."""
+    return [
+        line
+        for block in _blocks(call)
+        if block.get("type") == "diff"
+        for line in diff_lines(f"{block.get('path')}", f"{block.get('oldText') or ''}", f"{block.get('newText') or ''}")
+    ]
 
 
 def content_text(content: JsonValue) -> str:

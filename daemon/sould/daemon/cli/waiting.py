@@ -2,7 +2,7 @@
 
 import click
 
-from sould.daemon.choosing import Choices
+from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.output import one_line, plural, visible
 from sould.daemon.control import Asked, Waiting
 
@@ -25,8 +25,11 @@ def show_waiting(request: Waiting) -> None:
         for number, option in choices(question).numbered.items():
             click.echo(f"      {number}. {one_line(option, 120)}")
     if request.kind == "approval":
-        scope = f"   or, for the session ({one_line(request.scope, 80)}): add --for-session" if request.scope else ""
-        click.echo(f"    → sould approve {name}   sould reject {name}{scope}")
+        click.echo(f"    → sould approve {name}   sould reject {name}")
+        if request.scope:
+            click.echo(f"      for the session: add --for-session, which covers {visible(request.scope)}")
+        if request.changed:
+            click.echo("      also when it changes again: add --also-changed as well")
     elif request.kind == "question":
         click.echo(f"    → sould answer {name} {places(request)}   sould reject {name}")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.daemon.choosing import Choices, Chosen
+from sould.agents.wire.choosing import Choices, Chosen
 
 ONE = Choices(("Yes, all", "No"), words="Other")
 SEVERAL = Choices(("red", "green", "blue"), several=True)
