@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sould.acp.schema import ElicitationAnswer
+from sould.acp.clients import shows_names
+from sould.acp.schema import ElicitationAnswer, Implementation
 from sould.agents.tools.questions import OWN_WORDS
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse, TurnBegin
 from soultest.acpbench import Connect
 from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose
-from soultest.bench import Bench
+from soultest.bench import Bench, call
 
 Json = dict[str, Any]
 COLOUR = QuestionItem(
@@ -123,3 +124,74 @@ async def test_without_forms_several_choices_end_with_done_and_own_words_can_be_
     answers = await answered(bench, connect, {}, permissions=pick("blue", "None of these"))
     assert answers == {"Which colour?": "blue", "Which tools?": "None of these"}
     assert await answered(bench, connect, {}, permissions=pick("blue", "Dismiss")) == {"Which colour?": "blue"}
+
+
+CODE_COMPANION = {"name": "CodeCompanion.nvim", "version": "17.0.0"}
+OTHERS = ("zed", "agent-shell", "Agentic.nvim", "toad", "sould-run")
+
+
+def test_clients_are_known_that_label_options_by_kind() -> None:
+    def named(name: str) -> Implementation:
+        return Implementation(name=name, version="1")
+
+    assert not any(shows_names(named(name)) for name in ("CodeCompanion.nvim", "acpx"))
+    assert all(map(shows_names, (None, *map(named, OTHERS))))
+
+
+async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_next_prompt_answers(
+    bench: Bench, connect: Connect
+) -> None:
+    options = [{"label": "SQLite", "description": "No server."}, {"label": "PostgreSQL"}]
+    tools = [{"label": "saw"}, {"label": "axe"}]
+    asked = [
+        {"question": "Which database?", "options": options},
+        {"question": "Which tools?", "options": tools, "multi_select": True},
+        {"question": "Which end?", "options": tools},
+    ]
+    bench.script(call("AskUserQuestion", questions=asked), "text: As you like.")
+    async with bench.running() as host, connect() as client:
+        await client.initialize({}, clientInfo=CODE_COMPANION)
+        session = await client.new_session(bench.project)
+        said: list[str] = []
+
+        async def says(text: str) -> str:
+            """What the agent says to a prompt, which ends then: such a client lets nobody type before."""
+            assert await client.prompt(session, text) == {"stopReason": "end_turn"}
+            new = client.text().removeprefix("".join(said))
+            said.append(new)
+            return new
+
+        choices = "1. SQLite: No server.\n2. PostgreSQL\n3. Other"
+        assert await says("go") == f"Which database?\n\n{choices}\n\nAnswer 1, 2 or 3; n dismisses the question."
+        assert await says("7") == "7 is none of the answers. Answer 1, 2 or 3; n dismisses the question."
+        assert await says("3") == "Other: which? Type 3 and your words."
+        assert (await says("3 a text file")).startswith("Which tools?\n\n1. saw\n2. axe\n3. Other\n\nAnswer 1, 2 or 3, or ")
+        assert (await says("2, 1")).startswith("Which end?")
+        assert await says("n") == "As you like."
+        live = host.live(session)
+        assert live is not None
+        (answer,) = [each.message for each in live.log.replay(None) if isinstance(each.message, QuestionResponse)]
+        assert answer.answers == {"Which database?": "a text file", "Which tools?": "axe, saw"}
+        assert not client.asked("session/request_permission")
+        assert len([each for each in live.log.replay(None) if isinstance(each.message, TurnBegin)]) == 1
+
+
+async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_turn_is_cancelled(
+    bench: Bench, connect: Connect
+) -> None:
+    question = call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}])
+    bench.script(question, "text: So a.", question, "text: Here.", "text: Hello.")
+    async with bench.running() as host, connect() as client:
+        await client.initialize({}, clientInfo=CODE_COMPANION)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "go")
+        live = host.live(session)
+        assert live is not None
+        (pending,) = live.log.channel.pending
+        live.answer(QuestionResponse(request_id=pending.id, answers={"Which?": "a"}), "another")
+        await client.wait_update("agent_message_chunk", lambda update: "So a." in update["content"]["text"])
+        assert await client.prompt(session, "again") == {"stopReason": "end_turn"}
+        client.notify("session/cancel", sessionId=session)
+        await client.wait_update("tool_call_update", lambda update: update.get("status") == "failed")
+        assert await client.prompt(session, "hello") == {"stopReason": "end_turn"}
+        assert client.text().endswith("Here."), "it is a prompt of its own, whatever the model says to it"
