@@ -165,7 +165,9 @@ async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_n
         assert await says("go") == f"Which database?\n\n{choices}\n\nAnswer 1, 2 or 3; n dismisses the question."
         assert await says("7") == "7 is none of the answers. Answer 1, 2 or 3; n dismisses the question."
         assert await says("3") == "Other: which? Type 3 and your words."
-        assert (await says("3 a text file")).startswith("Which tools?\n\n1. saw\n2. axe\n3. Other\n\nAnswer 1, 2 or 3, or ")
+        assert (await says("3 a text file")).startswith(
+            "Which tools?\n\n1. saw\n2. axe\n3. Other\n\nAnswer 1, 2 or 3, or "
+        )
         assert (await says("2, 1")).startswith("Which end?")
         assert await says("n") == "As you like."
         live = host.live(session)

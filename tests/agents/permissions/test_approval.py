@@ -102,7 +102,7 @@ async def test_a_question_is_self_contained() -> None:
     )
     assert asked.display == (ShellBlock(command="make"),)
     assert asked.digest == digest(run("make"), (ShellBlock(command="make"),))
-    assert asked.scope == "exactly this command in /w: make"
+    assert asked.scope == "exactly this command in /w"
 
 
 async def test_a_rejection_is_the_tools_result_and_carries_the_feedback() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -268,7 +267,7 @@ def test_at_a_terminal_an_edit_is_shown_directly_above_its_question_one_at_a_tim
         first = unstyle(screen.seen)
         assert first.count("-old") == first.count("May I?") == 1
         name = "a.txt" if "May I? Write a.txt" in first else "b\\u2800\\x60\\n.txt"
-        difference = f"/{name}\r\n  @@ -1 +1 @@\r\n  -old\r\n  +new\r\n? May I? Write {name}\r\n"
+        difference = f"+++ {targets[0].parent}/{name}\r\n  @@ -1 +1 @@\r\n  -old\r\n  +new\r\n? May I? Write {name}\r\n"
         assert difference in first
         assert all(target.read_text() == "old\n" for target in targets)
         screen.type("y")

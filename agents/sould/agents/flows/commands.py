@@ -9,7 +9,7 @@ from sould.agents.flows.graph import FlowError
 from sould.agents.flows.runner import Agent, FlowRunner
 from sould.agents.flows.source import skill_flow
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.slash import Entry, SlashCommand
+from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 
@@ -18,7 +18,9 @@ def flow_commands(session: Session) -> Iterator[Entry]:
     """One command a flow; a flow that cannot run says so when it is asked for."""
     for skill in session.skills.skills.values():
         if skill.flow:
-            command = SlashCommand(f"flow:{skill.name}", skill.description or "Run this flow", "arguments (optional)")
+            command = SlashCommand(
+                f"flow:{skill.name}", for_people(skill.description) or "Run this flow", "arguments (optional)"
+            )
             yield command, partial(_run, skill, session)
 
 

@@ -26,5 +26,5 @@ def loop_limit(value: str) -> int:
 
 def _named(limit: int) -> str:
     if limit == 0:
-        return "Off"
-    return "Until it is complete" if limit < 0 else f"Up to {plural(limit, 'more time')}"
+        return "No loop"
+    return "Loop until it is complete" if limit < 0 else f"Loop up to {plural(limit, 'more time')}"

@@ -13,7 +13,7 @@ from sould.agents.mcp.results import PromptDefinition
 from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.slash import Entry, SlashCommand
+from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.messages import ContextNote
 from sould.agents.wording import plural
@@ -26,7 +26,7 @@ def mcp_commands(session: Session) -> Iterator[Entry]:
         for prompt in server.prompts:
             name = "".join(cleaned(f"mcp:{server.spec.name}:{prompt.name}").split())
             hint = " ".join(argument if required else f"[{argument}]" for argument, required in prompt.arguments)
-            about = cleaned(prompt.description)[:200] or f"A prompt of {server.spec.name}"
+            about = for_people(cleaned(prompt.description)) or f"A prompt of {server.spec.name}"
             yield SlashCommand(name, about, cleaned(hint)), partial(_use, server, prompt, session)
 
 

@@ -11,7 +11,7 @@ def diff_lines(path: str, old: str, new: str) -> list[str]:
     """A unified diff. Line ends other than the newline are shown, unless the whole file has Windows' both before and after."""
     if _has_windows_ends(old) and _has_windows_ends(new):
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    name = visible_ends(file_name(path))
+    name = file_name(path)
     lines = difflib.unified_diff(_lines(old), _lines(new), name, name, lineterm="")
     return [visible_ends(part) for line in lines for part in line.split("\n")]
 

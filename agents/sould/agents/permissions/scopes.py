@@ -5,7 +5,7 @@ from typing import Final
 from sould.agents.permissions.programs import Changed, runs_code
 from sould.agents.permissions.rules import Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
-from sould.agents.permissions.visible import columns_of, file_name, shortened, visible
+from sould.agents.permissions.visible import columns_of, file_name, visible
 from sould.agents.wire.display import DiffBlock
 
 BUTTON: Final = 40
@@ -27,7 +27,7 @@ def button(rule: Rule) -> str:
 
 
 def exactly(rule: Rule) -> str:
-    """All that the rule covers."""
+    """All that the rule covers; a command itself stands in the question."""
     if rule.tool == "edit":
         return "edits in this workspace" if rule.cwd == "workspace" else f"changes to {visible(file_name(rule.path))}"
     if rule.tool == "read":
@@ -37,7 +37,7 @@ def exactly(rule: Rule) -> str:
     if rule.tool == "shell":
         where = visible(file_name(rule.cwd))
         where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
-        return f"exactly this command in {where}{_until(rule)}: {shortened(visible(_command(rule)))}"
+        return f"exactly this command in {where}{_until(rule)}"
     return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
 
 

@@ -57,7 +57,7 @@ class SessionAgent:
         """The choice as clients show it."""
         choices = [_choice(file) for name, file in self.catalog.files().items() if name not in SUBAGENTS]
         if self.name not in {choice.value for choice in choices}:
-            choices.append(Choice(self.name, self.spec.name))
+            choices.append(Choice(self.name, _named(self.spec.name)))
         description = "Which agent works in this session, from the next turn on."
         return SessionOption("agent", "Agent", "_agent", description, self.name, tuple(choices))
 
@@ -200,4 +200,8 @@ def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...
 
 
 def _choice(file: AgentFile) -> Choice:
-    return Choice(file.name, file.name, "" if file.origin == "builtin" else f"From {file.path}")
+    return Choice(file.name, _named(file.name), "" if file.origin == "builtin" else f"From {file.path}")
+
+
+def _named(name: str) -> str:
+    return "Default agent" if name == DEFAULT else f"Agent {name}"

@@ -9,7 +9,7 @@ from sould.agents.permissions.policy import Mode
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value an option can take."""
+    """One value an option can take. `name` says by itself what it is: clients show the values of several options in one row."""
 
     value: str
     name: str
@@ -29,9 +29,9 @@ class SessionOption:
 
 
 MODES: dict[Mode, Choice] = {
-    "plan": Choice("plan", "Plan", "Read and think only: no file is changed, no command with effects runs."),
-    "ask": Choice("ask", "Ask", "Every edit and every command that is not known to be harmless asks first."),
-    "review": Choice("review", "Review", "Edits are made at once and reviewed afterwards; commands ask first."),
+    "plan": Choice("plan", "Plan mode", "Read and think only: no file is changed, no command with effects runs."),
+    "ask": Choice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
+    "review": Choice("review", "Review mode", "Edits are made at once and reviewed afterwards; commands ask first."),
     "full": Choice("full", "Full access", "Nothing asks, except secrets and changes to protected files."),
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
@@ -41,10 +41,10 @@ FULL_NAMES = frozenset({YOLO, AFK})
 """Names users know for full access; `afk` also dismisses questions (D20)."""
 
 THOUGHT_LEVELS: dict[ThoughtLevel, Choice] = {
-    "off": Choice("off", "Off", "Answer without extended reasoning."),
-    "low": Choice("low", "Low", "A little reasoning."),
-    "medium": Choice("medium", "Medium", "Balanced."),
-    "high": Choice("high", "High", "As much reasoning as the model offers."),
+    "off": Choice("off", "Thinking off", "Answer without extended reasoning."),
+    "low": Choice("low", "Thinking low", "A little reasoning."),
+    "medium": Choice("medium", "Thinking medium", "Balanced."),
+    "high": Choice("high", "Thinking high", "As much reasoning as the model offers."),
 }
 
 

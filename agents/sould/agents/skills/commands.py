@@ -7,7 +7,7 @@ from functools import partial
 from sould.agents.errors import OptionError
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.slash import Entry, SlashCommand
+from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.messages import ContextNote
@@ -18,7 +18,9 @@ def skill_commands(session: Session) -> Iterator[Entry]:
     yield SlashCommand("skills", "List the skills of this session"), partial(_list, session)
     for skill in session.skills.skills.values():
         if not skill.flow:
-            command = SlashCommand(f"skill:{skill.name}", skill.description or "Use this skill", "what for (optional)")
+            command = SlashCommand(
+                f"skill:{skill.name}", for_people(skill.description) or "Use this skill", "what for (optional)"
+            )
             yield command, partial(_use, skill, session)
 
 
