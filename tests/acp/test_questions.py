@@ -11,10 +11,17 @@ from pydantic import ValidationError
 from sould.acp.clients import shows_names
 from sould.acp.schema import ElicitationAnswer, Implementation
 from sould.agents.tools.questions import OWN_WORDS
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse, TurnBegin
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    QuestionItem,
+    QuestionOption,
+    QuestionRequest,
+    QuestionResponse,
+    TurnBegin,
+)
 from soultest.acpbench import Connect
-from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose
-from soultest.bench import Bench, call
+from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose, ignore
+from soultest.bench import Bench, Watcher, call
 
 Json = dict[str, Any]
 COLOUR = QuestionItem(
@@ -197,3 +204,26 @@ async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_tur
         await client.wait_update("tool_call_update", lambda update: update.get("status") == "failed")
         assert await client.prompt(session, "hello") == {"stopReason": "end_turn"}
         assert client.text().endswith("Here."), "it is a prompt of its own, whatever the model says to it"
+
+
+async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a_time(
+    bench: Bench, connect: Connect
+) -> None:
+    edits = [call("WriteFile", path=name, content=f"{name}\n") for name in ("a.txt", "b.txt")]
+    bench.script("\n".join(edits), "text: Done.")
+    async with bench.running() as host, connect(permissions=ignore) as client:
+        await client.initialize({}, clientInfo=CODE_COMPANION)
+        session = await client.new_session(bench.project)
+        live = host.live(session)
+        assert live is not None
+        watcher = Watcher(live, answer=None)
+        turn = client.prompt(session, "go")
+        await watcher.wait_for(ApprovalRequest, lambda _: len(watcher.of(ApprovalRequest)) == 2)
+        await client.request("_sould/queue", sessionId=session)  # what was sent before it has come
+        (first,) = client.asked("session/request_permission")
+        client.answer(first, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        second = await client.wait_for(lambda message: message in client.asked("session/request_permission")[1:])
+        client.answer(second, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        assert await turn == {"stopReason": "end_turn"}
+        assert (bench.project / "a.txt").exists()
+        assert (bench.project / "b.txt").exists()

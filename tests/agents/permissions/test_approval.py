@@ -2,20 +2,24 @@
 
 import asyncio
 import re
+import sys
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.environment import Environment
 from sould.agents.errors import OptionError
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
+from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.permissions.visible import LONG, shortened, visible
+from sould.agents.permissions.scopes import button
+from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
 from sould.agents.tools.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
@@ -128,6 +132,7 @@ async def test_for_session_remembers_edits_in_the_workspace_but_no_protected_one
     door = approval(person)
     await request(door, edit("a.py"))
     assert person.seen[0].scope == "edits in this workspace"
+    assert person.seen[0].scope_button == "Allow edits this session"
     await request(door, edit("b.py"))
     assert len(person.seen) == 1
     await request(door, edit(".git/config"))
@@ -256,6 +261,51 @@ async def test_f77_letters_that_look_like_others_are_named() -> None:
     assert person.seen[1].display == (diff,)
 
 
+def test_f77_every_character_that_prints_nothing_is_an_escape() -> None:
+    """By Unicode's data, which the list below samples: fillers, blank glyphs, joiners, selectors, tags, foreign blanks."""
+    ignorable = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}--[\p{Cn}\p{Co} \n\t]]", regex.VERSION1)
+    nothing = ignorable.findall("".join(map(chr, range(sys.maxunicode + 1))))
+    sample = "\u3164\u2800\u115f\u1160\uffa0\u034f\u17b4\u180e\u2062\ufe0f\U000e0041\U000e0100\U0001d159\U00016fe4\u00a0\u3000"
+    assert len(nothing) > 2_000
+    for char in (*nothing, *sample):
+        assert visible(f"a{char}b").isascii(), hex(ord(char))
+        assert visible(f"a{char}b") != visible("ab")
+    plain = "naïve 漢字 한국어 हिन्दी עִבְרִית ☂ 🚀"
+    assert visible(plain) == plain
+
+
+def test_f77_accents_that_are_letters_of_their_own_or_too_many_to_read_are_escapes() -> None:
+    assert visible("caf\u00e9") == "caf\u00e9"
+    assert visible("cafe\u0301") == "cafe\\u0301"
+    assert visible("\u1100\u1161") == "\u1100\\u1161"
+    assert visible("\u212a") == "\\u212a"
+    assert visible("q" + "\u0334" * 6) == "q" + "\u0334" * 4 + "\\u0334" * 2
+
+
+def test_f77_blanks_at_the_end_of_a_line_and_in_names_are_escapes() -> None:
+    assert visible("rm a\\ \nb\t") == "rm a\\\\u0020\nb\\u0009"
+    assert visible(f"`{file_name('a`b' + chr(10) + '`c')}`") == "`a\\x60b\\n\\x60c`"
+    assert len({visible(file_name(name)) for name in ("a\nb", "a\\nb", "a\\\\nb", "a\tb", "a\rb")}) == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("a\nb\n", "a\nc\n", [" a", "-b", "+c"]),
+        ("a", "a\n", ["-a", NO_NEWLINE, "+a"]),
+        ("a\n", "a\r\n", ["-a", "+a\\u000d"]),
+        ("a\r\n", "b\r\n", ["-a", "+b"]),
+        ("a\n", "a \n", ["-a", "+a\\u0020"]),
+        ("", "a\x0cb\u2028c\n", ["+a\\u000cb\\u2028c"]),
+        ("", " " * 40 + "a\n", ["+" + " " * 40 + "a"]),
+    ],
+)
+def test_f77_a_difference_shows_line_ends_and_blanks(old: str, new: str, shown: list[str]) -> None:
+    header, _, _, *lines = diff_lines("x\n+y", old, new)
+    assert header == "--- x\\n+y"
+    assert lines == shown
+
+
 def test_f77_nothing_is_out_of_sight_behind_blank_space() -> None:
     for blank in ("\n" * 900, "\n \t" * 300, " " * 900, "\t" * 900):
         assert visible(f"ls{blank}rm -rf x").count("\n") < 8
@@ -292,3 +342,23 @@ def test_a_digest_binds_every_part_of_the_action() -> None:
         (edit("a"), (DiffBlock(path="a", old_text="", new_text="2"),)),
     ]
     assert len({digest(action, blocks) for action, blocks in actions}) == len(actions)
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (Rule("allow", "edit", cwd="workspace"), "Allow edits this session"),
+        (Rule("allow", "edit", path="/a/b"), "Allow changes to it this session"),
+        (Rule("allow", "read", path="/a/b"), "Allow reading it this session"),
+        (Rule("allow", "shell", argv=("git", "push")), "Allow `git push` this session"),
+        (Rule("allow", "shell", argv=("git", "commit", "-m", "a b")), "Allow `git commit -m 'a b'` this session"),
+        (Rule("allow", "shell", line="make a && make b | tee x"), "Allow `make a && make b |…` this session"),
+        (Rule("allow", "shell", line="echo \u3164`x`"), "Allow `echo \\u3164\\x60x\\x…` this session"),
+        (Rule("allow", "shell", line="漢字" * 20), "Allow `漢字漢字漢字漢字漢…` this session"),
+        (Rule("allow", "fetch", argv=("docs.example.org",)), "Allow `docs.example.org` this session"),
+        (Rule("allow", "mcp:hours__opening_hours"), "Allow `hours__opening_hou…` this session"),
+    ],
+)
+def test_a_button_says_what_it_allows_in_forty_columns(rule: Rule, shown: str) -> None:
+    assert button(rule) == shown
+    assert columns_of(shown) <= 40

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sould.agents.sessions.slash import for_people
 from sould.agents.wire.content import TextPart, UserInput
 from soultest.bench import Bench, Watcher, finish
 
@@ -54,3 +55,41 @@ async def test_paths_and_text_that_only_begins_with_a_slash_go_to_the_agent(benc
         await watcher.session.prompt(text, "watcher").outcome()
         assert _said(watcher) == "I see."
         assert len(watcher.session.log.context.messages) == 2, "asked and answered"
+
+
+@pytest.mark.parametrize(
+    ("described", "shown"),
+    [
+        ("Make a pull request. Use it when the user asks for one.", "Make a pull request."),
+        ("Reads v1.2 of e.g. a file\nand more", "Reads v1.2 of e.g. a file and more"),
+        ("", ""),
+        ("a" * 300, "a" * 99 + "…"),
+    ],
+)
+def test_a_command_describes_itself_to_people_in_one_line(described: str, shown: str) -> None:
+    assert for_people(described) == shown
+
+
+async def test_the_words_that_tell_the_model_when_to_use_a_skill_stay_with_the_model(bench: Bench) -> None:
+    skill = bench.project / ".agents" / "skills" / "deploy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploy it. Use it whenever asked.\n---\nDo.\n")
+    async with bench.running():
+        session = await bench.new()
+        shown = {command.name: command.description for command in session.commands()}
+        assert shown["skill:deploy"] == "Deploy it."
+        assert all("\n" not in description and len(description) <= 100 for description in shown.values())
+        prompt = session.log.context.system_prompt
+        assert prompt is not None
+        assert "Deploy it. Use it whenever asked." in prompt
+
+
+async def test_the_values_of_options_say_what_they_are(bench: Bench) -> None:
+    bench.settings["model"] = {"capabilities": ["thinking"]}
+    async with bench.running():
+        options = (await bench.new()).options()
+    shown = {option.id: [choice.name for choice in option.choices] for option in options}
+    assert shown["thought_level"] == ["Thinking off", "Thinking low", "Thinking medium", "Thinking high"]
+    assert shown["loop"][:2] == ["No loop", "Loop up to 1 more time"]
+    assert "Default agent" in shown["agent"]
+    assert shown["mode"] == ["Plan mode", "Ask mode", "Review mode", "Full access"]

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import click
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.prompting import DETAILS, Permission
-from sould.daemon.cli.render import DIFF_LINES, diffs
+from sould.daemon.cli.render import DIFF_LINES, TextRenderer, Update, diffs
 from sould.daemon.waiting import shown_request
 
 ROOT = Path("/w")
@@ -107,3 +108,41 @@ def test_f77_two_different_actions_never_render_the_same(actions: tuple[Action, 
         listed = [at_another_terminal(request, None if whole else 20) for request in (one, other)]
         assert (listed[0] == listed[1]) == (one.digest == other.digest)
         assert all(char in "\n\t" or char.isprintable() for text in (*shown, *listed) for char in text)
+
+
+def test_nothing_comes_between_a_difference_and_its_question_and_nothing_of_it_is_lost(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def text(words: str) -> Update:
+        return {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": {"type": "text", "text": words}}
+
+    def edit(name: str, status: str) -> Update:
+        difference: Update = {"type": "diff", "path": f"/w/{name}", "oldText": "a", "newText": name}
+        return {"toolCallId": name, "title": f"Edit {name}", "status": status, "content": [difference]}
+
+    renderer = TextRenderer()
+    renderer.permission(edit("one", "pending"))
+    shown = capfd.readouterr()
+    assert "+one" in shown.err
+    renderer.update({"sessionUpdate": "tool_call_update", **edit("two", "in_progress")})
+    renderer.update({"sessionUpdate": "tool_call_update", "toolCallId": "two", "status": "completed"})
+    for words in ("Mean", "while."):
+        renderer.update(text(words))
+    assert capfd.readouterr() == ("", "")
+    renderer.answered()
+    shown = capfd.readouterr()
+    assert shown.out == "Meanwhile."
+    assert shown.err.count("Edit two") == shown.err.count("+two") == 1
+    renderer.permission(edit("one", "pending"))
+    assert "+one" in capfd.readouterr().err, "a call that is asked about twice shows twice what it is about"
+
+
+def test_every_answer_on_offer_has_a_key_of_its_own() -> None:
+    asked = question(RunCommand("make", ROOT)).model_copy(update={"changed": True})
+    offered = Permission.model_validate(permission("s1", Call("c1", "Shell", "/w", title="make"), asked))
+    assert {key: option.option_id for key, option in offered.choices.items()} == {
+        "y": "approve",
+        "a": "approve_for_session",
+        "c": "approve_also_changed",
+        "n": "reject",
+    }

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sould.agents.permissions.visible import cut_to, visible
+from sould.agents.permissions.visible import visible
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput, input_text
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
 MOST_DESCRIBED = 100
-"""Columns of a command's description: clients show it beside its name."""
+"""Characters of a command's description: clients show it beside its name."""
 _MEANT = re.compile(r"/([A-Za-z][\w:-]*)(?: [^\n]*)?\n?")
 """One line whose first word can be a command's name: no path of several parts and no file's name with an ending."""
 
@@ -82,7 +82,8 @@ class Repertoire:
 def for_people(description: str) -> str:
     """The first sentence of what a skill or a server says of itself; the rest tells the model when to use it."""
     line = " ".join(visible(description).split())
-    return cut_to(_SENTENCE.split(line, maxsplit=1)[0], MOST_DESCRIBED)
+    sentence = _SENTENCE.split(line, maxsplit=1)[0]
+    return sentence if len(sentence) <= MOST_DESCRIBED else f"{sentence[: MOST_DESCRIBED - 1].rstrip()}…"
 
 
 def meant_as_command(user_input: UserInput) -> bool:
