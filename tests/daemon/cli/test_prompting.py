@@ -89,12 +89,28 @@ TEXT = st.text(
     | st.characters(exclude_categories=["Cs"]),
     max_size=20,
 )
-LONG = st.builds(lambda text, times, end: text * times + end, TEXT, st.sampled_from((1, 1, 1, 300)), TEXT)
-COMMANDS = LONG.filter(lambda line: "\0" not in line and line.strip()).map(lambda line: RunCommand(line, ROOT))
-EDITS = st.builds(
-    lambda name, text: EditFile(ResolvedPath(Path(f"/w/{name}|{text}"), inside=True), "modify"), TEXT, LONG
-)
-CALLS = LONG.map(lambda text: CallExternal("server__tool", {"text": text}))
+
+
+def repeated(text: str, times: int, end: str) -> str:
+    return text * times + end
+
+
+def command(line: str) -> Action:
+    return RunCommand(line.replace("\0", "") + "x", ROOT)
+
+
+def edit(name: str, text: str) -> Action:
+    return EditFile(ResolvedPath(Path(f"/w/{name}|{text}"), inside=True), "modify")
+
+
+def external(text: str) -> Action:
+    return CallExternal("server__tool", {"text": text})
+
+
+LONG = st.builds(repeated, TEXT, st.sampled_from((1, 1, 1, 300)), TEXT)
+COMMANDS = st.builds(command, LONG)
+EDITS = st.builds(edit, TEXT, LONG)
+CALLS = st.builds(external, LONG)
 
 
 @settings(max_examples=30, deadline=None)
@@ -116,15 +132,15 @@ def test_nothing_comes_between_a_difference_and_its_question_and_nothing_of_it_i
     def text(words: str) -> Update:
         return {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": {"type": "text", "text": words}}
 
-    def edit(name: str, status: str) -> Update:
+    def edited(name: str, status: str) -> Update:
         difference: Update = {"type": "diff", "path": f"/w/{name}", "oldText": "a", "newText": name}
         return {"toolCallId": name, "title": f"Edit {name}", "status": status, "content": [difference]}
 
     renderer = TextRenderer()
-    renderer.permission(edit("one", "pending"))
+    renderer.permission(edited("one", "pending"))
     shown = capfd.readouterr()
     assert "+one" in shown.err
-    renderer.update({"sessionUpdate": "tool_call_update", **edit("two", "in_progress")})
+    renderer.update({"sessionUpdate": "tool_call_update", **edited("two", "in_progress")})
     renderer.update({"sessionUpdate": "tool_call_update", "toolCallId": "two", "status": "completed"})
     for words in ("Mean", "while."):
         renderer.update(text(words))
@@ -133,7 +149,7 @@ def test_nothing_comes_between_a_difference_and_its_question_and_nothing_of_it_i
     shown = capfd.readouterr()
     assert shown.out == "Meanwhile."
     assert shown.err.count("Edit two") == shown.err.count("+two") == 1
-    renderer.permission(edit("one", "pending"))
+    renderer.permission(edited("one", "pending"))
     assert "+one" in capfd.readouterr().err, "a call that is asked about twice shows twice what it is about"
 
 
