@@ -188,9 +188,8 @@ class Approval:
                     # an answer given meanwhile may have settled this one
                     verdict = _since(shown, now, self.judge(action))
                     if verdict.decision == "ask":
-                        refused = await self._put(
-                            _question(call, action, verdict, sender, description, display), verdict
-                        )
+                        question = _question(call, action, verdict, sender, description, display)
+                        refused = await self._put(question, verdict)
                         if refused is not None:
                             return refused
                         shown = now
