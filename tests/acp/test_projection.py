@@ -218,6 +218,20 @@ def test_what_changed_since_it_was_allowed_can_be_allowed_whatever_becomes_of_it
     assert all(len(name) <= 40 for name in offered(names=True))
 
 
+def test_two_changes_that_are_too_large_to_be_shown_are_told_apart() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+
+    def shown(text: str) -> str:
+        block = DiffBlock(path="a\n`.py", old_text="", new_text=text * 2_000_000)
+        asked = REQUEST.model_copy(update={"display": (block,)})
+        content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
+        return str(content[0]["content"]["text"])
+
+    assert shown("a").startswith("/project/a\\n\\x60.py: changed (+0 lines; too large to show; sha256 ")
+    assert shown("a") != shown("b")
+
+
 def test_words_that_a_markdown_renderer_would_change_are_code() -> None:
     screen = Screen()
     screen.show(REQUEST)

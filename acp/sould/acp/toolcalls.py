@@ -15,6 +15,7 @@ import orjson
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.titles import title
+from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     BackgroundTaskBlock,
@@ -302,11 +303,12 @@ def _content(item: DisplayBlock, cwd: str) -> Json | None:
 
 def _diff(diff: DiffBlock, cwd: str) -> Json:
     path = os.path.join(cwd, diff.path)
+    name = visible(file_name(path))
     if diff.is_summary:
-        return _text_content(f"{path}: {diff.new_text or 'changed'}")
+        return _text_content(f"{name}: {diff.new_text or 'changed'}")
     if not fits(diff.old_text, diff.new_text):
         lines = diff.new_text.count("\n") - diff.old_text.count("\n")
-        return _text_content(f"{path}: changed ({lines:+} lines; too large to show)")
+        return _text_content(f"{name}: changed ({lines:+} lines; too large to show; {checksum(diff.new_text)})")
     return {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
 
 
