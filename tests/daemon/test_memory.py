@@ -47,7 +47,7 @@ async def host(tmp_path: Path) -> AsyncIterator[SessionHost]:
     slow.write_text(json.dumps(["wait: 1000\ntext: late"]))
     world = World(tmp_path / "w")
     world.script(["text: hello"], SLOW.format(scripts=json.dumps(str(slow))))
-    sessions, closed = Sessions(Paths(world.environment)), asyncio.Event()
+    sessions, closed = Sessions(Paths(world.environment), 0o022), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(sessions.run(closed))
         await asyncio.sleep(0)

@@ -233,8 +233,7 @@ class Session:
 
     def _forget_refused(self) -> None:
         """What a model refused is not asked of it again with the next prompt (ACP); people see it all the same."""
-        refused = self.log.context.undoable
-        if refused is not None and not refused.cleared:
+        if (refused := self.log.context.undoable) is not None and not refused.cleared:
             self.log.publish(ContextReverted(checkpoint_id=refused.checkpoint))
             self.soul.compactor.tell_used()
 
