@@ -98,10 +98,14 @@ class Attachment:
         return self._subscription.cursor if self._subscription else self._cursor
 
     async def show_history(self) -> None:
-        """Send the whole conversation so far, as fast as the client takes it; it has caught up when this returns."""
+        """Send the whole conversation so far, as fast as the client takes it, and how the session stands.
+
+        The client has caught up when this returns: nothing more belongs to what `session/load` answers.
+        """
         await self._replay(None, show=True)
         if not self._features.notices:
             self.unheard = ()  # they stood in it, as words
+        self._introduce()
 
     async def look_back(self) -> None:
         """Learn what is open in the session and how it stands, without sending anything."""
@@ -124,14 +128,17 @@ class Attachment:
         self.updates.calls.miss()
         self._flowing.set()
         if introduce:
-            self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
-        for record in self.unheard:
-            self._write(self.updates.feed(record))
-        self.unheard = ()
+            self._introduce()
         if open_calls:
             self._write(self.updates.open_calls())
         for request in channel.pending:
             self._dialogs.offer(request)
+
+    def _introduce(self) -> None:
+        self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
+        for record in self.unheard:
+            self._write(self.updates.feed(record))
+        self.unheard = ()
 
     def begin_again(self) -> None:
         """`begin` for a client that an earlier daemon served."""

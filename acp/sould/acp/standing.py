@@ -19,7 +19,7 @@ class Standing:
         self._cost: Json | None = None
 
     def introduction(self, title: str, updated: float) -> Iterator[Json]:
-        """What follows the response that introduces the session."""
+        """All of it at once."""
         yield self._commands()
         if title:
             yield {"sessionUpdate": "session_info_update", "title": title, "updatedAt": iso_time(updated)}

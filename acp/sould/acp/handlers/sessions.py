@@ -1,6 +1,7 @@
 """The life of sessions: new, load, resume, fork, list, delete, close, set_title.
 
-Updates of a session follow the answer that introduces it; only `session/load` sends the history before it answers.
+Updates of a session follow the answer that introduces it; only `session/load` sends the history, and how the session
+stands, before it answers (the conformance kit's ACP-LOAD-002).
 """
 
 from pathlib import Path
@@ -35,7 +36,7 @@ async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
         peer.detach(params.session_id)
         await (await peer.host()).detach(params.session_id, peer.id)
         raise
-    return Reply(_state(attachment), attachment.begin)
+    return Reply(_state(attachment), lambda: attachment.begin(introduce=False))
 
 
 async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
