@@ -139,7 +139,7 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
     assert announced == {
         "sessionUpdate": "tool_call",
         "toolCallId": "c1",
-        "title": "StrReplaceFile",
+        "title": "Edit a file",
         "name": "StrReplaceFile",
         "kind": "edit",
         "status": "pending",
@@ -183,8 +183,18 @@ def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
     screen = Screen()
     screen.show(REQUEST)
     asked = REQUEST.model_copy(update={"description": "Run a command in /project\nasked because there is a glob"})
+    diff, words = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
+    assert words["content"]["text"] == "Run a command in /project\n\nasked because there is a glob"
+    assert diff == DIFF, "first: CodeCompanion shows nothing else"
+
+
+def test_a_subagent_s_edit_is_asked_about_with_the_diff_first() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+    asked = REQUEST.model_copy(update={"subagent_type": "coder", "description": "Edit a.py\nbecause it is new"})
     content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
-    assert content[0]["content"]["text"] == "Run a command in /project\n\nasked because there is a glob"
+    assert [item["type"] for item in content] == ["diff", "content", "content"]
+    assert "coder" in content[1]["content"]["text"]
 
 
 def test_a_permission_request_stands_alone_also_for_a_call_nobody_announced() -> None:

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.acp.titles import MAX_TITLE, title
+from sould.acp.toolcalls import Call
 from sould.agents.permissions.visible import cut_to
+from sould.agents.tools.loading import REFERENCE_TOOLS
+from sould.agents.wire.content import FunctionCall
+from sould.agents.wire.messages import ToolCall, ToolCallDetail
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,11 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
     )
+
+
+@pytest.mark.parametrize("name", [*REFERENCE_TOOLS, "github__create_issue", "my_tool", "__", "x__"])
+def test_a_card_never_begins_with_the_bare_name_of_its_tool(name: str) -> None:
+    shown = Call.opened(ToolCall(id="c", function=FunctionCall(name=name)), "/", terminals=False, parent=None)
+    assert shown.title not in ("", name)
+    described = shown.describe(ToolCallDetail(tool_call_id="c", name=name, title=name, kind="other", arguments={}))
+    assert described.get("title") == shown.title not in ("", name)

@@ -14,7 +14,7 @@ import orjson
 
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
-from sould.acp.titles import title
+from sould.acp.titles import first_title, title
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
@@ -81,7 +81,7 @@ class Call:
             name=call.function.name,
             cwd=cwd,
             terminal=terminals and kind == "execute",
-            title=title(call.function.name),
+            title=first_title(call.function.name),
             kind=kind,
             fragments=[call.function.arguments] if call.function.arguments else [],
             parent=parent,
@@ -118,7 +118,8 @@ class Call:
 
     def describe(self, detail: ToolCallDetail) -> ToolFields:
         """Take in what the call will do; the update that says it."""
-        self.title = title(detail.title or self.name)
+        said = detail.title != self.name and title(detail.title)
+        self.title = said or first_title(self.name)
         self.kind = detail.kind
         self.cwd = detail.cwd or self.cwd
         self.arguments = detail.arguments
@@ -177,7 +178,10 @@ class Call:
 
 
 def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
-    """The `toolCall` of a permission request: everything the user needs to decide, even if nothing was announced before."""
+    """The `toolCall` of a permission request: everything the user needs to decide, even if nothing was announced before.
+
+    Diffs come first: there are editors that show nothing but the first piece of content.
+    """
     fields = call.described()
     fields["status"] = "pending"
     content = contents(request.display, call.cwd) or call.content
@@ -191,7 +195,7 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]
     if content:
-        fields["content"] = content
+        fields["content"] = sorted(content, key=lambda item: item["type"] != "diff")
     return fields
 
 
