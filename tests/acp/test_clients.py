@@ -1,6 +1,8 @@
 """Several clients on one session (D12), clients that vanish, and connections that outlive their daemon (D11)."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -177,6 +179,10 @@ class Memory:
     def last(self) -> AcpResume:
         return AcpResume.load(self.records[-1])
 
+    @property
+    def all(self) -> list[AcpResume]:
+        return [AcpResume.load(record) for record in self.records]
+
 
 def texts(messages: Iterable[Json]) -> str:
     """What was said aloud in some messages."""
@@ -185,7 +191,7 @@ def texts(messages: Iterable[Json]) -> str:
 
 
 async def test_a_connection_goes_on_in_the_next_daemon(bench: Bench, connect: Connect) -> None:
-    """Every request that died is answered with an error, the session goes on from the cursor, nothing is repeated."""
+    """Every request that died is answered, the session goes on from the cursor, nothing is repeated."""
     bench.script("text: one", call("Shell", command="echo ru'nn'ing; sleep 100"), "text: two")
     memory = Memory()
     async with bench.running(), connect(remember=memory) as client:
@@ -193,18 +199,74 @@ async def test_a_connection_goes_on_in_the_next_daemon(bench: Bench, connect: Co
         session = await client.new_session(bench.project)
         await client.prompt(session, "a")
         client.prompt(session, "b")
-        await client.wait_for(lambda message: "running" in str(message))
+        await client.wait_update("tool_call_update", lambda update: "running" in str(update))
         resume = memory.last
     assert [request.method for request in resume.unanswered] == ["session/prompt"]
     assert set(resume.sessions) == {session}
     async with bench.running(), connect(resume=resume, check=False) as again:
-        refusal = await again.wait_for(lambda message: "error" in message)
-        assert refusal["id"] == resume.unanswered[0].id
-        assert refusal["error"]["data"]["kind"] == "interrupted"
+        ended = await again.wait_for(lambda message: message.get("id") == resume.unanswered[0].id)
+        assert ended["result"]["stopReason"] == "cancelled"
+        assert ended["result"]["_meta"]["sould"]["kind"] == "interrupted"
+        assert "in the middle of this turn" in str(again.updates("notice"))
         assert "one" not in texts(again.messages)
         bench.script("text: two")
         assert (await again.prompt(session, "c"))["stopReason"] == "end_turn"
         assert "two" in texts(again.messages)
+
+
+@pytest.mark.parametrize("stopped", ["planned", "killed"])
+async def test_a_prompt_that_never_began_is_not_called_interrupted(
+    bench: Bench, connect: Connect, stopped: str
+) -> None:
+    """Each prompt ends with a sentence of its own, which is true, and none with an error."""
+    bench.script(call("Shell", command="echo ru'nn'ing; sleep 100"), "text: never")
+    memory, answers, shown = Memory(), list[Json](), ""
+    async with connect_and_queue(bench, connect, memory) as (client, prompts):
+        resume = memory.last
+        if stopped == "planned":
+            await bench.host.aclose("the daemon stops")
+            answers, shown = [await prompt for prompt in prompts], client.text()
+    if stopped == "killed":
+        async with bench.running(), connect(resume=resume, check=False) as again:
+            answers = [(await answer_to(again, request.id))["result"] for request in resume.unanswered]
+            shown = again.text()
+    assert [answer["stopReason"] for answer in answers] == ["cancelled", "cancelled"]
+    told = [answer["_meta"]["sould"]["details"] for answer in answers]
+    assert ["in the middle" in told[0], "before this prompt began" in told[1]] == [True, True]
+    assert all(sentence in shown for sentence in told)
+
+
+async def answer_to(client: AcpClient, request_id: object) -> Json:
+    """The answer to what was asked of an earlier daemon."""
+    return await client.wait_for(lambda message: message.get("id") == request_id and "method" not in message)
+
+
+@asynccontextmanager
+async def connect_and_queue(
+    bench: Bench, connect: Connect, memory: "Memory"
+) -> AsyncGenerator[tuple[AcpClient, list["asyncio.Future[Json]"]]]:
+    """A client with a command that runs and a prompt behind it."""
+    async with bench.running(), connect(remember=memory, permissions=choose("allow_once")) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        prompts = [client.prompt(session, "a"), client.prompt(session, "b")]
+        await client.wait_update("tool_call_update", lambda update: "running" in str(update))
+        yield client, prompts
+
+
+async def test_a_turn_that_ended_before_its_answer_left_is_answered_with_its_end(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script("text: one")
+    memory = Memory()
+    async with bench.running(), connect(remember=memory) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "a")
+    resume = next(record for record in memory.all if any(each.turn_id for each in record.unanswered))
+    async with bench.running(), connect(resume=resume, check=False) as again:
+        ended = await again.wait_for(lambda message: message.get("id") == resume.unanswered[0].id)
+    assert ended["result"] == {"stopReason": "end_turn"}
 
 
 async def test_a_prompt_that_waited_for_an_approval_is_answered_in_the_next_daemon(

@@ -240,7 +240,7 @@ def test_under_an_open_editor_a_loop_goes_on_after_a_restart_and_after_a_kill(so
     sleeping(editor)
     say(sould, SLEEP)
     assert sould.cli("restart", "--force").returncode == 0
-    assert editor.wait(lambda message: message.get("id") == "p")["error"]["data"]["kind"] == "interrupted"
+    assert editor.wait(lambda message: message.get("id") == "p")["result"]["_meta"]["sould"]["kind"] == "interrupted"
     sleeping(editor)
     assert standing(sould, editor.session) == ("running", 1)
     say(sould, "text: all done <choice>STOP</choice>")

@@ -156,7 +156,7 @@ def test_a_daemon_killed_in_mid_compaction_leaves_the_session_as_it_was(mortal: 
     until(lambda: condensing(mortal, editor), what="the question to condense")
     mortal.sould.kill9()
     died = editor.wait(lambda message: message.get("id") == "p" and "method" not in message)
-    assert died["error"]["data"]["kind"] == "interrupted"
+    assert died["result"]["_meta"]["sould"]["kind"] == "interrupted"
     shown = shown_to_another(mortal, editor)
     assert "The daemon stopped during compaction." in shown
     assert editor.prompt("Go on again. [[plain:on it]]")["result"]["stopReason"] == "end_turn"

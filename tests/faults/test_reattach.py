@@ -105,8 +105,8 @@ def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> No
     canary = sould.canary()
     sould.kill9()
     answer = bridge.answer("p1")
-    assert answer["error"]["data"]["kind"] == "interrupted"
-    assert "See how far it came" in answer["error"]["message"]
+    assert answer["result"]["_meta"]["sould"]["kind"] == "interrupted"
+    assert "See how far it came" in answer["result"]["_meta"]["sould"]["details"]
     again = bridge.request("list", "session/list")
     assert [each["sessionId"] for each in again["result"]["sessions"]] == [session]
     sould.afters(sould.pid, canary)

@@ -28,7 +28,7 @@ def test_a_turn_killed_with_its_daemon_is_closed_honestly_for_the_next_editor(so
     editor.wait(lambda message: "running" in str(message.get("params", {}).get("update", "")))
     sould.kill9()
     died = editor.wait(lambda message: message.get("id") == "p" and "method" not in message)
-    assert died["error"]["data"]["kind"] == "interrupted"
+    assert died["result"]["_meta"]["sould"]["kind"] == "interrupted"
     until(
         lambda: (
             not [

@@ -18,7 +18,7 @@ from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessions.opening import McpServer
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.turns import Prompt
+from sould.agents.sessions.turns import INTERRUPTED, Prompt, not_begun
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Cursor, Record, Subscription
 from sould.agents.wire.content import TextPart, ThinkPart, input_text
@@ -83,7 +83,8 @@ class Attachment:
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
-        self._prompts: set[Prompt] = set()
+        self._prompts: dict[Prompt, None] = {}
+        """What the client asked for and was not answered, in the order in which it came."""
         self._successor: Attachment | None = None
         self._subscription: Subscription | None = None
         self._cursor = session.log.channel.position
@@ -155,27 +156,35 @@ class Attachment:
         self._flowing.set()
         self._successor = successor
         if successor is not None:
-            successor._prompts |= self._prompts
+            successor._prompts.update(self._prompts)
             return
         for prompt in tuple(self._prompts):
             prompt.settle(wire.TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
 
     # --- prompts ----------------------------------------------------------------------------------------------------
 
-    async def prompt(self, blocks: Sequence[ContentBlock]) -> Json:
-        """One turn, or the answer to what was asked in words.
+    @property
+    def turns(self) -> list[str]:
+        """The turns of the prompts that are not answered, in the order in which these came."""
+        return [prompt.turn_id for prompt in self._prompts]
 
-        A prompt is registered before anything is awaited, so that a cancel behind it finds it (F33).
-        """
+    def ask(self, blocks: Sequence[ContentBlock]) -> Prompt:
+        """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it (F33)."""
         given = user_input(blocks)
         if self._dialogs.in_words.is_set() and self.session.running:
             self._dialogs.say(input_text(given))
-            return await self._answer(self.session.prompts[0])
-        return await self._answer(self.session.prompt(given, self._client_id))
+            prompt = self.session.prompts[0]
+        else:
+            prompt = self.session.prompt(given, self._client_id)
+        self._prompts[prompt] = None
+        return prompt
 
-    async def _answer(self, prompt: Prompt) -> Json:
-        """The turn's end; for the client also a question asked in words ends it, because only then the user can type."""
-        self._prompts.add(prompt)
+    async def answer(self, prompt: Prompt) -> Json:
+        """The answer to a prompt, when its turn has ended and all of it was shown.
+
+        For the client also a question asked in words ends it, because only then the user can type.
+        """
+        self._prompts[prompt] = None
         try:
             end = await self._end_or_question(prompt)
             await self._shown()
@@ -185,8 +194,28 @@ class Attachment:
             raise
         finally:
             for attachment in self._line():
-                attachment._prompts.discard(prompt)
-        return prompt_result(end)
+                attachment._prompts.pop(prompt, None)
+        return self._result(end)
+
+    async def answer_again(self, turn_id: str) -> Json:
+        """The answer to a prompt that an earlier daemon left without one: its turn goes on (D16), has ended, or never began."""
+        resumed = self.session.resumed
+        if resumed is not None and resumed.turn_id == turn_id:
+            return await self.answer(resumed)
+        for number, record in enumerate(self.session.log.replay(), 1):
+            if isinstance(record.message, wire.TurnEnd) and record.message.turn_id == turn_id:
+                return self._result(record.message)
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+        return self._result(not_begun(turn_id))
+
+    def _result(self, end: wire.TurnEnd) -> Json:
+        """Being interrupted is no failure: the conversation says what happened, and the turn is over."""
+        if end.stop_reason != "interrupted":
+            return prompt_result(end)
+        told = end.error.message if end.error else INTERRUPTED
+        self._write(self.updates.aside(told, end.turn_id))
+        return {"stopReason": "cancelled", "_meta": {"sould": {"kind": "interrupted", "details": told}}}
 
     async def _end_or_question(self, prompt: Prompt) -> wire.TurnEnd:
         ended, asked = asyncio.ensure_future(prompt.outcome()), asyncio.ensure_future(self._asked_during(prompt))
@@ -214,15 +243,6 @@ class Attachment:
         """Everything published has been written to the client."""
         for attachment in self._line():
             await attachment._flowing.wait()
-
-    def takes_up(self) -> bool:
-        """The session goes on with a turn that was begun under an earlier daemon (D16)."""
-        return self.session.resumed is not None
-
-    async def resumed_prompt(self) -> Json:
-        """The answer to the prompt of that turn."""
-        assert self.session.resumed is not None
-        return await self._answer(self.session.resumed)
 
     def steer(self, blocks: Sequence[ContentBlock]) -> bool:
         """More input for the running turn; False when none runs."""
@@ -319,9 +339,7 @@ def prompt_result(end: wire.TurnEnd) -> Json:
     reason = _STOP_REASONS.get(end.stop_reason)
     if reason is not None and end.error is None:
         return {"stopReason": reason}
-    error = end.error or wire.TurnError(
-        kind="interrupted", message="The turn was interrupted because sould stopped; the session is kept."
-    )
+    error = end.error or wire.TurnError(kind="internal", message="The turn ended without a reason; see `sould logs`.")
     data: Json = {"kind": _SIGN_IN.get(error.kind, error.kind), "details": error.message}
     if error.status is not None:
         data["status"] = error.status

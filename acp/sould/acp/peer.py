@@ -18,6 +18,8 @@ from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sould.acp.attachment import Attachment
     from sould.agents.hooks.events import Subscription
     from sould.agents.sessions.host import SessionHost
@@ -206,17 +208,21 @@ class Peer:
 
     def snapshot(self) -> AcpResume:
         """What the next daemon would need if this one died now and everything written had left."""
-        unanswered = (
-            Unanswered(request.id, request.method[:60], _session_of(request.params))
-            for request in self.connection.unanswered.values()
-        )
         return AcpResume(
             client_id=self.id,
             initialize=self.initialize_params,
             sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
-            unanswered=tuple(unanswered),
+            unanswered=tuple(self._unanswered()),
             asked=tuple(self.connection.asked),
         )
+
+    def _unanswered(self) -> "Iterator[Unanswered]":
+        """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
+        turns = {key: iter(attachment.turns) for key, attachment in self.attachments.items()}
+        for request in self.connection.unanswered.values():
+            session_id = _session_of(request.params)
+            mine = turns.get(session_id) if request.method == "session/prompt" else None
+            yield Unanswered(request.id, request.method[:60], session_id, next(mine, "") if mine else "")
 
 
 def absolute(path: str, field: str) -> Path:

@@ -63,17 +63,16 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
 
 
 def _answer_prompts(peer: Peer, resume: AcpResume) -> None:
-    """The oldest prompt of a session whose turn goes on is answered with its end; all others died."""
-    going_on = {key for key, attachment in peer.attachments.items() if attachment.takes_up()}
+    """Each prompt gets the end of its own turn; that of a session which cannot be shown again gets an error."""
     for request in resume.unanswered:
         if request.method != "session/prompt":
             continue
-        if request.session_id in going_on:
-            going_on.discard(request.session_id)
-            asked = Request(request.id, request.method, {"sessionId": request.session_id})
-            peer.connection.adopt(asked, peer.attachments[request.session_id].resumed_prompt())
-        else:
+        attachment = peer.attachments.get(request.session_id)
+        if attachment is None:
             peer.connection.answer_error(request.id, _died(request))
+            continue
+        asked = Request(request.id, request.method, {"sessionId": request.session_id})
+        peer.connection.adopt(asked, attachment.answer_again(request.turn_id))
 
 
 async def _reattach(peer: Peer, session_id: str, attached: AttachedSession, brought: list[Json]) -> None:
@@ -97,7 +96,7 @@ def _died(request: Unanswered) -> RpcError:
     sentence = "sould was stopped before this was answered; nothing that was acknowledged is lost. Try again."
     if request.method == "session/prompt":  # it may have run commands: doing it again is for the user to decide
         sentence = (
-            "sould was stopped in the middle of this turn; what was shown is kept. See how far it came, then go on."
+            "sould was stopped, and this session cannot be shown again; see `sould logs`. What was shown is kept."
         )
     logger.info("answering %s, which died with the last daemon", request.method)
     return RpcError(INTERNAL_ERROR, sentence, {"kind": "interrupted", "details": sentence})

@@ -45,6 +45,8 @@ class Unanswered:
     id: RequestId
     method: str
     session_id: str = ""
+    turn_id: str = ""
+    """Of a prompt: its turn, once it was taken."""
 
 
 @dataclass(slots=True)

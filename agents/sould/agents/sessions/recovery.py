@@ -7,7 +7,7 @@ a subagent. Every other open turn is closed honestly: its calls may or may not h
 from sould.agents.review.capture import Capture
 from sould.agents.sessions import cutoff
 from sould.agents.sessions.asking import Asker
-from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.sessions.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import LaborMarket, can_go_on
@@ -134,7 +134,7 @@ def close_open_work(log: SessionLog, found: Recovery, lost: str = "") -> None:
     if found.open_step:
         log.publish(StepInterrupted())
     if found.open_turn is not None:
-        error = TurnError(kind="interrupted", message="The daemon stopped in the middle of this turn.")
+        error = TurnError(kind="interrupted", message=INTERRUPTED)
         log.publish(TurnEnd(turn_id=found.open_turn.turn_id, stop_reason="interrupted", error=error))
 
 

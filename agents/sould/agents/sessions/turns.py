@@ -19,6 +19,14 @@ from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, Turn
 
 logger = logging.getLogger(__name__)
 
+INTERRUPTED = "sould was stopped in the middle of this turn; what was shown is kept. See how far it came, then go on."
+NOT_BEGUN = "sould was stopped before this prompt began, so nothing of it was done. Send it again."
+
+
+def not_begun(turn_id: str) -> TurnEnd:
+    """The end of a prompt that waited when sould was stopped; no turn, so it is never published."""
+    return TurnEnd(turn_id=turn_id, stop_reason="interrupted", error=TurnError(kind="interrupted", message=NOT_BEGUN))
+
 
 def _future() -> "asyncio.Future[TurnEnd]":
     return asyncio.get_running_loop().create_future()
@@ -89,7 +97,7 @@ class Turns:
     def submit(self, prompt: Prompt) -> None:
         """Take a prompt. Synchronous, so that a cancel arriving right behind it finds it (F33)."""
         if self._closed:
-            prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason="interrupted"))
+            prompt.settle(not_begun(prompt.turn_id))
             return
         self._waiting.append(prompt)
         position = len(self._waiting) - (self.current is None)
@@ -106,11 +114,16 @@ class Turns:
             if client_id in (None, prompt.client_id):
                 self._waiting.remove(prompt)
                 self._publish_position(prompt, 0)
-                prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason=self._stop_as))
+                prompt.settle(self._put_off(prompt))
         if self.current is not None:
             self.current.cancelled = True
         if self._task is not None:
             self._task.cancel()
+
+    def _put_off(self, prompt: Prompt) -> TurnEnd:
+        if self._stop_as == "interrupted":
+            return not_begun(prompt.turn_id)
+        return TurnEnd(turn_id=prompt.turn_id, stop_reason=self._stop_as)
 
     def remove(self, turn_id: str) -> bool:
         """Take a waiting prompt out; it ends as cancelled. False when it does not wait (any more)."""

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -32,7 +32,7 @@ from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths, UnsafePathError
 
 AUTH_REQUIRED = -32000
-TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full", "interrupted"})
+TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
 NO_MODEL_KINDS = frozenset({"no_model", "auth"})
 ENDINGS = {
     "max_tokens": "The answer was cut: the model reached its limit of tokens.",
@@ -189,7 +189,7 @@ class Headless:
         try:
             await self._open(connection)
             answer = await self._prompt(connection)
-            self._conclude(str(answer.get("stopReason")))
+            self._conclude(str(answer.get("stopReason")), _own(answer))
         except RpcError as error:
             self._refused(error)
         except ConnectionGoneError:
@@ -278,11 +278,13 @@ class Headless:
 
     # --- how it ended -----------------------------------------------------------------------------------------------
 
-    def _conclude(self, stop_reason: str) -> None:
+    def _conclude(self, stop_reason: str, own: Mapping[str, JsonValue]) -> None:
         self._result.stop_reason = stop_reason
         if stop_reason == "end_turn":
             return
-        if stop_reason != "cancelled":
+        if own.get("kind") == "interrupted":
+            self._end(TEMPORARY, str(own.get("details")), "interrupted")
+        elif stop_reason != "cancelled":
             self._end(FAILED, ENDINGS.get(stop_reason, f"The turn ended: {stop_reason}."), stop_reason)
         elif self._stopped_by == "approval":
             self._end(APPROVAL, self._unanswered, "approval_required")
@@ -322,3 +324,10 @@ class Headless:
 
     def _end(self, code: int, sentence: str, kind: str) -> None:
         self._result.exit_code, self._result.error, self._result.kind = code, sentence, kind
+
+
+def _own(answer: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """What sould says in an answer beyond the protocol."""
+    meta = answer.get("_meta")
+    own = meta.get("sould") if isinstance(meta, dict) else None
+    return own if isinstance(own, dict) else {}
