@@ -35,7 +35,7 @@ async def test_initialize_says_everything_we_can_do(connect: Connect) -> None:
         answer = await client.initialize(FULL)
         capabilities = answer["agentCapabilities"]
         assert capabilities["loadSession"] is True
-        assert capabilities["promptCapabilities"] == {"image": True, "audio": False, "embeddedContext": True}
+        assert capabilities["promptCapabilities"] == {"image": True, "audio": True, "embeddedContext": True}
         assert {"list", "delete", "additionalDirectories", "resume", "close", "fork", "title"} <= set(
             capabilities["sessionCapabilities"]
         )

@@ -7,7 +7,7 @@ import pytest
 
 from sould.agents.wire.content import TextPart
 from soultest.acpbench import Connect
-from soultest.acpclient import FULL, AgentError, choose, ignore
+from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
 
 Json = dict[str, Any]
@@ -254,19 +254,18 @@ async def test_a_request_is_withdrawn_by_cancel_request(bench: Bench, connect: C
         await client.wait_update("tool_call_update", lambda update: update.get("status") == "failed")
 
 
-async def test_text_images_resources_and_links_reach_the_model_and_audio_is_refused(
-    bench: Bench, connect: Connect
-) -> None:
+async def test_text_media_resources_and_links_reach_the_model(bench: Bench, connect: Connect) -> None:
     bench.script("text: seen")
     blocks: list[Json] = [
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "audio", "data": "aGk=", "mimeType": "audio/mpeg"},
         {"type": "resource", "resource": {"uri": "file:///x/a.py", "text": "print()"}},
         {"type": "resource_link", "uri": "file:///x/b%20c.py", "name": "b c.py"},
     ]
-    bench.settings["model"] = {"capabilities": ["image_in"]}
+    bench.settings["model"] = {"capabilities": ["image_in", "audio_in"]}
     async with bench.running() as host, connect() as client:
-        await client.initialize()
+        await client.initialize(FULL)
         session = await client.new_session(bench.project)
         assert (await client.prompt(session, *blocks))["stopReason"] == "end_turn"
         live = host.live(session)
@@ -275,10 +274,36 @@ async def test_text_images_resources_and_links_reach_the_model_and_audio_is_refu
         texts = [part.text for part in said.content if part.type == "text"]
         assert any("print()" in text and "/x/a.py" in text for text in texts)
         assert any('path="/x/b c.py"' in text for text in texts)
-        with pytest.raises(AgentError) as failure:
-            await client.prompt(session, {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"})
-        assert failure.value.code == -32602
-        assert "Audio" in failure.value.message
+        assert [part.audio_url.url for part in said.content if part.type == "audio_url"] == [
+            "data:audio/mpeg;base64,aGk="
+        ]
+        assert not [each for each in client.updates("notice") if "takes no" in each["title"]]
+        await again(client, session, bench)
+
+
+async def again(client: AcpClient, session: str, bench: Bench) -> None:
+    """What was heard is shown again as what it was."""
+    await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+    shown = [update["content"]["type"] for update in client.updates("user_message_chunk")]
+    assert shown == ["text", "image", "audio", "resource", "resource_link"]
+
+
+@pytest.mark.parametrize("kind", ["image", "audio"])
+async def test_media_that_the_model_does_not_take_are_named_to_the_user(
+    bench: Bench, connect: Connect, kind: str
+) -> None:
+    bench.script("text: I cannot hear it.", "text: fine")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        block: Json = {"type": kind, "data": "aGk=", "mimeType": f"{kind}/x"}
+        assert (await client.prompt(session, "well?", block))["stopReason"] == "end_turn"
+        told = [each["title"] for each in client.updates("notice")]
+        assert [title for title in told if "takes no" in title] == [
+            f"scripted takes no {kind.replace('image', 'images')}"
+        ]
+        await client.prompt(session, "words only")
+        assert [each["title"] for each in client.updates("notice")] == told
 
 
 async def test_steering_is_injected_into_a_running_turn_only(bench: Bench, connect: Connect) -> None:

@@ -39,7 +39,7 @@ def user_input(blocks: Sequence[ContentBlock]) -> UserInput:
     """What the user sends, in order; plain text when it is nothing but one text.
 
     Raises:
-        RpcError: nothing was sent, or audio, which no model here hears.
+        RpcError: nothing was sent.
     """
     if all(isinstance(block, TextBlock) and not block.text.strip() for block in blocks):
         raise RpcError(INVALID_PARAMS, "The prompt is empty.")
@@ -56,7 +56,7 @@ def _part(block: ContentBlock) -> ContentPart:
             origin = Origin(type="image", uri=block.uri) if block.uri else None
             return ImagePart(image_url=_data_url(block.mime_type, block.data), origin=origin)
         case AudioBlock():
-            raise RpcError(INVALID_PARAMS, "Audio is not supported: send the words as text.")
+            return AudioPart(audio_url=_data_url(block.mime_type, block.data))
         case ResourceLink():
             return TextPart(text=_tag("resource_link", block.uri, block.name), origin=_link_origin(block))
         case ResourceBlock():

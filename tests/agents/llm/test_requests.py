@@ -49,13 +49,17 @@ def test_a_model_without_eyes_gets_a_word_in_place_of_an_image() -> None:
     assert "An image was here" in sent
 
 
-def test_sound_is_sent_where_it_can_be_heard() -> None:
+@pytest.mark.parametrize(
+    ("media_type", "name"),
+    [("audio/wav", "wav"), ("audio/x-wav", "wav"), ("audio/mpeg", "mp3"), ("audio/ogg;codecs=opus", "ogg")],
+)
+def test_sound_is_sent_where_it_can_be_heard(media_type: str, name: str) -> None:
     info = ModelInfo("m", "m", "p", 1000, frozenset({"audio_in"}))
     request = ChatRequest(
-        "", (ChatMessage("user", (AudioPart(audio_url=MediaUrl(url="data:audio/wav;base64,aGk=")),)),)
+        "", (ChatMessage("user", (AudioPart(audio_url=MediaUrl(url=f"data:{media_type};base64,aGk=")),)),)
     )
     sent = request_body(request, info, RequestStyle())["messages"][0]["content"]
-    assert sent == [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}}]
+    assert sent == [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": name}}]
 
 
 @pytest.mark.parametrize(

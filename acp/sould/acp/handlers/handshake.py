@@ -73,7 +73,7 @@ def _own(peer: Peer) -> Json:
 def _capabilities(peer: Peer) -> Json:
     capabilities: Json = {
         "loadSession": True,
-        "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+        "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
         "mcpCapabilities": {"http": True, "sse": True, "acp": True},
         "sessionCapabilities": {
             "list": {},

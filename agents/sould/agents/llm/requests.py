@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
-from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
+from sould.agents.llm.provider import Capability, ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 
 Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
 """Which of the documented ways a server wants reasoning and caching asked for."""
@@ -134,12 +134,31 @@ def _part(part: ContentPart, info: ModelInfo) -> JsonObject | None:
             return {"type": "video_url", "video_url": {"url": part.video_url.url}}
         case AudioPart() if "audio_in" in info.capabilities and part.audio_url.url.startswith("data:"):
             kind, _, data = part.audio_url.url.removeprefix("data:").partition(";base64,")
-            return {"type": "input_audio", "input_audio": {"data": data, "format": kind.partition("/")[2] or "wav"}}
+            return {"type": "input_audio", "input_audio": {"data": data, "format": _sound_format(kind)}}
         case _:
             return {"type": "text", "text": f"({_KINDS[part.type]} was here; this model cannot take it)"}
 
 
 _KINDS = {"image_url": "An image", "video_url": "A video", "audio_url": "A sound", "text": "", "think": ""}
+_MEDIA: dict[str, tuple[Capability, str]] = {
+    "image_url": ("image_in", "images"),
+    "video_url": ("video_in", "video"),
+    "audio_url": ("audio_in", "audio"),
+}
+"""What each kind of media needs of a model, and what people call it."""
+_SOUND_FORMATS = {"mpeg": "mp3", "wave": "wav", "vnd.wave": "wav", "": "wav"}
+"""Media types by the names that servers know, where these are others."""
+
+
+def not_taken(given: UserInput, info: ModelInfo) -> str:
+    """The first kind of media in an input that the model cannot take, as "audio"; empty when it takes all of it."""
+    media = [] if isinstance(given, str) else [_MEDIA[part.type] for part in given if part.type in _MEDIA]
+    return next((kind for needed, kind in media if needed not in info.capabilities), "")
+
+
+def _sound_format(media_type: str) -> str:
+    name = media_type.partition(";")[0].partition("/")[2].removeprefix("x-")
+    return _SOUND_FORMATS.get(name, name)
 
 
 def _tool_media(message: ChatMessage, info: ModelInfo) -> list[JsonObject]:

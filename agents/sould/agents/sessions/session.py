@@ -15,6 +15,7 @@ from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
+from sould.agents.llm.requests import not_taken
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.absence import BY, GONE
@@ -257,6 +258,9 @@ class Session:
         if plain:  # before servers are waited for: another client may look for the newest session now
             self._note_turn(prompt.user_input)
         await self._models.refresh()
+        if media := not_taken(prompt.user_input, self.model):
+            told = "It was left out; choose another model, or send words."
+            self.log.publish(notice("media", f"{self.model.model} takes no {media}", told, severity="warning"))
         self._news.tell()
         await self.trusting.tell(new=new)
         await self.mcp.refresh()
