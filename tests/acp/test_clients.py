@@ -52,7 +52,7 @@ async def test_a_prompt_during_a_turn_is_queued_told_so_and_answered_with_its_ow
         second = client.prompt(session, "b")
         notice = await client.wait_update("notice")
         assert "waits" in notice["title"]
-        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert (await first)["stopReason"] == (await second)["stopReason"] == "end_turn"
         assert client.text() == "firstsecond"
 
@@ -83,10 +83,10 @@ async def test_the_first_answer_wins_and_closes_the_other_client_s_dialog(bench:
         turn = one.prompt(session, "edit")
         mine = await one.wait_request("session/request_permission")
         theirs = await two.wait_request("session/request_permission")
-        two.answer(theirs, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        two.answer(theirs, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         withdrawn = await one.wait_for(lambda message: message.get("method") == "$/cancel_request")
         assert withdrawn["params"]["requestId"] == mine["id"]
-        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "reject"}})
+        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "reject_once"}})
         assert (await turn)["stopReason"] == "end_turn"
         assert (bench.project / "b.txt").read_text() == "x"
 
@@ -101,7 +101,7 @@ async def test_an_onlooker_that_cancels_its_dialog_cancels_nobody_s_turn(bench: 
         turn = one.prompt(session, "edit")
         mine = await one.wait_request("session/request_permission")
         await two.wait_request("session/request_permission")
-        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        one.answer(mine, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert (await turn)["stopReason"] == "end_turn"
 
 
@@ -159,7 +159,7 @@ async def test_closing_leaves_the_turn_to_the_other_client(bench: Bench, connect
         request = await two.wait_request("session/request_permission")
         await one.request("session/close", sessionId=session)
         assert await turn == {"stopReason": "cancelled"}
-        two.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        two.answer(request, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         await two.wait_update("agent_message_chunk", lambda update: "done" in update["content"]["text"])
 
 

@@ -166,7 +166,7 @@ async def test_a_prompt_is_answered_with_its_turns_end_also_when_its_client_load
         anew = await client.wait_for(
             lambda message: message.get("method") == "session/request_permission" and message["id"] != asked["id"]
         )
-        client.answer(anew, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(anew, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await turn == {"stopReason": "end_turn"}
         assert client.messages[-1]["result"] == {"stopReason": "end_turn"}, "and after everything was shown"
         assert client.text() == "done"

@@ -167,9 +167,9 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
         "content": [DIFF, {"type": "content", "content": scope}],
     }
     assert params["options"] == [
-        {"optionId": "approve", "name": "Allow once", "kind": "allow_once"},
-        {"optionId": "approve_for_session", "name": "Allow edits this session", "kind": "allow_always"},
-        {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+        {"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
+        {"optionId": "allow_always", "name": "Allow edits this session", "kind": "allow_always"},
+        {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
     ]
     approved = wire.ApprovalResponse(request_id="r1", response="approve")
     assert [update["status"] for update in screen.show(approved)] == ["in_progress"]

@@ -221,9 +221,9 @@ async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a
         await watcher.wait_for(ApprovalRequest, lambda _: len(watcher.of(ApprovalRequest)) == 2)
         await client.request("_sould/queue", sessionId=session)  # what was sent before it has come
         (first,) = client.asked("session/request_permission")
-        client.answer(first, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(first, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         second = await client.wait_for(lambda message: message in client.asked("session/request_permission")[1:])
-        client.answer(second, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(second, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await turn == {"stopReason": "end_turn"}
         assert (bench.project / "a.txt").exists()
         assert (bench.project / "b.txt").exists()

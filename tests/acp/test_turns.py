@@ -318,7 +318,7 @@ async def test_steering_is_injected_into_a_running_turn_only(bench: Bench, conne
         request = await client.wait_request("session/request_permission")
         steered = await client.request("_session/steering", sessionId=session, prompt=words)
         assert steered == {"outcome": "injected"}
-        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert (await turn)["stopReason"] == "end_turn"
         assert not client.updates("user_message_chunk"), "the client shows its own words itself"
 

@@ -287,7 +287,7 @@ async def test_waiting_prompts_are_seen_and_changed_by_every_client(world: World
         assert (await other.request("_sould/queue/remove", sessionId=session, id=ids[1]))["outcome"] == "removed"
         assert (await other.request("_sould/queue/remove", sessionId=session, id=ids[1]))["outcome"] == "notWaiting"
         assert await third == {"stopReason": "cancelled"}
-        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await running == {"stopReason": "end_turn"}
         assert await second == {"stopReason": "end_turn"}
         await client.wait_update("user_message_chunk", lambda update: update["content"]["text"] == "changed")
@@ -302,7 +302,7 @@ async def test_a_running_turn_is_steered(world: World, project: Path) -> None:
         asked = await client.wait_request("session/request_permission")
         text = [{"type": "text", "text": "the other way"}]
         assert await client.request("_session/steering", sessionId=session, prompt=text) == {"outcome": "injected"}
-        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await running == {"stopReason": "end_turn"}
         assert await client.request("_session/steering", sessionId=session, prompt=text) == {
             "outcome": "promptRequired"
@@ -320,7 +320,7 @@ async def test_side_questions_are_answered_meanwhile_and_never_remembered(world:
         assert "because of one" in client.text()
         assert "because of two" in client.text()
         assert not turn.done()
-        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "approve"}})
+        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await turn == {"stopReason": "end_turn"}
     kinds = [each["type"] for each in journal(world, session)]
     assert kinds.count("TurnBegin") == 1

@@ -16,13 +16,13 @@ FOR_SESSION = "Allow this session"
 
 def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: bool = True) -> Json:
     """Params of `session/request_permission`, self-contained. `names`: the client shows more of an option than its kind."""
-    options: list[Json] = [{"optionId": "approve", "name": "Allow once", "kind": "allow_once"}]
+    options: list[Json] = [{"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"}]
     if request.scope:
         name = request.scope_button or FOR_SESSION
-        options.append({"optionId": "approve_for_session", "name": name, "kind": "allow_always"})
+        options.append({"optionId": "allow_always", "name": name, "kind": "allow_always"})
     if request.changed and names:
-        options.append({"optionId": "approve_also_changed", "name": ALSO_CHANGED, "kind": "allow_always"})
-    options.append({"optionId": "reject", "name": "Reject", "kind": "reject_once"})
+        options.append({"optionId": "allow_always_also_changed", "name": ALSO_CHANGED, "kind": "allow_always"})
+    options.append({"optionId": "reject_once", "name": "Reject", "kind": "reject_once"})
     return {"sessionId": session_id, "toolCall": permission_call(call, request), "options": options}
 
 

@@ -48,11 +48,12 @@ _DECIDED: dict[ApprovalKind, str] = {
     "reject": "rejected",
 }
 _CHOICES: dict[str, ApprovalKind] = {
-    "approve": "approve",
-    "approve_for_session": "approve_for_session",
-    "approve_also_changed": "approve_for_session",
-    "reject": "reject",
+    "allow_once": "approve",
+    "allow_always": "approve_for_session",
+    "allow_always_also_changed": "approve_for_session",
+    "reject_once": "reject",
 }
+"""The ids of the options are those of their kinds: avante knows a yes by nothing else."""
 
 
 class Dialogs:
@@ -156,7 +157,7 @@ class Dialogs:
             return
         response = _CHOICES[outcome.option_id]
         feedback = answer.feedback if response == "reject" else ""
-        also = outcome.option_id == "approve_also_changed"
+        also = outcome.option_id == "allow_always_also_changed"
         self._answer(ApprovalResponse(request_id=request.id, response=response, feedback=feedback, also_changed=also))
 
     # --- questions --------------------------------------------------------------------------------------------------

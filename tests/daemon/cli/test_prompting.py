@@ -159,6 +159,6 @@ def test_every_answer_on_offer_has_a_key_of_its_own() -> None:
     assert {key: option.option_id for key, option in offered.choices.items()} == {
         "y": "approve",
         "a": "approve_for_session",
-        "c": "approve_also_changed",
+        "c": "allow_always_also_changed",
         "n": "reject",
     }

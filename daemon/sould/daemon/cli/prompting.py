@@ -14,7 +14,7 @@ from sould.daemon.cli.render import DIFF_LINES, content_text, diffs
 DETAILS = 30
 """Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
-OWN_KEYS = {"approve_also_changed": "c"}
+OWN_KEYS = {"allow_always_also_changed": "c"}
 """By the id, where two options are of a kind."""
 ALL = "v"
 _CODE = re.compile(r"(`+)\n(.*)\n\1", re.DOTALL)
