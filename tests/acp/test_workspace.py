@@ -158,6 +158,32 @@ async def test_a_write_the_editor_formats_is_left_as_the_editor_made_it(desk: De
     assert desk.file.read_text() == "NEW\n"
 
 
+async def test_an_editor_that_leaves_out_the_last_lines_end_costs_no_file_its_own(desk: Desk) -> None:
+    """avante and the first agentic give the lines of a file without the end of the last one."""
+    desk.type("on disk")
+    before = await desk.workspace.read_text(desk.file)
+    assert (before.text, before.unsaved) == ("on disk\n", False)
+    desk.type("on screen")
+    before = await desk.workspace.read_text(desk.file)
+    assert (before.text, before.unsaved) == ("on screen\n", True)
+    await desk.workspace.write_text(desk.file, "new\n", expected=before.digest)
+    assert desk.file.read_text() == "new\n"
+    desk.type("new")
+    desk.editor.on_write = lambda text: None
+    before = await desk.workspace.read_text(desk.file)
+    await desk.workspace.write_text(desk.file, "newer\n", expected=before.digest)
+    assert desk.file.read_text() == "newer\n", "that it took the edit was not true"
+
+
+async def test_an_editor_that_ends_every_line_itself_adds_no_empty_one(desk: Desk) -> None:
+    """CodeCompanion, when the file is open in a window."""
+    desk.editor.on_write = lambda text: text + "\n"
+    for text in ("new\n", "new\n\n", "no end", "\n"):
+        before = await desk.workspace.read_text(desk.file)
+        await desk.workspace.write_text(desk.file, text, expected=before.digest)
+        assert desk.file.read_text() == (text if text.endswith("\n") else text + "\n")
+
+
 async def test_a_write_the_editor_only_says_it_made_is_made_on_disk(desk: Desk) -> None:
     desk.editor.on_write = lambda text: None
     before = await desk.workspace.read_text(desk.file)

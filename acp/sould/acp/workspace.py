@@ -97,7 +97,7 @@ class ClientWorkspace:
             if not buffer or path.exists() or self._is_old(path, mtime, buffer):
                 raise
             return self._as_unsaved(path, buffer)
-        buffer = await self._buffer(path)
+        buffer = await self._buffer(path, disk.text)
         if buffer is None:
             return disk
         if _same(buffer, disk.text):
@@ -113,7 +113,7 @@ class ClientWorkspace:
         before = await self._present(path)
         if (before.digest if before else None) != expected:
             raise FileChangedError(f"{path} is not what it was when it was read; read it again")
-        told = self._writes and await self._ask("fs/write_text_file", path, content=text) is not None
+        told = self._writes and await self._wrote(path, text)
         if told and await self._arrived(path, text, before):
             return
         if before is not None and before.unsaved:
@@ -143,14 +143,18 @@ class ClientWorkspace:
 
     # --- the client -------------------------------------------------------------------------------------------------
 
-    async def _buffer(self, path: Path) -> str | None:
-        """The client's text; None when it offers none, refuses, or is gone."""
+    async def _buffer(self, path: Path, disk: str = "") -> str | None:
+        """The client's text; None when it offers none, refuses, or is gone.
+
+        `disk`: the file's. Editors that give lines (avante) leave out the end of the last one, which is no change.
+        """
         if not self._reads or self._gone:
             return None
         try:
-            return FileAnswer.model_validate(await self._ask("fs/read_text_file", path)).content
+            text = FileAnswer.model_validate(await self._ask("fs/read_text_file", path)).content
         except ValidationError:
             return None
+        return text + "\n" if disk.endswith("\n") and text and not text.endswith("\n") else text
 
     async def _ask(self, method: str, path: Path, **params: str) -> Any:
         """The client's answer; None when it gives none."""
@@ -177,6 +181,24 @@ class ClientWorkspace:
                 raise
             return None
 
+    async def _wrote(self, path: Path, text: str) -> bool:
+        """Whether the client says that it wrote the text.
+
+        CodeCompanion, with the file in a buffer, makes an empty line of what stands behind the last line's end: it is
+        given the text without that end then, which it adds itself.
+        """
+        if await self._ask("fs/write_text_file", path, content=text) is None:
+            return False
+        if text.endswith("\n") and await self._holds(path, text + "\n"):
+            await self._ask("fs/write_text_file", path, content=text[:-1])
+        return True
+
+    async def _holds(self, path: Path, text: str) -> bool:
+        try:
+            return _same((await self._inner.read_text(path)).text, text)
+        except NotAFileError:
+            return False
+
     async def _arrived(self, path: Path, text: str, before: TextFile | None) -> bool:
         """Whether the client did what it said: the text is on disk or on screen, possibly formatted on the way."""
         mtime = _mtime(path)
@@ -187,7 +209,7 @@ class ClientWorkspace:
         if disk is not None and _same(disk.text, text):
             self._note_synced(path, mtime, disk.digest)
             return True
-        buffer = await self._buffer(path)
+        buffer = await self._buffer(path, disk.text if disk else "")
         if buffer is not None and (before is None or not _same(buffer, before.text)):
             return True
         saved = before is None or not before.unsaved
