@@ -1,6 +1,7 @@
 """Several clients on one session (D12), clients that vanish, and connections that outlive their daemon (D11)."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -328,3 +329,21 @@ async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, co
             await joined(other, bench, session)
             assert (await other.prompt(session, "again"))["stopReason"] == "end_turn"
             assert other.text() == "word" * 2000 + "after"
+
+
+async def test_an_editor_that_passes_on_almost_no_environment_is_told_in_one_line_once(
+    bench: Bench, connect: Connect
+) -> None:
+    """avante and the first agentic pass on nothing but PATH."""
+    bench.script("text: one", "text: two")
+    bare = {"PATH": os.environ["PATH"]}
+    async with bench.running(), connect(environment=bare) as told, connect() as usual:
+        for client in (told, usual):
+            await client.initialize()
+            session = await client.new_session(bench.project)
+            await client.prompt(session, "a")
+            await client.prompt(session, "b")
+        line = [line for line in told.text().splitlines() if "almost nothing of your environment" in line]
+        assert len(line) == 1
+        assert "`env`" in line[0]
+        assert "environment" not in usual.text()

@@ -50,6 +50,20 @@ def test_one_function_says_where_everything_is(
     assert paths.log == state + "/log/daemon.log"
 
 
+@pytest.mark.needs_root
+@pytest.mark.parametrize(
+    ("environment", "runtime"), [([], "/run/user/0/sould"), (["HOME=/h"], "/h/.local/state/sould/run")]
+)
+def test_an_editor_that_passes_on_neither_home_nor_runtime_directory_finds_the_users_daemon(
+    environment: list[str], runtime: str
+) -> None:
+    """In a mount namespace of its own with a /run as systemd makes it."""
+    show = "import os; from sould.daemon.paths import Paths; print(Paths(os.environ).runtime)"
+    script = 'mount -t tmpfs none /run && mkdir -p -m 700 /run/user/0 && exec env -i "$@"'
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", *environment, sys.executable, "-c", show]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == runtime
+
+
 @pytest.mark.parametrize("path", ["/a b/c", "/it's", "/plain-1.2/x", "/🦀"])
 def test_a_quoted_path_is_one_word_of_a_shell(path: str) -> None:
     done = subprocess.run(["sh", "-c", f"printf %s {quote(path)}"], capture_output=True, text=True)

@@ -179,6 +179,11 @@ class Attachment:
         self._prompts[prompt] = None
         return prompt
 
+    def tell(self, sentence: str) -> None:
+        """Something about the client, to it alone; nothing when it is empty."""
+        if sentence:
+            self._write(self.updates.aside(sentence, f"c{self._client_id}"))
+
     async def answer(self, prompt: Prompt) -> Json:
         """The answer to a prompt, when its turn has ended and all of it was shown.
 
@@ -214,7 +219,7 @@ class Attachment:
         if end.stop_reason != "interrupted":
             return prompt_result(end)
         told = end.error.message if end.error else INTERRUPTED
-        self._write(self.updates.aside(told, end.turn_id))
+        self._write(self.updates.aside(told, f"t{end.turn_id}"))
         return {"stopReason": "cancelled", "_meta": {"sould": {"kind": "interrupted", "details": told}}}
 
     async def _end_or_question(self, prompt: Prompt) -> wire.TurnEnd:

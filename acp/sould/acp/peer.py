@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from sould.agents.workspace import Workspace
 
 NOT_FOUND = -32002
+BARE = (
+    "This editor passes on almost nothing of your environment, not even HOME, so keys and settings of your shell are "
+    "missing here. Give them in its `env`: see “Connect your editor” in sould's README."
+)
 
 
 class Peer:
@@ -43,6 +47,7 @@ class Peer:
         self._connection: Connection | None = None
         self._carrier: McpCarrier | None = None
         self._host: SessionHost | None = None
+        self._remarks = [] if services.resume or services.environment.get("HOME") else [BARE]
 
     # --- the connection ---------------------------------------------------------------------------------------------
 
@@ -84,6 +89,10 @@ class Peer:
         """See `Client`."""
         own = self.capabilities.own
         return own.questions and own.remember_choices
+
+    def remark(self) -> str:
+        """What its user should know about how the client was set up, once; empty: nothing (more)."""
+        return self._remarks.pop() if self._remarks else ""
 
     def require_initialized(self) -> None:
         """Refuse work before the handshake."""

@@ -97,11 +97,11 @@ class UpdatesV1:
         queue = self.waiting.news() if self._features.queue else b""
         return b"".join(map(self.line, self.standing.introduction(title, updated))) + queue
 
-    def aside(self, sentence: str, turn_id: str) -> bytes:
-        """A sentence to this client alone, below what was said in a turn."""
+    def aside(self, sentence: str, message_id: str) -> bytes:
+        """A sentence to this client alone, which no journal keeps."""
         if self._features.notices:
             return self.line({"sessionUpdate": "notice", "severity": "warning", "title": sentence})
-        return self.line(chunk("agent_message_chunk", text_block(f"\n\n{sentence}\n"), f"t{turn_id}"))
+        return self.line(chunk("agent_message_chunk", text_block(f"\n\n{sentence}\n\n"), message_id))
 
     def options(self) -> bytes:
         """All options, to a client that knew them under an earlier daemon: full access ended with that."""

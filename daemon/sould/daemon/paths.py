@@ -42,8 +42,12 @@ def _base(environment: "Mapping[str, str]", name: str, default: str) -> str:
 
 
 def _runtime(environment: "Mapping[str, str]", home: str, state: str) -> str:
-    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name in HOME (F14)."""
-    base = _base(environment, "XDG_RUNTIME_DIR", "")
+    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name in HOME (F14).
+
+    An editor that passes on neither this variable nor HOME is still to find the daemon that the user's others started:
+    it is where systemd makes the directory.
+    """
+    base = _base(environment, "XDG_RUNTIME_DIR", "" if environment.get("HOME") else f"/run/user/{os.geteuid()}")
     if base and _short(base + "/sould") and _usable(base):
         return base + "/sould"
     fallback = state + "/run"

@@ -41,6 +41,7 @@ class Connect(Protocol):
         buffers: dict[str, str] | None = None,
         save: bool = True,
         form: Callable[[Json], Json] = ...,
+        environment: Mapping[str, str] | None = None,
     ) -> AbstractAsyncContextManager[AcpClient]: ...
 
 
@@ -53,6 +54,7 @@ async def connected(
     accounts: Accounts | None = None,
     pipe: int = 64 * 1024,
     check: bool = True,
+    environment: Mapping[str, str] | None = None,
     **options: Any,
 ) -> AsyncGenerator[AcpClient, None]:
     """One client's connection; when the block is left its transcript is judged and the server has ended."""
@@ -62,7 +64,7 @@ async def connected(
 
     services = AcpServices(
         host=host,
-        environment=dict(os.environ),
+        environment=dict(os.environ) if environment is None else environment,
         cwd=str(bench.project),
         umask=0o022,
         version="0.0.0",

@@ -10,6 +10,7 @@ async def prompt(peer: Peer, params: PromptParams) -> Json:
     attachment = peer.attached(params.session_id)
     prompt = attachment.ask(params.prompt)
     peer.remember()  # which turn it is
+    attachment.tell(peer.remark())
     return await attachment.answer(prompt)
 
 
