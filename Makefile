@@ -8,12 +8,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := tests/clients
 CLIENTS_READY := $(CLIENTS)/node_modules/.ready
+EDITORS := .editors
+EDITORS_READY := $(EDITORS)/.ready
 # Tests wait for the processes they start as often as they compute: on two cores three workers take a fifth less time.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-clients check bench fmt faults dist clean
+.PHONY: help setup demo test test-clients test-editors check bench fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -24,10 +26,13 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not editors" $(ARGS)
 
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx $(ARGS)
+
+test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
+	@$(PYTEST) -n 0 -m editors $(ARGS)
 
 check: $(READY)  ## formatting, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }
@@ -51,7 +56,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 	@$(BIN)/hatchling build
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(CLIENTS)/node_modules dist build
+	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) dist build
 
 $(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
 	@scripts/setup.sh
@@ -59,4 +64,8 @@ $(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
 
 $(CLIENTS_READY): $(CLIENTS)/package-lock.json $(READY)
 	@scripts/npm.sh $(CLIENTS)
+	@touch $@
+
+$(EDITORS_READY): tests/editors/requirements.lock scripts/editors.sh $(READY)
+	@scripts/editors.sh $(EDITORS)
 	@touch $@

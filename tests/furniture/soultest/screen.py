@@ -1,0 +1,58 @@
+"""A program that fills a terminal, in tmux: what a person sees there, and the keys they press."""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from soultest.daemon import until
+from soultest.world import World
+
+PATIENCE = 90.0
+"""Seconds; such a program may take long to start on a busy machine."""
+
+
+class Screen:
+    """One window of 150 by 50."""
+
+    def __init__(self, world: World) -> None:
+        self._socket = str(world.root / "tmux")
+        self._environment = world.environment | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+    def tmux(self, *arguments: str) -> str:
+        """What a tmux command prints."""
+        command = ["tmux", "-S", self._socket, "-f", "/dev/null", *arguments]
+        return subprocess.run(command, env=self._environment, capture_output=True, text=True, check=True).stdout
+
+    @property
+    def text(self) -> str:
+        """Everything on the screen now, as one line: where it is broken is not what a test is about."""
+        return re.sub(r"\s+", " ", re.sub(r"[^\x20-\x7e\n]", " ", self.tmux("capture-pane", "-p")))
+
+    def wait(self, *words: str) -> str:
+        """The screen once it shows all of these."""
+        until(lambda: all(word in self.text for word in words), PATIENCE, f"{words} on the screen")
+        return self.text
+
+    def type(self, text: str) -> None:
+        """Type some text."""
+        self.tmux("send-keys", "-l", text)
+
+    def press(self, key: str) -> None:
+        """Press a key, by tmux's name for it."""
+        self.tmux("send-keys", key)
+
+
+@contextmanager
+def screen(world: World, command: str, cwd: Path) -> Generator[Screen]:
+    """Run a shell's command line until the block is left."""
+    shown = Screen(world)
+    shown.tmux(
+        "new-session", "-d", "-x", "150", "-y", "50", "-c", str(cwd), f"exec {shlex.join(['sh', '-c', command])}"
+    )
+    try:
+        yield shown
+    finally:
+        shown.tmux("kill-server")
