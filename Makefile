@@ -32,7 +32,7 @@ test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients wit
 	@$(PYTEST) -n $(WORKERS) -m acpx $(ARGS)
 
 test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
-	@$(PYTEST) -n 0 -m editors $(ARGS)
+	@$(PYTEST) -n 0 tests/editors $(ARGS)
 
 check: $(READY)  ## formatting, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }
