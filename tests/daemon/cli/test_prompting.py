@@ -157,8 +157,8 @@ def test_every_answer_on_offer_has_a_key_of_its_own() -> None:
     asked = question(RunCommand("make", ROOT)).model_copy(update={"changed": True})
     offered = Permission.model_validate(permission("s1", Call("c1", "Shell", "/w", title="make"), asked))
     assert {key: option.option_id for key, option in offered.choices.items()} == {
-        "y": "approve",
-        "a": "approve_for_session",
+        "y": "allow_once",
+        "a": "allow_always",
         "c": "allow_always_also_changed",
-        "n": "reject",
+        "n": "reject_once",
     }
