@@ -145,7 +145,7 @@ def test_skills_of_every_place_win_in_order_and_directories_can_be_named(sould: 
         for number, directory in enumerate(directories):
             write(directory / "same.md", skill(f"the {scope}'s"))
             write(directory / f"{scope}-{number}" / "SKILL.md", skill(f"only the {scope}'s"))
-    write(extra / "broken.md", "---\ndescription: [\n---\n")
+    write(extra / "broken.md", "---\ndescription: d\n")
     listed = skills_listed(sould)
     assert "- `/skill:same` (project) the project's" in listed
     for scope, directories in places.items():
@@ -155,7 +155,7 @@ def test_skills_of_every_place_win_in_order_and_directories_can_be_named(sould: 
         *("- `/flow:pull-request` (builtin", "- `/flow:release` (builtin"),
         *("- `/skill:skill-creator` (builtin", "- `/skill:sould-help` (builtin"),
     ]
-    assert listed[-1].startswith(f"- not used: {extra}/broken.md:3:1: the head is not YAML")
+    assert listed[-1].startswith(f"- problem: {extra}/broken.md:1: the head that begins here is not closed")
 
     write(mine / "own.md", skill("the named one"))
     named = skills_listed(sould, "--skills-dir", str(mine))

@@ -7,7 +7,7 @@ import pytest
 
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.skills.catalog import SkillCatalog
-from sould.agents.skills.discovery import BUILTIN, Root, discover, skill_roots
+from sould.agents.skills.discovery import BUILTIN, MAX_ENTRIES, Root, discover, skill_roots
 from sould.agents.skills.scripts import TrustedScripts
 from sould.agents.skills.skill import SkillError, read_skill
 
@@ -99,16 +99,103 @@ def test_a_file_alone_is_a_skill_named_by_itself(project: Path) -> None:
     assert "README" not in found.skills
 
 
-def test_a_head_that_is_no_yaml_names_file_and_line_and_costs_only_itself(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("head", "place", "description"),
+    [
+        ("description: Make PDFs: forms, too.\nname: good", "2:23", "Make PDFs: forms, too."),
+        ("description: **Make** PDFs.", "2:15", "**Make** PDFs."),
+        ("description: Make PDFs.\n- forms\n- tables", "3:1", "Make PDFs. - forms - tables"),
+        ('description: "Make PDFs."\n  And forms.', "3:3", '"Make PDFs." And forms.'),
+        ("description: |\n  Make: PDFs.\n\tx: [", "4:1", "Make: PDFs. x: ["),
+        ("name: good\ndescription: Make PDFs.\nthinking=low\ntype: standard", "5:1", "Make PDFs. thinking=low"),
+    ],
+)
+def test_a_head_that_is_no_yaml_is_read_line_by_line_and_remarked_on(
+    project: Path, head: str, place: str, description: str
+) -> None:
+    path = write(project / ".agents" / "skills", "good")
+    path.write_text(f"---\n{head}\n---\nbody\n")
+    found = discover(roots_of(project), lambda _: "")
+    skill = found.skills["good"]
+    assert (skill.description, skill.body, found.problems) == (description, "body", ())
+    assert found.remarks[0].startswith(f"{path}:{place}: the head is not YAML (")
+
+
+def test_a_head_too_long_to_be_read_names_file_and_line_and_costs_only_itself(project: Path) -> None:
     root = project / ".agents" / "skills"
     write(root, "good")
-    bad = root / "bad" / "SKILL.md"
-    bad.parent.mkdir()
-    bad.write_text("---\nname: x\ndescription: [\n---\nbody\n")
+    (root / "bad.md").write_text(f"---\nname: x\ndescription: {'[' * 200}\n---\nbody\n")
     found = discover(roots_of(project), lambda _: "")
     assert "good" in found.skills
-    assert len(found.problems) == 1
-    assert f"{bad}:4:1: the head is not YAML" in found.problems[0]
+    assert found.problems == (f"{root}/bad.md:1: the head is longer than 8 KiB or has too many brackets.",)
+
+
+def test_an_unusable_name_falls_back_to_the_directorys_and_is_remarked_on(project: Path) -> None:
+    path = write(project / ".agents" / "skills", "weekly-report")
+    path.write_text("---\ndescription: Weekly.\nname: Weekly Report (new)\n---\nbody\n")
+    found = discover(roots_of(project), lambda _: "")
+    assert found.skills["weekly-report"].description == "Weekly."
+    said = (
+        "its name 'Weekly Report (new)' is not letters, digits, `.`, `_` and `-` only, so it is called weekly-report."
+    )
+    assert found.remarks == (f"{path}:3: {said}",)
+
+
+def test_a_type_there_is_not_is_told_with_its_line_and_the_skill_used(project: Path) -> None:
+    path = write(project / ".agents" / "skills", "release")
+    path.write_text("---\ndescription: d\ntype: flwo\n---\nbody\n")
+    catalog = SkillCatalog(lambda: roots_of(project), lambda _: "")
+    catalog.refresh()
+    assert not catalog.skills["release"].flow
+    assert catalog.new_problems() == (
+        f"{path}:3: there is no type 'flwo', only standard and flow; it is used as standard.",
+    )
+
+
+@pytest.mark.parametrize("name", ["skill.md", "Skill.md", "SKILL.MD"])
+def test_the_letters_of_a_skills_file_do_not_matter(project: Path, name: str) -> None:
+    path = write(project / ".agents" / "skills", "one")
+    path.rename(path.with_name(name))
+    skill = discover(roots_of(project), lambda _: "").skills["one"]
+    assert (skill.path.name, skill.directory) == (name, path.parent)
+
+
+def test_skills_are_found_in_groups_and_what_is_passed_over_is_named(project: Path) -> None:
+    root = project / ".agents" / "skills"
+    write(root / "office" / "pdf", "forms")
+    write(root / "web", "forms")
+    write(root / "a" / "b" / "c" / "d", "deep")
+    write(root / "node_modules" / "x" / "node_modules", "foreign")
+    inner = write(write(root, "outer").parent / "more", "inner")
+    (root / "notes" / "drafts").mkdir(parents=True)
+    found = discover(roots_of(project), lambda _: "")
+    assert {"forms", "outer"} <= set(found.skills)
+    assert not {"deep", "inner", "foreign"} & set(found.skills), inner
+    assert found.remarks == (
+        f"{root}/web/forms/SKILL.md: {root}/office/pdf/forms/SKILL.md has the name forms, too, and is used.",
+        f"{root}/a: there is no SKILL.md in it.",
+        f"{root}/node_modules: there is no SKILL.md in it.",
+        f"{root}/notes: there is no SKILL.md in it.",
+    )
+
+
+def test_a_directory_that_is_itself_a_skill_can_be_named(project: Path) -> None:
+    path = write(project.parent / "mine", "one")
+    (path.parent / "reference.md").write_text("# More\n")
+    environment = {"HOME": str(project.parent), "SOULD_SKILLS_DIRS": str(path.parent)}
+    found = discover(skill_roots(project, environment), lambda _: "")
+    assert "one" in found.skills
+    assert "reference" not in found.skills
+    assert found.remarks == ()
+
+
+def test_a_place_with_more_than_is_looked_at_says_so(project: Path) -> None:
+    root = project / ".agents" / "skills"
+    for number in range(MAX_ENTRIES + 1):
+        (root / "many" / f"{number}.txt").parent.mkdir(parents=True, exist_ok=True)
+        (root / "many" / f"{number}.txt").touch()
+    found = discover(roots_of(project), lambda _: "")
+    assert f"{root}/many: only its first {MAX_ENTRIES} entries are looked at." in found.remarks
 
 
 @pytest.mark.parametrize(
@@ -123,20 +210,25 @@ def test_no_head_of_a_hostile_project_keeps_the_others_from_being_found(project:
     assert "good" in discover(roots_of(project), lambda _: "").skills
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("---\nname: x\nbody\n", "1: the head that begins here is not closed"),
-        ("---\n- a\n---\nx\n", "1: the head: must be an object"),
-    ],
-)
-def test_a_head_that_is_none_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_a_head_that_is_not_closed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("---\nname: x\nbody\n")
+    with pytest.raises(SkillError, match=r"x\.md:1: the head that begins here is not closed"):
+        read_skill(path, "user")
+
+
+@pytest.mark.parametrize("text", ["---\n\nA line, and then text.\n", "---\n- a\n---\nx\n", "---\n\n# A\n\n---\n"])
+def test_lines_that_markdown_draws_are_no_head(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.md"
     path.write_text(text)
-    with pytest.raises(SkillError, match=said):
-        read_skill(path, "user")
-    path.write_text("---\n\nA line, and then text.\n")
-    assert read_skill(path, "user").body.startswith("---")
+    assert read_skill(path, "user").body == text.strip()
+
+
+def test_a_heading_may_stand_behind_the_line_that_closes_the_head(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("---\nname: y\n---# Title\ntext\n")
+    skill = read_skill(path, "user")
+    assert (skill.name, skill.body, skill.line) == ("y", "# Title\ntext", 3)
 
 
 def test_a_head_that_would_grow_when_it_is_built_is_only_read(tmp_path: Path) -> None:
@@ -156,17 +248,16 @@ def test_a_pipe_among_the_files_of_a_skill_holds_nobody(project: Path) -> None:
     assert "changed since you trusted" in found.problems[0]
 
 
-def test_a_wrong_key_of_a_head_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_description_in_brackets_is_taken_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     path.write_text("---\nname: x\ndescription: [a, b]\n---\n")
-    with pytest.raises(SkillError, match=r"x\.md:3: description: "):
-        read_skill(path, "user")
+    assert read_skill(path, "user").description == "[a, b]"
 
 
-def test_a_name_with_spaces_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.md"
+def test_a_skill_is_refused_when_neither_its_name_nor_its_files_can_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "b c.md"
     path.write_text("---\nname: a b\n---\n")
-    with pytest.raises(SkillError, match="'a b'"):
+    with pytest.raises(SkillError, match="'b c'"):
         read_skill(path, "user")
 
 

@@ -113,7 +113,7 @@ async def test_unchanged_skills_say_nothing(bench: Bench) -> None:
 
 async def test_skills_lists_what_there_is_and_what_is_not_used(bench: Bench) -> None:
     write(bench, "tidy", "Sort.")
-    write(bench, "broken", "x", "description: [")
+    write(bench, "broken", "x", f"description: {'[' * 200}")
     async with bench.running():
         watcher = Watcher(await begin(bench))
         await finish(watcher.session, "/skills")
@@ -123,7 +123,7 @@ async def test_skills_lists_what_there_is_and_what_is_not_used(bench: Bench) -> 
 
 
 async def test_a_skill_that_cannot_be_used_is_told_once(bench: Bench) -> None:
-    write(bench, "broken", "x", "description: [")
+    write(bench, "broken", "x", f"description: {'[' * 200}")
     bench.script("text: one", "text: two")
     async with bench.running():
         watcher = Watcher(await begin(bench))
@@ -166,13 +166,13 @@ async def test_what_waits_for_trust_is_told_once_at_the_session_s_start(bench: B
         ("/flow:zzz", "There is no flow 'zzz'. `/skills` lists those there are."),
         ("/flow:tidy", "tidy is a skill: `/skill:tidy`."),
         ("/skill:release", "release is a flow: `/flow:release`."),
-        ("/skill:broken", "There is no skill 'broken'. {project}/.agents/skills/broken.md:3:1: the head is not YAML"),
+        ("/skill:broken", "There is no skill 'broken'. {project}/.agents/skills/broken.md:1: the head is longer"),
         ("/skill:runs", "There is no skill 'runs'. The skill runs brings programs"),
     ],
 )
 async def test_a_skill_that_is_not_there_is_no_prompt_for_the_model(bench: Bench, prompt: str, said: str) -> None:
     write(bench, "tidy", "Sort.")
-    write(bench, "broken", "x", "description: [")
+    write(bench, "broken", "x", f"description: {'[' * 200}")
     runs = bench.project / ".agents" / "skills" / "runs"
     runs.mkdir()
     (runs / "SKILL.md").write_text("Run it.")

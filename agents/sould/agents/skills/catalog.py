@@ -35,8 +35,13 @@ class SkillCatalog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was found and cannot be used."""
+        """What was found and cannot be used, or is used as something else."""
         return self._found.problems
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is not as it should be; of no weight unless somebody misses a skill."""
+        return self._found.remarks
 
     @property
     def places(self) -> tuple[Path, ...]:

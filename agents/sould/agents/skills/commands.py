@@ -36,10 +36,9 @@ def require_known(session: Session, text: str) -> None:
         return
     other = session.skills.skills.get(name)
     if other is not None:
-        raise OptionError(
-            f"{name} is a {'flow' if other.flow else 'skill'}: `/{'flow' if other.flow else 'skill'}:{name}`."
-        )
-    wanted = [problem for problem in session.skills.problems if name in problem]
+        what = "flow" if other.flow else "skill"
+        raise OptionError(f"{name} is a {what}: `/{what}:{name}`. {other.mistake}".strip())
+    wanted = [said for said in (*session.skills.problems, *session.skills.remarks) if name in said]
     near = difflib.get_close_matches(name, session.skills.skills, 1)
     advice = wanted[0] if wanted else f"Did you mean {near[0]!r}?" if near else "`/skills` lists those there are."
     raise OptionError(f"There is no {kind} {name!r}. {advice}")
@@ -69,5 +68,6 @@ async def _list(session: Session, _: str) -> Ending:
         f"- `/{'flow' if skill.flow else 'skill'}:{skill.name}` ({skill.scope}) {skill.description}"
         for skill in catalog.skills.values()
     ]
-    lines += [f"- not used: {problem}" for problem in catalog.problems]
+    lines += [f"- problem: {problem}" for problem in catalog.problems]
+    lines += [f"- note: {remark}" for remark in catalog.remarks]
     return say(session, "\n".join(lines) or "There are no skills.")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from sould.agents.skills.scripts import has_scripts
-from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, read_skill
+from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
 
 BUILTIN = Path(__file__).with_name("builtin")
 HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")
@@ -19,7 +19,12 @@ HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")
 SKILLS_DIRS = "SOULD_SKILLS_DIRS"
 """The variable of a client's environment that `--skills-dir` sets."""
 MAX_ENTRIES = 500
-"""Of one directory of skills; more are passed over."""
+"""Of one directory; what is more is named and passed over."""
+MAX_DIRECTORIES = 500
+"""Looked into for one place of skills."""
+MAX_DEPTH = 4
+"""A skill may stand in a group, and that in another."""
+_NO_GROUPS = frozenset({"node_modules", "__pycache__"})
 
 Accept = Callable[[Path], str]
 """Whether a project's skill with programs may be used: "" or the reason why not."""
@@ -36,10 +41,14 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The skills by name, and what could not be used, one sentence each."""
+    """The skills by name, what could not be used or is used as something else, and what else was remarked on.
+
+    One sentence each.
+    """
 
     skills: Mapping[str, Skill]
     problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def skill_roots(
@@ -73,17 +82,25 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
     """Read every skill; the first of a name wins it."""
     skills: dict[str, Skill] = {}
     problems: list[str] = []
+    remarks: list[str] = []
     for root in roots:
         if root.scope == "extra" and not root.path.is_dir():
             problems.append(f"{root.path} is not a directory, so no skills are taken from it.")
-        for path in _files(root.path):
+        search = _Search(root.path)
+        for path in search.files():
             try:
                 skill = _read(path, root, accept)
             except SkillError as error:
                 problems.append(error.message)
-            else:
-                skills.setdefault(skill.name, skill)
-    return Found(skills, tuple(problems))
+                continue
+            known = skills.setdefault(skill.name, skill)
+            if known is not skill and known.path.is_relative_to(root.path):
+                remarks.append(f"{path}: {known.path} has the name {skill.name}, too, and is used.")
+            elif known is skill:
+                problems += [skill.mistake] if skill.mistake else []
+                remarks += skill.remarks
+        remarks += search.remarks
+    return Found(skills, tuple(problems), tuple(remarks))
 
 
 def _read(path: Path, root: Root, accept: Accept) -> Skill:
@@ -116,19 +133,59 @@ def _version(path: Path) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 
 
-def _files(directory: Path) -> Iterator[Path]:
-    try:
-        entries = sorted(directory.iterdir())[:MAX_ENTRIES]
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            if (entry / SKILL_FILE).is_file():
-                yield entry / SKILL_FILE
-        elif entry.suffix == ".md" and entry.name not in ("README.md", SKILL_FILE) and entry.is_file():
-            yield entry
+class _Search:
+    """The skills' files below one place: in directories of their own, alone at its top, and in groups."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._left = MAX_DIRECTORIES
+        self.remarks: list[str] = []
+        """Where something may have been passed over."""
+
+    def files(self) -> Iterator[Path]:
+        """Each skill's file."""
+        entries = self._entries(self._place)
+        own = _skill_file(entries)
+        if own is not None:
+            yield own
+        for entry in entries:
+            if entry.is_dir():
+                found = list(self._below(entry, MAX_DEPTH))
+                yield from found
+                if not found and own is None:
+                    self.remarks.append(f"{entry}: there is no {SKILL_FILE} in it.")
+            elif own is None and entry.suffix == ".md" and entry.stem.casefold() != "readme" and entry.is_file():
+                yield entry
+
+    def _below(self, directory: Path, depth: int) -> Iterator[Path]:
+        entries = self._entries(directory)
+        own = _skill_file(entries)
+        if own is not None:
+            yield own
+        elif depth > 1:
+            for entry in entries:
+                if entry.name not in _NO_GROUPS and entry.is_dir():
+                    yield from self._below(entry, depth - 1)
+
+    def _entries(self, directory: Path) -> list[Path]:
+        self._left -= 1
+        if self._left == 0:
+            self.remarks.append(f"{self._place}: only its first {MAX_DIRECTORIES} directories are looked into.")
+        if self._left <= 0:
+            return []
+        try:
+            entries = sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
+        except OSError:
+            return []
+        if len(entries) > MAX_ENTRIES:
+            self.remarks.append(f"{directory}: only its first {MAX_ENTRIES} entries are looked at.")
+        return entries[:MAX_ENTRIES]
+
+
+def _skill_file(entries: Iterable[Path]) -> Path | None:
+    """The file that makes its directory a skill, by whatever letters; the usual ones first."""
+    named = [entry for entry in entries if is_skill_file(entry.name) and entry.is_file()]
+    return next((entry for entry in named if entry.name == SKILL_FILE), named[0] if named else None)
 
 
 def _project(cwd: Path) -> Iterator[Root]:

@@ -20,7 +20,7 @@ async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[
     changed = await asyncio.to_thread(catalog.refresh)
     problems = catalog.new_problems()
     if problems:
-        log.publish(_notice("Some skills cannot be used", "\n".join(problems), severity="warning"))
+        log.publish(_notice("Problems with skills", "\n".join(problems), severity="warning"))
     if changed:
         log.publish(ContextNote(text=f"The skills have changed ({changed}). Now there are:\n{catalog.describe()}"))
         log.publish(SessionChanged(commands=True))

@@ -1,6 +1,7 @@
 """One skill: a Markdown file with a YAML head, alone or as `SKILL.md` in a directory of its own.
 
-Reading never runs anything. A file that is wrong is a `SkillError` that names file and line, and costs only itself.
+Reading never runs anything. Skills are written by hand for many programs: what is not as it should be is remarked on, and
+the skill used where its meaning is clear. Else it is a `SkillError` that names file and line, and costs only itself.
 """
 
 import re
@@ -8,23 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from sould.agents.errors import SouldError
-from sould.agents.wording import fault
+from sould.agents.skills.head import Head, HeadError, read_head
 
 MAX_BYTES = 256 * 1024
-MAX_HEAD = 8 * 1024
-MAX_BRACKETS = 100
-"""Of a head: the parser's time grows with the square of how deep they nest."""
 MAX_DESCRIPTION = 1024
 SKILL_FILE = "SKILL.md"
+"""In whatever letters: see `is_skill_file`."""
+TYPES = ("standard", "flow")
 Scope: TypeAlias = Literal["project", "user", "extra", "builtin"]
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 _OPENED = re.compile(r"---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:")
 """What begins with a line and no key is no head: Markdown draws lines so, too."""
-_HEAD = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---(?:(?=[ \t]*#)|[ \t]*(?:\n|\Z))", re.DOTALL | re.MULTILINE)
+"""A heading may stand right behind the closing line."""
 
 
 class SkillError(SouldError):
@@ -33,21 +31,12 @@ class SkillError(SouldError):
     kind = "skill"
 
 
-class _Head(BaseModel):
-    """The keys of the head that mean something here; those of other programs are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    name: str = ""
-    description: str = ""
-    type: str = "standard"
-
-
 @dataclass(frozen=True, slots=True)
 class Skill:
     """`body` is everything below the head; `line` is the file's line the body begins on.
 
-    `directory` is where the skill's other files are; None for a file that stands alone.
+    `directory` is where the skill's other files are; None for a file that stands alone. `mistake`: why it is not what its
+    author meant it to be; `remarks`: what is not as it should be and changes nothing.
     """
 
     name: str
@@ -58,24 +47,32 @@ class Skill:
     directory: Path | None = None
     flow: bool = False
     line: int = 1
+    mistake: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def is_skill_file(name: str) -> bool:
+    """Whether a file of that name makes its directory a skill."""
+    return name.casefold() == SKILL_FILE.casefold()
 
 
 def read_skill(path: Path, scope: Scope) -> Skill:
-    """The skill in a file; its name is the head's, else the directory's or the file's.
+    """The skill in a file; its name is the head's where that can be one, else the directory's or the file's.
 
     Raises:
         SkillError: naming the file, and the line where there is one.
     """
     text = _read(path)
-    found = _HEAD.match(text)
-    if not found and _OPENED.match(text):
-        raise SkillError(f"{path}:1: the head that begins here is not closed: a line `---` is missing.")
-    head = _parse(found.group(1), path) if found else _Head()
-    body = text[found.end() :] if found else text
-    alone = path.name != SKILL_FILE
-    name = head.name.strip() or (path.stem if alone else path.parent.name)
+    head, body = _split(text, path)
+    alone = not is_skill_file(path.name)
+    own = path.stem if alone else path.parent.name
+    name = head.name if _NAME.fullmatch(head.name) else own
     if not _NAME.fullmatch(name):
         raise SkillError(f"{path}: the name {name[:80]!r} cannot be a skill's: letters, digits, `.`, `_` and `-` only.")
+    remarks = [f"{path}:{head.remark}"] if head.remark else []
+    if head.name and name != head.name:
+        what = f"its name {head.name[:80]!r} is not letters, digits, `.`, `_` and `-` only"
+        remarks.append(f"{path}:{head.line_of('name')}: {what}, so it is called {name}.")
     return Skill(
         name=name,
         description=_one_line(head.description or _first_line(body)),
@@ -85,7 +82,30 @@ def read_skill(path: Path, scope: Scope) -> Skill:
         directory=None if alone else path.parent,
         flow=head.type == "flow",
         line=_body_line(text, body),
+        mistake=_wrong_type(head, path),
+        remarks=tuple(remarks),
     )
+
+
+def _split(text: str, path: Path) -> tuple[Head, str]:
+    """The head and what is below it. Raises SkillError."""
+    found = _HEAD.match(text)
+    if not found:
+        if _OPENED.match(text):
+            raise SkillError(f"{path}:1: the head that begins here is not closed: a line `---` is missing.")
+        return Head(), text
+    try:
+        head = read_head(found.group(1))
+    except HeadError as error:
+        raise SkillError(f"{path}:{error.message}") from error
+    return (Head(), text) if head is None else (head, text[found.end() :])
+
+
+def _wrong_type(head: Head, path: Path) -> str:
+    if head.type in ("", *TYPES):
+        return ""
+    known = " and ".join(TYPES)
+    return f"{path}:{head.line_of('type')}: there is no type {head.type[:80]!r}, only {known}; it is used as standard."
 
 
 def _read(path: Path) -> str:
@@ -100,53 +120,6 @@ def _read(path: Path) -> str:
     if len(data) > MAX_BYTES:
         raise SkillError(f"{path} is longer than {MAX_BYTES // 1024} KiB; move parts of it into files beside it.")
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
-
-
-def _parse(head: str, path: Path) -> _Head:
-    if len(head) > MAX_HEAD or head.count("[") + head.count("{") > MAX_BRACKETS:
-        raise SkillError(f"{path}:1: the head is longer than {MAX_HEAD // 1024} KiB or has too many brackets.")
-    try:
-        return _Head.model_validate(_fields(head))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f"{mark.line + 2}:{mark.column + 1}" if mark else "1"
-        raise SkillError(
-            f"{path}:{place}: the head is not YAML: {error.problem}; a text with a colon belongs in quotes."
-        ) from error
-    except yaml.YAMLError as error:
-        raise SkillError(f"{path}:1: the head is not YAML: {error}") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the head"
-        raise SkillError(f"{path}:{_line_of(head, key)}: {key}: {fault(first)}.") from error
-
-
-def _fields(head: str) -> object:
-    """The head's own keys with their texts; what is nested stands as an empty list.
-
-    Read as it is parsed and never built: it may be anybody's, and from a few lines YAML builds gigabytes, or fails in
-    ways of its own over a number or a date.
-    """
-    fields: dict[str, object] = {}
-    key: list[object] = []
-    depth = 0
-    for event in yaml.parse(head, Loader=yaml.BaseLoader):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] -- PyYAML is half typed
-        if isinstance(event, yaml.NodeEvent) and depth < 2:
-            value: object = str(event.value) if isinstance(event, yaml.ScalarEvent) else []  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] -- as above
-            if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
-                return value
-            if depth == 1 and key:
-                fields[str(key.pop())] = value
-            elif depth == 1:
-                key.append(value)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-    return fields
-
-
-def _line_of(head: str, key: str) -> int:
-    """The file's line of a key of the head, 1 where there is none."""
-    found = re.search(rf"^{re.escape(key)}[ \t]*:", head, re.MULTILINE)
-    return head.count("\n", 0, found.start()) + 2 if found else 1
 
 
 def _body_line(text: str, body: str) -> int:
