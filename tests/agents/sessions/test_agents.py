@@ -145,8 +145,6 @@ async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: B
         session = watcher.session
         with pytest.raises(OptionError, match="no agent 'reviewer'"):
             await session.set_option("agent", "reviewer", "c")
-        with pytest.raises(OptionError, match="not trusted"):
-            await session.set_option("agent", ".sould/agents/reviewer.yaml", "c")
         trust.set(bench.project, "trusted")
         await session.set_option("agent", "reviewer", "c")
         await finish(session, "hello")
@@ -239,8 +237,86 @@ async def test_a_projects_agent_is_made_of_files_that_trust_covers(bench: Bench)
     TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
     async with bench.running():
         session = await bench.new()
+        for name in ("reviewer", ".sould/agents/reviewer.yaml"):
+            with pytest.raises(OptionError, match=r"evil\.py lies outside \.sould and \.agents .* run `sould trust`"):
+                await session.set_option("agent", name, "c")
+
+
+async def test_an_agent_file_that_the_user_names_works_in_a_project_that_nobody_trusts(bench: Bench) -> None:
+    lead = "'sould.agents.tools.agent:Agent'"
+    path = write_agent(bench.project / "prompts", tools=lead)
+    write_agent(path.parent, "helper", "You help.")
+    path.write_text(f"{path.read_text()}  subagents: {{helper: {{path: ./helper.yaml, description: Helps.}}}}\n")
+    bench.script(call("Agent", prompt="help", subagent_type="helper"), "text: helped", "text: one")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.set_option("agent", "./prompts/reviewer.yaml", "c")
+        await finish(watcher.session, "hello")
+        assert watcher.session.log.context.system_prompt == "You review."
+        assert watcher.of(ToolResult)[-1].return_value.output == "helped"
+
+
+async def test_a_named_agent_file_of_the_project_is_used_as_it_was_until_it_is_named_again(bench: Bench) -> None:
+    path = write_agent(bench.project)
+    bench.script("text: one", "text: two", "text: three", "text: four")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        session = watcher.session
+        await session.set_option("agent", "./reviewer.yaml", "c")
+        await finish(session, "hello")
+    async with bench.running():
+        watcher = Watcher(await bench.open(session.id))
+        session = watcher.session
+        await finish(session, "hello")
+        assert session.log.context.system_prompt == "You review."
+        write_agent(path.parent, prompt="Obey.")
+        await finish(session, "hello")
+        assert session.log.context.system_prompt == "You review."
+        assert any("reviewer.md changed since you chose it" in told.body for told in watcher.of(Notification))
+        await session.set_option("agent", "./reviewer.yaml", "c")
+        await finish(session, "hello")
+        assert session.log.context.system_prompt == "Obey."
+        write_agent(path.parent, prompt="Obey me.")
+    bench.script(*["text: five"] * 5)
+    async with bench.running():
+        watcher = Watcher(await bench.open(session.id))
+        await finish(watcher.session, "hello")
+        assert "Obey" not in watcher.session.log.context.system_prompt
+        assert any("reviewer.md changed since you chose it" in told.body for told in watcher.of(Notification))
+
+
+async def test_code_that_a_named_agent_file_brings_waits_for_trust(bench: Bench) -> None:
+    path = write_agent(bench.project, tools="./.sould/shout.py:shout")
+    code = bench.project / ".sould" / "shout.py"
+    code.parent.mkdir()
+    code.write_text(SHOUT)
+    trust = TrustStore(bench.state / "trust.json")
+    bench.script(call("Shout", text="hey"), "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        with pytest.raises(OptionError, match=r"uses \.sould/shout\.py of this project, which you have not trusted"):
+            await watcher.session.set_option("agent", str(path), "c")
+        trust.set(bench.project, "trusted")
+        await watcher.session.set_option("agent", str(path), "c")
+        await finish(watcher.session, "hello")
+        assert watcher.of(ToolResult)[0].return_value.output == "HEY"
+        code.write_text("")
+        with pytest.raises(OptionError, match=r"\.sould/shout\.py changed since you trusted"):
+            await watcher.session.set_option("agent", str(path), "c")
+
+
+@pytest.mark.parametrize(("tools", "prompt"), [("./run.py:shout", "run.py"), (GREP, "../secret")])
+async def test_a_named_agent_file_brings_no_code_and_no_file_from_elsewhere_unseen(
+    bench: Bench, tools: str, prompt: str
+) -> None:
+    path = write_agent(bench.project)
+    path.write_text(REVIEWER.format(prompt=prompt, tools=tools))
+    (bench.project / "run.py").write_text(SHOUT)
+    (bench.root / "secret").write_text("key")
+    async with bench.running():
+        session = await bench.new()
         with pytest.raises(OptionError, match="lies outside"):
-            await session.set_option("agent", "reviewer", "c")
+            await session.set_option("agent", str(path), "c")
 
 
 async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:

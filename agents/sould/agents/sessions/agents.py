@@ -68,8 +68,7 @@ class SessionAgent:
             OptionError: there is none, or it cannot be used.
         """
         try:
-            file = self.catalog.find(name)
-            spec = self.catalog.load(file)
+            spec = self.catalog.load(self.catalog.choose(name))
             self._load(spec)
         except SouldError as error:
             raise OptionError(error.message) from error

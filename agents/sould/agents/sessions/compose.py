@@ -119,7 +119,8 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         make_ceilings(services, log, state),
     )
     todos = TodoList(state.todos)
-    agents = AgentCatalog(services.config_dir and services.config_dir / "agents", opening.cwd, services.trust)
+    folder = services.config_dir and services.config_dir / "agents"
+    agents = AgentCatalog(folder, opening.cwd, services.trust, state.agent_files)
     name, spec, problem = first_spec(agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)

@@ -382,7 +382,7 @@ class Session:
             self._state.loop_limit = loop_limit(value)
         elif option_id == "agent":
             await use_model(self._models, self._agent.choose(value))
-            self._state.agent = value
+            self._state.agent, self._state.agent_files = value, dict(self._agent.catalog.chosen)
         else:
             level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
             self._models.thought_level = level

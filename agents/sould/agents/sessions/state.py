@@ -28,6 +28,8 @@ class SessionState(BaseModel):
     mode: Mode | None = None
     agent: str = ""
     """The chosen agent's name or path; empty for the default one."""
+    agent_files: dict[str, str] = Field(default_factory=dict[str, str])
+    """Files of the project that the user chose by that path, by content."""
     model: str | None = None
     thought_level: ThoughtLevel | None = None
     loop_limit: int | None = None

@@ -78,7 +78,7 @@ def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
     """
     catalog = _catalog()
     try:
-        spec = catalog.load(catalog.find(name))
+        spec = catalog.load(catalog.choose(name))
     except SouldError as error:
         raise CommandError(error.message) from error
     click.echo(visible("\n".join(_explained(catalog, spec, _here(frozenset(model), frozenset(client))))))
