@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.flows.d2 import parse_d2
+from sould.agents.flows.d2 import draw_d2, parse_d2
 from sould.agents.flows.graph import Flow, FlowError
-from sould.agents.flows.mermaid import parse_mermaid, to_mermaid
+from sould.agents.flows.mermaid import parse_mermaid
+from sould.agents.flows.mermaidtext import to_mermaid
 from soultest.sampleflows import misplaced, shape, written_as_d2
 
 WHOLE = """
@@ -60,18 +61,28 @@ def test_a_shape_diamond_needs_two_edges() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("BEGIN <- a", "1:7: "),
-        ("BEGIN -- a", "1:7: "),
-        ("BEGIN -> a.b -> END", "1:11: "),
-        ("BEGIN -> a -> END\na.style: x", "2:3: only `.shape` is understood"),
-        ("BEGIN -> a -> END\na: {style: x}", "2:5: only `shape: …` and `label: …`"),
+        ("BEGIN ~> a", "1:8: '> a' is not understood here"),
+        ("BEGIN -> a -> END\na -> b.style", "2:8: an edge to `style` is not part of flows"),
+        ("BEGIN -> g -> END\ng: {a -> b}", "1:12: g is a container and no step"),
+        ("BEGIN -> a -> END\n*.shape: diamond", "2:1: `*` is not part of flows"),
+        ("BEGIN -> a -> END\na -> *", "2:6: `*` is not part of flows"),
+        ("BEGIN -> a -> END\n(a -> END)[0].label: x", "2:1: `(…)[…]` with anything but looks"),
+        ("BEGIN -> a -> END\n(a -> END)[0]: x", "2:1: `(…)[…]` with anything but looks"),
+        ("BEGIN -> a -> END: x {b}", "1:23: `b` in an edge is not part of flows"),
+        ("BEGIN -> a -> END\na: [b; c]", "2:4: a list is not part of flows"),
+        ("BEGIN -> a -> END\na: @other", "2:4: an import is not part of flows"),
+        ("BEGIN -> a -> END\n...@other", "2:1: '...@other' is not understood here"),
+        ("BEGIN -> a -> END\na: null", "2:4: `null` is not part of flows"),
+        ("BEGIN -> a -> END\n_.a: x", "2:1: there is no container above this one"),
+        ("(BEGIN -> a", "1:1: this `(` is not closed"),
+        (f"BEGIN -> a -> END\n{'a: {' * 30}", "2:84: blocks go 20 levels deep"),
         ("BEGIN -> a -> END\na: {shape: blob}", "2:12: there is no shape 'blob'"),
         ("BEGIN -> a -> END\na: |md\nx", "2:4: this block is not closed"),
         ("BEGIN -> a -> END\na: {shape: circle", "2:4: this `{` is not closed"),
         ('BEGIN -> "a\n', "1:10: this quoted text is not closed"),
         ("BEGIN -> a -> END\na: x\na: y", "3:4: a already stands for 'x'"),
         ("BEGIN ->", "1:9: the line ends too early"),
-        ("direction: right\nBEGIN -> a -> END", "1:1: `direction` is not part of flows"),
+        ('BEGIN -> "" -> END', "1:10: a node needs a name"),
         ('BEGIN -> a -> END\na: ""', "1:10: a says nothing"),
     ],
 )
@@ -79,6 +90,98 @@ def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> Non
     with pytest.raises(FlowError) as caught:
         parse_d2(text)
     assert str(caught.value.problems[0]).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("written", "edges"),
+    [
+        *(
+            ("a -> b", "ab"),
+            ("a --> b", "ab"),
+            ("a ---> b", "ab"),
+            ("b <- a", "ab"),
+            ("b <-- a", "ab"),
+            ("a <-> b", "ab ba"),
+        ),
+        *(("a -- b", "ab"), ("c <- b <- a", "bc ab"), ("(a -> b)", "ab")),
+    ],
+)
+def test_every_arrow_is_an_edge(written: str, edges: str) -> None:
+    drawing = draw_d2(written)
+    assert sorted(f"{edge.source}{edge.target}" for edge in drawing.edges) == sorted(edges.split())
+    assert list(map(str, drawing.warnings)) == (
+        ["1:3: `--` has no arrowhead and is taken as `->`"] if written == "a -- b" else []
+    )
+
+
+DECORATED = """\
+direction: right
+vars: {
+  d2-config: {theme-id: 4}
+}
+classes: {
+  red: {style.fill: red}
+}
+*.style.font-size: 20
+BEGIN -> ci.test
+ci: Where it runs {
+  grid-columns: 2
+  test: Run the tests {
+    class: red
+    icon: https://icons.terrastruct.com/x.svg
+    style: {
+      fill: "#f9f"
+      stroke-width: 4
+    }
+  }
+  test -> sure {style.animated: true}
+  sure.shape: diamond
+  sure: "Did they pass?" {tooltip: "or not"}
+  inner.fix: Mend it; inner.fix -> test: {
+    target-arrowhead: {shape: diamond}
+  }
+  sure -> inner.fix: no {style.stroke: red}
+  inner: {
+    fix.near: top-center
+    fix <- _._.note: see {label: look}
+  }
+}
+ci.sure -> END: yes
+(ci.sure -> END)[0].style.stroke: green
+(* -> *)[*]: {style.opacity: 0.5}
+note -> ci.test: what (is) this? # what it says
+steps: {
+  1: {a -> b}
+}
+"""
+
+
+def test_what_says_how_a_drawing_looks_is_passed_over_with_line_and_construct() -> None:
+    drawing = draw_d2(DECORATED)
+    assert {name: (node.label, node.decides) for name, node in drawing.nodes.items()} == {
+        "BEGIN": ("BEGIN", False),
+        "ci.test": ("Run the tests", False),
+        "ci.sure": ("Did they pass?", True),
+        "ci.inner.fix": ("Mend it", False),
+        "note": ("note", False),
+        "END": ("END", False),
+    }
+    assert [(edge.source, edge.target, edge.label) for edge in drawing.edges] == [
+        *(("BEGIN", "ci.test", ""), ("ci.test", "ci.sure", ""), ("ci.inner.fix", "ci.test", "")),
+        *(("ci.sure", "ci.inner.fix", "no"), ("note", "ci.inner.fix", "look"), ("ci.sure", "END", "yes")),
+        ("note", "ci.test", "what (is) this?"),
+    ]
+    assert sorted((warning.place.line, warning.message.split("`")[1]) for warning in drawing.warnings) == [
+        *((1, "direction"), (2, "vars"), (5, "classes"), (8, "*"), (9, "ci"), (11, "grid-columns"), (13, "class")),
+        *((14, "icon"), (15, "style"), (20, "style"), (22, "tooltip"), (23, "ci.inner"), (24, "target-arrowhead")),
+        *((26, "style"), (28, "near"), (33, "(…).style"), (34, "(…).style"), (36, "steps")),
+    ]
+
+
+def test_a_flow_in_containers_survives_its_normal_form_in_mermaid() -> None:
+    flow = parse_d2("BEGIN -> ci.test -> END\nci: {test: Run the tests}")
+    again = parse_mermaid(to_mermaid(flow))
+    assert again.nodes["ci.test"].label == "Run the tests"
 
 
 def test_a_d2_flow_survives_its_normal_form_in_mermaid() -> None:
@@ -95,7 +198,70 @@ def test_what_is_written_in_any_way_means_the_same_flow(sample: tuple[Flow, str]
     assert shape(parse_d2(text)) == shape(flow)
 
 
-@given(st.one_of(st.text(max_size=200), st.text(st.sampled_from("ab{}|:-> \"'\n;.#\\BEGIN"), max_size=80)))
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "a",
+                "b",
+                "BEGIN",
+                "END",
+                " ",
+                "\n",
+                ";",
+                ".",
+                ":",
+                "#",
+                '"',
+                "'",
+                "|",
+                "|md ",
+                "\\",
+                "\\\n",
+                "{",
+                "}",
+                "(",
+                ")",
+            ),
+            *(
+                "->",
+                "<-",
+                "<->",
+                "--",
+                "-->",
+                "[0]",
+                "[",
+                "]",
+                "_",
+                "*",
+                "&",
+                "@",
+                "$",
+                "${x}",
+                "...",
+                '"""',
+                "null",
+                "`",
+            ),
+            *(
+                "style",
+                "shape: diamond",
+                "label",
+                "class",
+                "classes",
+                "vars",
+                "direction: up",
+                "layers",
+                "a.b",
+                "\u00a0",
+            ),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(st.one_of(st.text(max_size=200), PIECES))
 def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(text: str) -> None:
     assert misplaced(parse_d2, text) == []
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.flows.graph import Flow, FlowError, Node
-from sould.agents.flows.mermaid import parse_mermaid, to_mermaid
+from sould.agents.flows.mermaid import draw_mermaid, parse_mermaid
+from sould.agents.flows.mermaidtext import to_mermaid
 from soultest.sampleflows import flows, misplaced, shape
 
 SMALL = "flowchart TD\n  BEGIN([BEGIN]) --> a[Do it]\n  a --> END([END])\n"
@@ -17,12 +18,21 @@ def problems(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize("head", ["flowchart TD", "graph LR", "flowchart", "%% note\nflowchart BT", "graph RL;"])
+@pytest.mark.parametrize(
+    "head", ["flowchart TD", "graph LR", "flowchart", "%% note\nflowchart BT", "graph RL;", "flowchart-elk TD"]
+)
 def test_heads(head: str) -> None:
     assert parse_mermaid(SMALL.replace("flowchart TD", head)).steps()[0].label == "Do it"
 
 
-@pytest.mark.parametrize("written", ["a[x]", "a(x)", "a([x])", "a[[x]]", 'a["x"]', 'a( "x" )', "a[ x ]"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("a[x]", "a(x)", "a([x])", "a[[x]]", 'a["x"]', 'a( "x" )', "a[ x ]", "a[\nx\n]", 'a["`x`"]'),
+        *("a((x))", "a(((x)))", "a{{x}}", "a[(x)]", "a[/x/]", "a[\\x\\]", "a[/x\\]", 'a[\\"x"/]', "a>x]", "a(-x-)"),
+        *('a@{ shape: doc, label: "x" }', "a@{label: x}", "a@{\n  shape: doc\n  label: x\n}"),
+    ],
+)
 def test_shapes_of_a_task(written: str) -> None:
     flow = parse_mermaid(f"flowchart TD\nBEGIN --> {written} --> END")
     assert flow.nodes["a"] == Node("a", "task", "x", flow.nodes["a"].place)
@@ -53,9 +63,13 @@ def test_a_node_may_be_declared_after_it_was_used() -> None:
     ("text", "problem"),
     [
         ("BEGIN --> END", "1:1: a flow begins with"),
-        ("flowchart TD\nBEGIN ==> END", "2:7: '==> END' is not understood here"),
-        ("flowchart TD\nBEGIN -.-> END", "2:7: "),
-        ("flowchart TD\nsubgraph x\nend", "2:1: `subgraph` is not part of flows"),
+        ("flowchart TD\nBEGIN => END", "2:7: '=> END' is not understood here"),
+        ("flowchart TD\nBEGIN --> a\nsubgraph x\na --> END", "3:1: this `subgraph` is not closed by `end`"),
+        ("flowchart TD\nsubgraph x [X]\na --> END\nend\nBEGIN --> x", "5:11: x is a subgraph and no step"),
+        ("flowchart TD\nsubgraph x\nBEGIN --> a --> END\nend\nend --> a", "5:1: end is a second END"),
+        ("flowchart TD\nBEGIN --> a@{ shape: doc", "2:12: this `@{` is not closed"),
+        ("flowchart TD\nBEGIN == x END", "2:7: this edge has no `==>`"),
+        ('flowchart TD\nBEGIN -. "x" END', "2:14: `.->` is missing behind the label"),
         ("flowchart TD\nBEGIN --> a[x", "2:12: this label is not closed by `]`"),
         ('flowchart TD\nBEGIN --> a["x]', "2:12: this quoted label is not closed"),
         ("flowchart TD\nBEGIN --> a[f(x)]", "2:12: a label with ( must be in quotes"),
@@ -63,13 +77,105 @@ def test_a_node_may_be_declared_after_it_was_used() -> None:
         ("flowchart TD\nBEGIN -->", "2:10: the line ends too early"),
         ("flowchart TD\nBEGIN --> a[x] --> END\na[y]", "3:1: a already stands for 'x'"),
         ("flowchart TD\nBEGIN --> a b", "2:13: 'b' is not understood here"),
-        ("flowchart TD\nBEGIN --> a:::red", "2:12: "),
-        ("flowchart TD\nBEGIN --> a[/x/] --> END", "2:12: a slanted box is not part of flows"),
+        ("flowchart TD\nBEGIN --> a[/api/users] --> END", "2:12: this box is not closed by `/]`"),
         ("flowchart TD\nBEGIN --> a[] --> END", "2:11: a says nothing"),
     ],
 )
 def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> None:
     assert problems(text)[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("-->", "---->", "-.->", "-..->", "==>", "===>", "<-->"),
+        *("-->|x|", "-- x -->", "--yes-->", "==yes==>", "-.yes.->", "-. x .->", '-- "x" --->', "==>|x|", '-.->|"x"|'),
+    ],
+)
+def test_every_arrow_is_an_edge(written: str) -> None:
+    drawing = draw_mermaid(f"flowchart TD\na{written}b\nc {written} d")
+    forward = [(edge.source, edge.target) for edge in drawing.edges if edge.source < edge.target]
+    assert forward == [("a", "b"), ("c", "d")]
+    assert {edge.label[:1] for edge in drawing.edges} == {written.strip('-=.>| "<')[:1]}
+    assert len(drawing.edges) == (4 if written.startswith("<") else 2)
+    assert drawing.warnings == []
+
+
+@pytest.mark.parametrize("written", ["---", "--o", "--x", "-.-", "===", "o--o", "x--x"])
+def test_a_line_without_an_arrowhead_is_taken_as_an_edge_with_a_warning(written: str) -> None:
+    drawing = draw_mermaid(f"flowchart TD\na {written} b")
+    assert [(edge.source, edge.target) for edge in drawing.edges] == [("a", "b")]
+    assert list(map(str, drawing.warnings)) == [f"2:3: `{written}` has no arrowhead and is taken as `-->`"]
+
+
+DECORATED = """\
+---
+title: How we release
+config:
+  theme: forest
+---
+%%{init: {
+  'theme': 'dark'
+}}%%
+flowchart TB
+    accTitle: Release
+    accDescr { as we do
+      it }
+    BEGIN([BEGIN]):::green ~~~ note
+    BEGIN ==> test[Run the tests]:::red
+    subgraph ci ["Where it runs; all of it"]
+        direction LR
+        test -.-> sure@{ shape: diam, label: "Did they pass?", w: 100px }
+        subgraph "inner"
+            note((Note)) & sure e1@--->|no| fix{{Mend it}}
+        end
+    end
+    sure -- yes --> END
+    fix --> test
+    e1@{ animate: true }
+    style test fill:#f9f,stroke:#333,stroke-width:4px
+    classDef green fill:#9f6,stroke:#333;
+    class test,fix green;
+    linkStyle 0 stroke:#ff3,color:red;
+    click test "https://example.com/a;b" "Open" _blank
+    click fix call mend("x")
+"""
+
+
+def test_what_says_how_a_drawing_looks_is_passed_over_with_line_and_construct() -> None:
+    drawing = draw_mermaid(DECORATED)
+    assert {name: (node.label, node.decides) for name, node in drawing.nodes.items()} == {
+        "BEGIN": ("BEGIN", False),
+        "note": ("Note", False),
+        "test": ("Run the tests", False),
+        "sure": ("Did they pass?", True),
+        "fix": ("Mend it", False),
+        "END": ("END", False),
+    }
+    assert [(edge.source, edge.target, edge.label) for edge in drawing.edges] == [
+        *(("BEGIN", "test", ""), ("test", "sure", ""), ("note", "fix", "no"), ("sure", "fix", "no")),
+        *(("sure", "END", "yes"), ("fix", "test", "")),
+    ]
+    assert [
+        (warning.place.line, warning.message.split("`")[1::2] or warning.message) for warning in drawing.warnings
+    ] == [
+        (1, "the title block is passed over"),
+        *(
+            (6, ["%%{…}%%"]),
+            (10, ["accTitle"]),
+            (11, ["accDescr"]),
+            (13, [":::green"]),
+            (13, ["~~~"]),
+            (14, [":::red"]),
+        ),
+        *((15, ["subgraph"]), (16, ["direction"]), (17, ["w", "@{…}"]), (18, ["subgraph"]), (24, ["animate", "@{…}"])),
+        *((25, ["style"]), (26, ["classDef"]), (27, ["class"]), (28, ["linkStyle"]), (29, ["click"]), (30, ["click"])),
+    ]
+
+
+def test_a_quote_in_what_is_passed_over_hides_no_line() -> None:
+    drawing = draw_mermaid('flowchart TD\nstyle a fill:"x\na --> b\nclick a "y\nb --> c')
+    assert len(drawing.edges) == 2
 
 
 @pytest.mark.parametrize(
@@ -106,7 +212,98 @@ def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     assert to_mermaid(again) == written
 
 
-@given(st.one_of(st.text(max_size=200), st.text(st.sampled_from('ab{}[]()|-> "\n;&%#BEGIN'), max_size=80)))
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "a",
+                "b",
+                "BEGIN",
+                "END",
+                "end",
+                " ",
+                "\n",
+                "    ",
+                ";",
+                "&",
+                "|",
+                '"',
+                "-",
+                "=",
+                ".",
+                ":",
+                "#",
+                "%%",
+                "%%{",
+                "}%%",
+            ),
+            *(
+                "-->",
+                "-.->",
+                "==>",
+                "--->",
+                "---",
+                "~~~",
+                "--",
+                "==",
+                "-.",
+                "x--x",
+                "<-->",
+                "--o",
+                "e1@",
+                "-->|",
+                "|yes|",
+            ),
+            *(
+                "[",
+                "]",
+                "(",
+                ")",
+                "{",
+                "}",
+                "((",
+                "))",
+                "{{",
+                "}}",
+                "[/",
+                "/]",
+                "[\\",
+                "\\]",
+                "([",
+                "])",
+                ">",
+                "(-",
+                "-)",
+            ),
+            *(
+                "subgraph ",
+                "subgraph",
+                "style ",
+                "classDef ",
+                "class ",
+                "click ",
+                "direction LR",
+                "linkStyle ",
+                ":::",
+                "@{",
+            ),
+            *(
+                "accTitle: ",
+                "accDescr {",
+                "---\ntitle: x\n---\n",
+                "flowchart TD\n",
+                "shape: diam",
+                "<br/>",
+                "&amp;",
+                "\u00a0",
+            ),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(st.one_of(st.text(max_size=200), PIECES))
 def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(body: str) -> None:
     text = "flowchart TD\n" + body
     assert misplaced(parse_mermaid, text) == []

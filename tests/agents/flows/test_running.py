@@ -12,7 +12,7 @@ from sould.agents.flows.runner import choice_in
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import PlanUpdate, StepBegin, TurnBegin, TurnEnd
+from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 
 FLOW = """\
@@ -129,13 +129,27 @@ async def test_moves_are_bounded(bench: Bench) -> None:
     assert end.stop_reason == "max_steps_reached"
 
 
+async def test_what_of_a_drawing_does_not_count_is_told_once_a_session_with_its_place(bench: Bench) -> None:
+    write(bench, f"{FLOW}  style work fill:#f9f\n" + "  classDef x y\n" * 5)
+    once = ["text: done", "text: <choice>yes</choice>"]
+    bench.script(*once, *once)
+    async with bench.running():
+        watcher = Watcher(await begin(bench))
+        await finish(watcher.session, "/flow:polish it")
+        await finish(watcher.session, "/flow:polish it")
+        (told,) = [notice for notice in watcher.of(Notification) if notice.type == "flow"]
+    path = bench.project / ".agents" / "skills" / "polish.md"
+    assert told.body.splitlines()[0] == f"{path}:13:3: `style` is passed over"
+    assert told.body.endswith("\nand 2 more: `sould flow check polish` lists them")
+
+
 async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> None:
-    write(bench, "flowchart TD\n  BEGIN --> a\n  a ==> END\n")
+    write(bench, "flowchart TD\n  BEGIN --> a\n  a => END\n")
     async with bench.running():
         watcher = Watcher(await begin(bench))
         end = await finish(watcher.session, "/flow:polish it")
     assert end.error is not None
-    assert "polish.md:10:5: '==> END' is not understood here" in end.error.message
+    assert "polish.md:10:5: '=> END' is not understood here" in end.error.message
 
 
 async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) -> None:

@@ -46,6 +46,52 @@ def test_every_mistake_is_a_line_with_file_line_and_column(tmp_path: Path) -> No
     ]
 
 
+def test_what_does_not_count_is_a_warning_with_file_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "x.mmd"
+    path.write_text("flowchart TD\nBEGIN --> a --> END\nstyle a fill:#f9f\nclassDef red fill:red\n")
+    for command in ("check", "show"):
+        done = CliRunner().invoke(flow, [command, str(path)])
+        assert done.exit_code == 0
+        assert done.stderr.splitlines() == [
+            f"{path}:3:1: warning: `style` is passed over",
+            f"{path}:4:1: warning: `classDef` is passed over",
+        ]
+        assert command == "show" or "nothing is wrong, and 2 constructs passed over" in done.stdout
+
+
+def test_a_flow_is_named_as_in_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    skills = tmp_path / ".agents" / "skills"
+    for name, kind in (("polish", "flow"), ("tidy", "flwo")):
+        (skills / name).mkdir(parents=True)
+        (skills / name / "SKILL.md").write_text(f"---\ntype: {kind}\n---\n```d2\n{GOOD}```\n")
+    shown = [CliRunner().invoke(flow, ["show", named]) for named in ("polish", "/flow:polish", str(skills / "polish"))]
+    assert {done.output for done in shown} == {shown[0].output}
+    assert "◇ 2. sure" in shown[0].output
+    for named, said in (
+        ("polis", "Did you mean polish?"),
+        ("nothing", "The flows here are polish, pull-request, release."),
+        (
+            "tidy",
+            f"tidy is a skill and no flow ({skills}/tidy/SKILL.md): its head lacks `type: flow`. {skills}/tidy/SKILL.md:2: ",
+        ),
+    ):
+        assert said in str(CliRunner().invoke(flow, ["show", named]).exception)
+
+
+def test_a_flow_stands_in_a_list_and_beside_examples_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "SKILL.md"
+    example = "````md\n```mermaid\nflowchart TD\n  X --> Y\n```\n````\n"
+    path.write_text(
+        f"---\ntype: flow\n---\n{example}1. Do this:\n\n   ```mermaid\n   flowchart TD\n     BEGIN --> a\n   ```\n"
+    )
+    assert CliRunner().invoke(flow, ["check", str(path)]).stderr.splitlines() == [
+        f"{path}:1:1: there is no END node",
+        f"{path}:14:16: no edge leaves a",
+    ]
+
+
 def test_a_file_that_is_no_text_is_refused_at_the_place(tmp_path: Path) -> None:
     path = tmp_path / "odd.mmd"
     path.write_bytes(b"flowchart TD\n  BEGIN --> a[\xff]\n")

@@ -69,13 +69,13 @@ def shape(flow: Flow) -> Shape:
 
 
 def misplaced(parse: Callable[[str], Flow], text: str) -> list[Problem]:
-    """What is wrong with a text, as far as it is said without a place that the text has."""
+    """What is wrong with a text, or passed over, as far as it is said without a place that the text has, or without words."""
     try:
-        parse(text)
+        said = parse(text).warnings
     except FlowError as error:
-        lines = text.replace("\r\n", "\n").split("\n")
-        return [problem for problem in error.problems if not _stands_in(problem, lines)]
-    return []
+        said = error.problems
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [problem for problem in said if not _stands_in(problem, lines)]
 
 
 def _stands_in(problem: Problem, lines: Sequence[str]) -> bool:

@@ -22,12 +22,12 @@ def with_arguments(flow: Flow, arguments: str) -> Flow:
             return dict(enumerate(words, 1)).get(int(name[:9]), "")
 
         nodes = {node.id: replace(node, label=_PLACE.sub(fill, node.label)) for node in flow.nodes.values()}
-        return Flow(nodes, flow.edges)
+        return replace(flow, nodes=nodes)
     steps = flow.steps()
     if not arguments or not steps:
         return flow
     first = next((step for step in steps if step.kind == "task"), steps[0])
-    return Flow(flow.nodes | {first.id: replace(first, label=f"{first.label}\n\n{arguments}")}, flow.edges)
+    return replace(flow, nodes=flow.nodes | {first.id: replace(first, label=f"{first.label}\n\n{arguments}")})
 
 
 def _words(arguments: str) -> list[str]:

@@ -5,13 +5,17 @@ from functools import partial
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.arguments import with_arguments
-from sould.agents.flows.graph import FlowError
+from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.runner import Agent, FlowRunner
 from sould.agents.flows.source import skill_flow
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
+from sould.agents.wire.notice import notice
+
+_MOST_TOLD = 5
+"""Lines of a notice."""
 
 
 def flow_commands(session: Session) -> Iterator[Entry]:
@@ -33,9 +37,22 @@ async def _run(skill: Skill, session: Session, arguments: str) -> Ending:
     silent = next((node.id for node in flow.nodes.values() if not node.label.strip()), "")
     if silent:
         raise OptionError(f"The flow {skill.name} needs words behind it: without them its step {silent} says nothing.")
+    _tell_passed_over(skill, flow, session)
     agent = Agent(session.log, session.soul, session.current_turn)
     runner = FlowRunner(flow, agent, session.config.flows)
     try:
         return await runner.run()
     finally:
         runner.show(None)  # also when it is cancelled or fails: nothing is under way any more
+
+
+def _tell_passed_over(skill: Skill, flow: Flow, session: Session) -> None:
+    """What of the drawing does not count, once a session for each version of it."""
+    said = [f"{skill.path}:{warning}" for warning in flow.warnings]
+    if said and session.skills.is_news("\n".join(said)):
+        shown = said if len(said) <= _MOST_TOLD else said[: _MOST_TOLD - 1]
+        more = (
+            f"\nand {len(said) - len(shown)} more: `sould flow check {skill.name}` lists them" if said != shown else ""
+        )
+        title = f"Not everything in the drawing of the flow {skill.name} counts"
+        session.log.publish(notice("flow", title, "\n".join(shown) + more))

@@ -1,210 +1,263 @@
-"""D2 diagrams: the subset flows are written in.
+"""D2 diagrams, as people write them.
 
-No library on PyPI parses D2 in Python: what there is wraps the Go program. Anything outside the subset is an error with
-line and column, never skipped. Ids become Mermaid ids, so that every flow has the one normal form.
+No library on PyPI parses D2 in Python: what there is wraps the Go program. Every node and edge is taken, also from within
+containers; what only says how the drawing looks is passed over with a warning; anything else is an error with line and
+column. Ids become Mermaid ids, so that every flow has the one normal form.
 """
 
 import re
-import textwrap
+from collections.abc import Iterable, Mapping
 
-from sould.agents.flows.graph import Edge, Flow, Sketch, build
+from sould.agents.flows.d2syntax import Arrow, Part, Reader, Statement, Value
+from sould.agents.flows.graph import Drawing, Edge, Flow, FlowError, Problem, Sketch
 from sould.agents.flows.scanner import Scanner
 
-_BLANK = re.compile(r'(?:[ \t\r\n;]|#[^\n]*|"""(?s:.*?)""")+')
-_SPACE = re.compile(r"[ \t]+")
-_KEY = re.compile(r"(?:(?!->|--|<-)[^\s:;{}|\"'#.<>&*$@\[\]()]|[ \t]+(?=[^\s:;{}|\"'#.<>&*-]))+")
-_VALUE = re.compile(r"(?:[^\n;{}|#\"]|(?<=\S)#)+")
-_PIPES = re.compile(r"\|+")
-_TAG = re.compile(r"[A-Za-z0-9]*(?=\s)")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_QUOTED = re.compile(r'"((?:\\.|[^"\\\n])*)"')
-_SINGLE = re.compile(r"'((?:''|[^'\n])*)'")
-_NOT_OURS = frozenset({"direction", "vars", "classes", "layers", "scenarios", "steps", "style"})
-_SHAPES = frozenset(
+Path = tuple[str, ...]
+
+_BOARDS = frozenset({"layers", "scenarios", "steps"})
+_LOOKS = frozenset(
     {
-        *("rectangle", "square", "page", "parallelogram", "document", "cylinder", "queue", "package", "step"),
-        *("callout", "stored_data", "person", "diamond", "oval", "circle", "hexagon", "cloud", "text", "code"),
+        *("style", "class", "classes", "vars", "direction", "icon", "near", "link", "tooltip", "constraint", "width"),
+        *("height", "top", "left", "grid-rows", "grid-columns", "grid-gap", "vertical-gap", "horizontal-gap"),
+        *("source-arrowhead", "target-arrowhead", "d2-config", "d2-legend"),
     }
 )
+_WORDS = _LOOKS | _BOARDS | {"shape", "label"}
+_SHAPES = frozenset(
+    {
+        *("rectangle", "square", "page", "parallelogram", "document", "cylinder", "queue", "package", "step", "image"),
+        *(
+            "callout",
+            "stored_data",
+            "person",
+            "diamond",
+            "oval",
+            "circle",
+            "hexagon",
+            "cloud",
+            "text",
+            "code",
+            "c4-person",
+        ),
+    }
+)
+_ID = re.compile(r"\w+(?:[-.]\w+)*")
 
 
 def parse_d2(text: str, offset: int = 0) -> Flow:
     """The flow in a D2 text; `offset` is the number of lines before it in its file.
 
     Raises:
-        FlowError: not the subset, or not sound.
+        FlowError: not understood, or not sound.
     """
-    return _Parser(Scanner(text, offset)).parse()
+    return draw_d2(text, offset).flow()
 
 
-class _Parser:
+def draw_d2(text: str, offset: int = 0) -> Drawing:
+    """What is drawn, sound or not.
+
+    Raises:
+        FlowError: something is not understood.
+    """
+    scanner = Scanner(text, offset)
+    interpreter = _Interpreter(scanner)
+    interpreter.take(Reader(scanner).statements(), ())
+    return interpreter.drawing()
+
+
+class _Interpreter:
     def __init__(self, scanner: Scanner) -> None:
         self._in = scanner
-        self._places: dict[str, int] = {}
-        self._labels: dict[str, str] = {}
-        self._shapes: dict[str, str] = {}
-        self._edges: list[Edge] = []
+        self._places: dict[Path, int] = {}
+        self._labels: dict[Path, str] = {}
+        self._shapes: dict[Path, str] = {}
+        self._edges: list[tuple[Path, Path, str, int]] = []
+        self._warnings: list[Problem] = []
 
-    def parse(self) -> Flow:
-        while True:
-            self._in.take(_BLANK)
-            if self._in.done:
-                return self._build()
-            self._statement()
-            self._end_of_statement()
-
-    def _build(self) -> Flow:
-        names = _mermaid_ids(self._places)
-        sketches = [
-            Sketch(
-                names[key],
-                self._labels.get(key, key),
-                decides=self._shapes.get(key) == "diamond",
-                place=self._in.place_of(at),
-            )
-            for key, at in self._places.items()
-        ]
-        edges = [Edge(names[edge.source], names[edge.target], edge.label, edge.place) for edge in self._edges]
-        return build(sketches, edges)
-
-    def _statement(self) -> None:
-        scanner = self._in
-        key = self._key()
-        scanner.take(_SPACE)
-        if scanner.literal("."):
-            self._attribute(key)
-        elif scanner.literal("->"):
-            self._chain(key)
-        elif scanner.literal(":"):
-            self._describe(key)
-
-    def _end_of_statement(self) -> None:
-        scanner = self._in
-        scanner.take(_SPACE)
-        if not scanner.done and scanner.text[scanner.at] not in "\n;#}":
-            scanner.unexpected()
-        if scanner.text.startswith("}", scanner.at):
-            scanner.unexpected()
-
-    def _key(self) -> str:
-        scanner = self._in
-        at = scanner.at
-        key = self._quoted()
-        if key is None:
-            found = scanner.take(_KEY)
-            if not found or not found.group().strip():
-                scanner.unexpected()
-            key = found.group().strip()
-        if not key.strip():
-            scanner.fail("a node needs a name", at)
-        self._places.setdefault(key, at)
-        return key
-
-    def _quoted(self) -> str | None:
-        scanner = self._in
-        at = scanner.at
-        if found := scanner.take(_QUOTED):
-            return _ESCAPE.sub(lambda escape: "\n" if escape.group(1) == "n" else escape.group(1), found.group(1))
-        if found := scanner.take(_SINGLE):
-            return found.group(1).replace("''", "'")
-        if scanner.text[at : at + 1] in ('"', "'"):
-            scanner.fail("this quoted text is not closed on its line", at)
-        return None
-
-    def _chain(self, first: str) -> None:
-        scanner = self._in
-        keys, arrows = [first], [scanner.at - 2]
-        while True:
-            scanner.take(_SPACE)
-            keys.append(self._key())
-            scanner.take(_SPACE)
-            at = scanner.at
-            if not scanner.literal("->"):
-                break
-            arrows.append(at)
-        label = self._value() if scanner.literal(":") else ""
-        for source, target, at in zip(keys, keys[1:], arrows, strict=False):
-            self._edges.append(Edge(source, target, label, scanner.place_of(at)))
-
-    def _attribute(self, key: str) -> None:
-        scanner = self._in
-        at = scanner.at
-        if not scanner.literal("shape"):
-            scanner.fail("only `.shape` is understood behind a node", at)
-        scanner.take(_SPACE)
-        if not scanner.literal(":"):
-            scanner.fail("`:` is missing behind `shape`")
-        self._set_shape(key)
-
-    def _set_shape(self, key: str) -> None:
-        scanner = self._in
-        scanner.take(_SPACE)
-        at = scanner.at
-        shape = self._value()
-        if shape not in _SHAPES:
-            scanner.fail(f"there is no shape {shape[:30]!r}", at)
-        self._shapes[key] = shape
-
-    def _describe(self, key: str) -> None:
-        """A label, a block `{shape: …}`, or both."""
-        scanner = self._in
-        if key in _NOT_OURS:
-            scanner.fail(f"`{key}` is not part of flows", self._places[key])
-        scanner.take(_SPACE)
-        at = scanner.at
-        if not scanner.text.startswith("{", at):
-            label = self._value()
-            if self._labels.setdefault(key, label) != label:
-                scanner.fail(f"{key} already stands for {self._labels[key][:40]!r}", at)
-            scanner.take(_SPACE)
-        if scanner.literal("{"):
-            self._block(key, scanner.at - 1)
-
-    def _block(self, key: str, opened: int) -> None:
-        scanner = self._in
-        while True:
-            scanner.take(_BLANK)
-            if scanner.literal("}"):
-                return
-            if scanner.done:
-                scanner.fail("this `{` is not closed", opened)
-            at = scanner.at
-            name = "shape" if scanner.literal("shape") else "label" if scanner.literal("label") else ""
-            scanner.take(_SPACE)
-            if not name or not scanner.literal(":"):
-                scanner.fail("only `shape: …` and `label: …` are understood inside a node", at)
-            if name == "shape":
-                self._set_shape(key)
+    def take(self, statements: Iterable[Statement], scope: Path) -> None:
+        """Statements as they stand in the container `scope`."""
+        for statement in statements:
+            if statement.refers or statement.attribute:
+                self._refer(statement)
+            elif statement.arrows:
+                self._connect(statement, scope)
             else:
-                self._labels[key] = self._value()
+                self._describe(statement, scope)
 
-    def _value(self) -> str:
-        """A quoted text, a block between pipes, or the rest of the line."""
-        scanner = self._in
-        scanner.take(_SPACE)
-        at = scanner.at
-        quoted = self._quoted()
-        if quoted is not None:
-            return quoted.strip()
-        if pipes := scanner.take(_PIPES):
-            scanner.take(_TAG)
-            body = scanner.until(pipes.group(), f"this block is not closed by `{pipes.group()}`", at)
-            return textwrap.dedent(body.strip("\n")).strip()
-        found = scanner.take(_VALUE)
-        if not found or not found.group().strip():
-            scanner.unexpected()
-        return found.group().strip()
+    def drawing(self) -> Drawing:
+        """Everything that was taken. Raises FlowError."""
+        containers = {path[:length] for path in self._places for length in range(1, len(path))}
+        for path in containers:
+            at = min(at for inner, at in self._places.items() if inner[: len(path)] == path)
+            self._warn(f"the container `{'.'.join(path)}`", at, taken="is passed over, and its steps are taken")
+        ends = {end: at for source, target, _, at in self._edges for end in (source, target)}
+        problems = [
+            Problem(f"{'.'.join(path)} is a container and no step; name the step that is meant", self._in.place_of(at))
+            for path, at in ends.items()
+            if path in containers
+        ]
+        if problems:
+            raise FlowError(*problems)
+        names = _mermaid_ids([path for path in self._places if path not in containers])
+        nodes = {
+            name: Sketch(
+                name,
+                self._labels.get(path, path[-1]),
+                decides=self._shapes.get(path) == "diamond",
+                place=self._in.place_of(self._places[path]),
+            )
+            for path, name in names.items()
+        }
+        edges = [Edge(names[a], names[b], label, self._in.place_of(at)) for a, b, label, at in self._edges]
+        return Drawing(nodes, edges, self._warnings)
+
+    def _warn(self, construct: str, at: int, *, taken: str = "is passed over") -> None:
+        self._warnings.append(Problem(f"{construct} {taken}", self._in.place_of(at)))
+
+    def _refuse(self, construct: str, at: int) -> None:
+        self._in.fail(f"{construct} is not part of flows", at)
+
+    def _connect(self, statement: Statement, scope: Path) -> None:
+        ends = [self._end(key, scope) for key in statement.keys]
+        label = self._edge_label(statement)
+        for arrow, source, target in zip(statement.arrows, ends, ends[1:], strict=False):
+            self._edge(arrow, source, target, label)
+
+    def _edge(self, arrow: Arrow, source: Path, target: Path, label: str) -> None:
+        if arrow.text[0] != "<" or arrow.text[-1] == ">":
+            self._edges.append((source, target, label, arrow.at))
+        if arrow.text[0] == "<":
+            self._edges.append((target, source, label, arrow.at))
+        if arrow.text.strip("-") == "":
+            self._warn(f"`{arrow.text}` has no arrowhead and", arrow.at, taken="is taken as `->`")
+
+    def _end(self, key: tuple[Part, ...], scope: Path) -> Path:
+        node, attribute = _split(key)
+        if attribute:
+            self._refuse(f"an edge to `{attribute[0].text}`", attribute[0].at)
+        return self._declare(node, scope)
+
+    def _edge_label(self, statement: Statement) -> str:
+        label = self._text(statement.value) if statement.value else ""
+        for inner in statement.block or ():
+            word = inner.keys[0][0]
+            if inner.arrows or word.quoted or word.text.casefold() not in _WORDS:
+                self._refuse(f"`{word.text}` in an edge", inner.at)
+            elif word.text.casefold() == "label" and len(inner.keys[0]) == 1 and inner.value:
+                label = self._text(inner.value)
+            else:
+                self._warn(f"`{word.text}`", inner.at)
+        return label
+
+    def _refer(self, statement: Statement) -> None:
+        """`(a -> b)[0].style…`: only how edges look may be said of them from afar."""
+        said = [statement.attribute] if statement.attribute else [each.keys[0] for each in statement.block or ()]
+        if statement.value and not statement.attribute:
+            said = []
+        words = [key[0].text for key in said if not key[0].quoted and key[0].text.casefold() in _LOOKS]
+        if not said or len(words) < len(said):
+            self._refuse("`(…)[…]` with anything but looks", statement.at)
+        self._warn(f"`(…).{words[0]}`", statement.at)
+
+    def _describe(self, statement: Statement, scope: Path) -> None:
+        (key,) = statement.keys
+        node, attribute = _split(key)
+        if any(map(_is_pattern, node)):
+            self._match(statement, attribute)
+            return
+        path = self._declare(node, scope) if node else scope
+        if attribute:
+            self._attribute(path, attribute, statement)
+            return
+        if statement.value:
+            if statement.value.text == "null" and not statement.value.quoted:
+                self._refuse("`null`", statement.value.at)
+            self._label(path, statement.value)
+        self.take(statement.block or (), path)
+
+    def _match(self, statement: Statement, attribute: tuple[Part, ...]) -> None:
+        """Nodes that fit a pattern: only how they look may be said of them."""
+        block = statement.block or ()
+        said = [attribute] if attribute else [_split(each.keys[0])[1] for each in block if not each.arrows]
+        pattern = f"`{statement.keys[0][0].text}`"
+        if not said or len(said) < len(block) or not all(key and key[0].text.casefold() in _LOOKS for key in said):
+            self._refuse(pattern, statement.at)
+        self._warn(pattern, statement.at)
+
+    def _attribute(self, path: Path, attribute: tuple[Part, ...], statement: Statement) -> None:
+        word, value = attribute[0].text.casefold(), statement.value
+        if word in ("shape", "label") and len(attribute) == 1 and path and value:
+            if word == "label":
+                self._labels[path] = self._text(value)
+            else:
+                self._shape(path, value)
+            for inner in statement.block or ():
+                self._warn(f"`{inner.keys[0][0].text}`", inner.at)
+        else:
+            self._warn(f"`{attribute[0].text}`{' and what is in it' if word in _BOARDS else ''}", attribute[0].at)
+
+    def _shape(self, path: Path, value: Value) -> None:
+        shape = self._text(value)
+        if shape not in _SHAPES:
+            self._in.fail(f"there is no shape {shape[:30]!r} in flows", value.at)
+        self._shapes[path] = shape
+
+    def _label(self, path: Path, value: Value) -> None:
+        label = self._text(value)
+        if self._labels.setdefault(path, label) != label:
+            self._in.fail(f"{path[-1]} already stands for {self._labels[path][:40]!r}", value.at)
+
+    def _text(self, value: Value) -> str:
+        if value.text is None:
+            self._in.fail("a list is not part of flows", value.at)
+        if value.text.startswith("@") and not value.quoted:
+            self._in.fail("an import is not part of flows; a text that begins with @ belongs in quotes", value.at)
+        return value.text
+
+    def _declare(self, node: tuple[Part, ...], scope: Path) -> Path:
+        path = scope
+        for part in node:
+            if not part.quoted and part.text == "_":
+                if not path:
+                    self._in.fail("there is no container above this one", part.at)
+                path = path[:-1]
+                continue
+            if _is_pattern(part) or (not part.quoted and part.text.startswith(("@", "${"))):
+                self._refuse(f"`{part.text[:30]}`", part.at)
+            path = (*path, part.text)
+            self._places.setdefault(path, part.at)
+        if not path:
+            self._in.fail("a node needs a name", node[0].at)
+        return path
 
 
-def _mermaid_ids(keys: dict[str, int]) -> dict[str, str]:
-    """Each key's id: itself where Mermaid can write it, else a number of its own."""
-    names: dict[str, str] = {key: key for key in keys if re.fullmatch(r"\w+(?:-\w+)*", key)}
-    taken = set(names)
-    for number, key in enumerate(keys, 1):
-        if key not in names:
+def _is_pattern(part: Part) -> bool:
+    return not part.quoted and ("*" in part.text or part.text.startswith(("&", "!&")))
+
+
+def _split(key: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """What names a node, and the words of the language behind it."""
+    for index, part in enumerate(key):
+        if not part.quoted and part.text.casefold() in _WORDS:
+            return key[:index], key[index:]
+    return key, ()
+
+
+def _mermaid_ids(paths: Iterable[Path]) -> Mapping[Path, str]:
+    """Each node's id: itself where Mermaid can write it, else a number of its own."""
+    names: dict[Path, str] = {}
+    taken: set[str] = set()
+    paths = list(paths)
+    for path in paths:
+        joined = ".".join(path)
+        if _ID.fullmatch(joined) and joined not in taken:
+            names[path] = joined
+            taken.add(joined)
+    for number, path in enumerate(paths, 1):
+        if path not in names:
             name = f"n{number}"
             while name in taken:
                 name += "x"
             taken.add(name)
-            names[key] = name
-    return {key: names[key] for key in keys}
+            names[path] = name
+    return {path: names[path] for path in paths}

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.errors import SouldError
@@ -65,6 +65,8 @@ class Flow:
 
     nodes: dict[str, Node]
     edges: tuple[Edge, ...]
+    warnings: tuple[Problem, ...] = ()
+    """What of its drawing was passed over, because it says nothing about steps and edges."""
 
     @property
     def begin(self) -> Node:
@@ -91,7 +93,20 @@ class Sketch:
     place: Place
 
 
-def build(sketches: Iterable[Sketch], edges: Iterable[Edge]) -> Flow:
+@dataclass(slots=True)
+class Drawing:
+    """What a parser saw of a flow, sound or not: every node and edge is here, or the parser refused the text."""
+
+    nodes: dict[str, Sketch] = field(default_factory=dict[str, Sketch])
+    edges: list[Edge] = field(default_factory=list[Edge])
+    warnings: list[Problem] = field(default_factory=list[Problem])
+
+    def flow(self) -> Flow:
+        """See `build`."""
+        return build(self.nodes.values(), self.edges, sorted(self.warnings, key=_by_place))
+
+
+def build(sketches: Iterable[Sketch], edges: Iterable[Edge], warnings: Iterable[Problem] = ()) -> Flow:
     """The flow, if it is sound.
 
     Raises:
@@ -107,8 +122,12 @@ def build(sketches: Iterable[Sketch], edges: Iterable[Edge]) -> Flow:
     if not problems:
         problems = list(_dead_ends(nodes, edges))
     if problems:
-        raise FlowError(*sorted(problems, key=lambda problem: (problem.place.line, problem.place.column)))
-    return Flow(nodes, edges)
+        raise FlowError(*sorted(problems, key=_by_place))
+    return Flow(nodes, edges, tuple(warnings))
+
+
+def _by_place(problem: Problem) -> tuple[int, int]:
+    return problem.place.line, problem.place.column
 
 
 def _kind(sketch: Sketch, leaving: int) -> Kind:

@@ -8,7 +8,12 @@ from sould.agents.flows.graph import Flow, FlowError, Place, Problem
 from sould.agents.flows.mermaid import parse_mermaid
 from sould.agents.skills.skill import Skill, read_skill
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*(mermaid|d2)[^\n]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)[^\n`]*\n(.*?)(?:^[ \t]*\1[`~]*[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""Any fenced block, also within a list; one in another, which is an example, is part of that."""
+_PARSERS = {"mermaid": parse_mermaid, "d2": parse_d2}
 
 
 def skill_flow(skill: Skill) -> Flow:
@@ -17,13 +22,13 @@ def skill_flow(skill: Skill) -> Flow:
     Raises:
         FlowError: there is not exactly one block, or it cannot be run; lines are the file's.
     """
-    blocks = list(_FENCE.finditer(skill.body))
+    blocks = [block for block in _FENCE.finditer(skill.body) if block.group(2).lower() in _PARSERS]
     if len(blocks) != 1:
         found = "no" if not blocks else f"{len(blocks)}"
         raise FlowError(Problem(f"a flow has one fenced `mermaid` or `d2` block; there are {found}", Place(1, 1)))
     block = blocks[0]
     offset = skill.line - 1 + skill.body.count("\n", 0, block.start(3))
-    return (parse_mermaid if block.group(2) == "mermaid" else parse_d2)(block.group(3), offset)
+    return _PARSERS[block.group(2).lower()](block.group(3), offset)
 
 
 def read_flow(path: Path) -> Flow:

@@ -119,8 +119,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         make_ceilings(services, log, state),
     )
     todos = TodoList(state.todos)
-    folder = services.config_dir and services.config_dir / "agents"
-    agents = AgentCatalog(folder, opening.cwd, services.trust, state.agent_files)
+    agents = _catalog(services, opening, state)
     name, spec, problem = first_spec(agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
@@ -145,6 +144,11 @@ def make_environment(config: Config, opening: Opening, directories: Directories)
         outside=(opening.cwd, *directories),
         umask=opening.umask,
     )
+
+
+def _catalog(services: HostServices, opening: Opening, state: SessionState) -> AgentCatalog:
+    folder = services.config_dir and services.config_dir / "agents"
+    return AgentCatalog(folder, opening.cwd, services.trust, state.agent_files)
 
 
 async def open_ledger(

@@ -58,9 +58,14 @@ class SkillCatalog:
 
     def new_problems(self) -> tuple[str, ...]:
         """Problems this has not yet returned; each is told once a session. What waits for trust is none of them."""
-        fresh = tuple(problem for problem in self.problems if problem not in self._told and not problem.endswith(WAITS))
-        self._told.update(fresh)
-        return fresh
+        return tuple(problem for problem in self.problems if not problem.endswith(WAITS) and self.is_news(problem))
+
+    def is_news(self, said: str) -> bool:
+        """Whether this is said for the first time in the session."""
+        if said in self._told:
+            return False
+        self._told.add(said)
+        return True
 
     def describe(self) -> str:
         """The list as the model is given it."""

@@ -1,66 +1,113 @@
 """`sould flow check|show`: look at a flow without running it. Needs no daemon."""
 
+import difflib
+import os
 import sys
 from pathlib import Path
 
 import click
 
+from sould.agents.errors import SouldError
 from sould.agents.flows.drawing import draw
 from sould.agents.flows.graph import Flow, FlowError
-from sould.agents.flows.mermaid import to_mermaid
+from sould.agents.flows.mermaidtext import to_mermaid
 from sould.agents.flows.source import read_flow
+from sould.agents.skills.discovery import Found, discover, skill_roots
+from sould.agents.skills.skill import is_skill_file
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, plural, visible
+from sould.daemon.cli.output import FAILED, CommandError, plural, visible
+from sould.daemon.configuration import load
+from sould.daemon.paths import Paths
 
-_FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_FLOW = click.argument("flow_", metavar="NAME|FILE")
 
 
 @click.group(cls=Group)
 def flow() -> None:
     """Check and show flows: procedures drawn as Mermaid or D2 graphs, run by `/flow:NAME` in a session.
 
-    FILE is Markdown with one fenced `mermaid` or `d2` block (a flow skill), or a .mmd, .mermaid or .d2 file.
+    NAME is one of the flows that `/skills` lists here. FILE is Markdown with one fenced `mermaid` or `d2` block (a flow
+    skill), or a .mmd, .mermaid or .d2 file. What is drawn and does not count is a warning on standard error.
 
     Examples:
       sould flow check .agents/skills/release/SKILL.md
-      sould flow show release.mmd
+      sould flow show release
     """
 
 
 @flow.command()
-@_FILE
-def check(file: Path) -> None:
+@_FLOW
+def check(flow_: str) -> None:
     """Say what is wrong with a flow: one line each, with line and column. Exit code 1 when something is.
 
     Example:
       sould flow check .agents/skills/release/SKILL.md
     """
-    steps = _read(file).steps()
+    file, found = _read(flow_)
+    steps = found.steps()
     decisions = sum(step.kind == "decision" for step in steps)
     counted = f"{plural(len(steps), 'step')}, {plural(decisions, 'decision')} among them"
-    click.echo(f"{file}: {counted}; nothing is wrong.")
+    passed = f", and {plural(len(found.warnings), 'construct')} passed over" if found.warnings else ""
+    click.echo(visible(f"{file}: {counted}; nothing is wrong{passed}."))
 
 
 @flow.command()
-@_FILE
+@_FLOW
 @click.option("--mermaid", is_flag=True, help="Only the normalised Mermaid.")
-def show(file: Path, *, mermaid: bool) -> None:
+def show(flow_: str, *, mermaid: bool) -> None:
     """Draw a flow as text, and print it as normalised Mermaid.
 
     Examples:
-      sould flow show release.d2
+      sould flow show pull-request
       sould flow show --mermaid release.d2 > release.mmd
     """
-    found = _read(file)
+    _, found = _read(flow_)
     if not mermaid:
         click.echo(visible(draw(found)))
     click.echo(visible(to_mermaid(found)), nl=False)
 
 
-def _read(file: Path) -> Flow:
+def _read(named: str) -> tuple[Path, Flow]:
+    """The file of a flow, and what it means; what is passed over is said."""
+    file = _file(named)
     try:
-        return read_flow(file)
+        found = read_flow(file)
     except FlowError as error:
         for problem in error.problems:
             click.echo(visible(f"{file}:{problem}"), err=True)
         sys.exit(FAILED)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+    except SouldError as error:
+        raise CommandError(error.message) from error
+    for warning in found.warnings:
+        click.echo(visible(f"{file}:{warning.place.line}:{warning.place.column}: warning: {warning.message}"), err=True)
+    return file, found
+
+
+def _file(named: str) -> Path:
+    """A file of that path, the skill in that directory, or the flow of that name."""
+    path = Path(named)
+    if path.is_dir():
+        path = next((each for each in sorted(path.iterdir()) if is_skill_file(each.name)), path)
+    if path.exists() and not path.is_dir():
+        return path
+    config = load(Paths(os.environ), os.environ).config
+    roots = skill_roots(Path.cwd(), os.environ, config.extra_skill_dirs, merge=config.merge_all_available_skills)
+    found = discover(roots, lambda _: "")  # nothing of it is run, so what waits for trust may be looked at
+    name = named.removeprefix("/").removeprefix("flow:")
+    skill = found.skills.get(name)
+    if skill is None or not skill.flow:
+        raise CommandError(_missing(name, found))
+    return skill.path
+
+
+def _missing(name: str, found: Found) -> str:
+    other = found.skills.get(name)
+    if other is not None:
+        return f"{name} is a skill and no flow ({other.path}): its head lacks `type: flow`. {other.mistake}".strip()
+    about = next((said for said in (*found.problems, *found.remarks) if name in said), "")
+    flows = [skill.name for skill in found.skills.values() if skill.flow]
+    near = difflib.get_close_matches(name, flows, 1)
+    known = f"Did you mean {near[0]}?" if near else f"The flows here are {', '.join(flows)}."
+    return f"There is no file and no flow {name!r}. {about or known}"
