@@ -304,7 +304,12 @@ async def test_the_state_of_a_loop_can_be_asked_for_and_the_loop_ended(bench: Be
     ("text", "request_"),
     [
         ("", LoopRequest("status")),
-        ("off", LoopRequest("off")),
+        *((word, LoopRequest("off")) for word in ("off", "stop", "Stop", "end", "cancel", "quit")),
+        *((word, LoopRequest(word)) for word in ("list", "pause", "help", "status")),
+        ("--help", LoopRequest("help")),
+        ("continue", LoopRequest("resume")),
+        ("on", LoopRequest("start")),
+        ("stop the leak", LoopRequest("start", None, "stop the leak")),
         ("5 do it", LoopRequest("start", 5, "do it")),
         ("-1 do it", LoopRequest("start", -1, "do it")),
         ("do 5 things", LoopRequest("start", None, "do 5 things")),
@@ -337,3 +342,11 @@ def test_a_mistyped_budget_is_no_prompt(text: str) -> None:
 def test_a_loop_runs_no_negative_number_of_times() -> None:
     with pytest.raises(SouldError, match="cannot run -5 times"):
         parse_request("-5 do it")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("stopp", "stop"), ("staus", "status"), ("paus", "pause"), ("helpp", "help")]
+)
+def test_a_mistyped_word_is_no_task(word: str, meant: str) -> None:
+    with pytest.raises(SouldError, match=f"Did you mean `/loop {meant}`"):
+        parse_request(word)

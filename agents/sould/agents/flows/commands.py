@@ -29,6 +29,25 @@ def flow_commands(session: Session) -> Iterator[Entry]:
 
 
 async def _run(skill: Skill, session: Session, arguments: str) -> Ending:
+    return await run_flow(session, sound_flow(session, skill, arguments))
+
+
+async def run_flow(session: Session, flow: Flow) -> Ending:
+    """From its beginning to its end, once, within the turn."""
+    agent = Agent(session.log, session.soul, session.current_turn)
+    runner = FlowRunner(flow, agent, session.config.flows)
+    try:
+        return await runner.run()
+    finally:
+        runner.show(None)  # also when it is cancelled or fails: nothing is under way any more
+
+
+def sound_flow(session: Session, skill: Skill, arguments: str) -> Flow:
+    """The flow of a flow skill, with what the user wrote behind it.
+
+    Raises:
+        OptionError: it cannot run.
+    """
     try:
         flow = with_arguments(skill_flow(skill), arguments)
     except FlowError as error:
@@ -38,12 +57,7 @@ async def _run(skill: Skill, session: Session, arguments: str) -> Ending:
     if silent:
         raise OptionError(f"The flow {skill.name} needs words behind it: without them its step {silent} says nothing.")
     _tell_passed_over(skill, flow, session)
-    agent = Agent(session.log, session.soul, session.current_turn)
-    runner = FlowRunner(flow, agent, session.config.flows)
-    try:
-        return await runner.run()
-    finally:
-        runner.show(None)  # also when it is cancelled or fails: nothing is under way any more
+    return flow
 
 
 def _tell_passed_over(skill: Skill, flow: Flow, session: Session) -> None:

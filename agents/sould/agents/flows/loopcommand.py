@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from sould.agents.errors import OptionError
+from sould.agents.flows.commands import run_flow
+from sould.agents.flows.loopcontrols import count, describe_loop, describe_loops
 from sould.agents.flows.looprequest import USAGE, LoopRequest, parse_request
-from sould.agents.flows.looprun import LoopRun, count
+from sould.agents.flows.looprun import LoopRun
 from sould.agents.flows.loopstate import Budget, LoopState
+from sould.agents.flows.looptask import LoopTask, loop_task
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
@@ -21,7 +24,7 @@ DEFAULT_LIMIT = 10
 
 def loop_commands(session: Session) -> Iterator[Entry]:
     """The command."""
-    hint = "[N|off] prompt, or resume"
+    hint = "[N] prompt, or pause, off, resume, list, help"
     yield SlashCommand("loop", "Repeat a task until it is complete", hint), partial(_loop, session)
 
 
@@ -38,9 +41,15 @@ async def _loop(session: Session, argument: str) -> Ending:
     request = parse_request(argument)
     match request.action:
         case "status":
-            return say(session, _describe(session.loops.load(session.id)))
+            return say(session, describe_loop(session.loops.load(session.id)))
+        case "list":
+            return say(session, describe_loops(session.loops, ()))
+        case "help":
+            return say(session, USAGE)
         case "off":
             return say(session, await _off(session))
+        case "pause":
+            return say(session, _pause(session))
         case "resume":
             return await _resume(session, request)
         case "start":
@@ -49,12 +58,14 @@ async def _loop(session: Session, argument: str) -> Ending:
 
 async def _start(session: Session, request: LoopRequest) -> Ending:
     if not request.prompt:
-        await session.repeat_prompts(DEFAULT_LIMIT if request.limit is None else request.limit)
-        return say(
-            session, f"From now on prompts of this session loop ({_times(request.limit)}); `/loop off` ends that."
-        )
+        limit = DEFAULT_LIMIT if request.limit is None else request.limit
+        await session.repeat_prompts(limit)
+        return say(session, f"From now on prompts of this session loop ({_times(limit)}); `/loop off` ends that.")
     if request.limit == 0:
-        session.log.publish(ContextNote(text=request.prompt))
+        task = loop_task(session, request.prompt)
+        if task.flow is not None:
+            return await run_flow(session, task.flow)
+        session.log.publish(ContextNote(text=task.text))
         return await session.soul.turn(session.current_turn)
     return await _begin(session, request, told=False)
 
@@ -63,6 +74,7 @@ async def _begin(session: Session, request: LoopRequest, *, told: bool) -> Endin
     limit = request.limit
     if limit is None:
         limit = session.loop_limit or DEFAULT_LIMIT
+    task = loop_task(session, request.prompt) if not told else LoopTask(request.prompt, session.config.flows)
     budget = _budget(session, request.budget)
     loop = LoopState(
         session_id=session.id,
@@ -72,7 +84,7 @@ async def _begin(session: Session, request: LoopRequest, *, told: bool) -> Endin
         budget=budget,
         allowance=budget,
     )
-    return await LoopRun(session, loop, told=told).run()
+    return await LoopRun(session, loop, task, told=told).run()
 
 
 def _budget(session: Session, asked: Budget) -> Budget:
@@ -117,8 +129,14 @@ async def _resume(session: Session, request: LoopRequest) -> Ending:
     _require_price(session, request.budget)
     loop.grant(request.budget)
     loop.allowance = loop.allowance.model_copy(update=request.budget.model_dump(exclude_none=True))
+    try:
+        task = loop_task(session, loop.prompt)
+    except OptionError as error:
+        loop.status, loop.reason = "paused", error.message
+        session.loops.save(loop)
+        raise
     loop.status, loop.reason, loop.rollbacks = "running", "", 0
-    return await LoopRun(session, loop, told=False).run()
+    return await LoopRun(session, loop, task, told=False).run()
 
 
 def _taken_over(session: Session, loop: LoopState) -> LoopState:
@@ -142,17 +160,15 @@ async def _off(session: Session) -> str:
     return f"The loop is stopped after {count(loop.completed)}; `/loop resume` takes it up again."
 
 
-def _describe(loop: LoopState | None) -> str:
-    if loop is None:
-        return f"There is no loop in this session. {USAGE}"
-    of = f" of {loop.runs}" if loop.runs is not None else ""
-    reason = f": {loop.reason.removesuffix('.')}" if loop.reason else ""
-    money = f", {loop.spent.cost:.2f} in money" if loop.spent.cost is not None else ""
-    return (
-        f"The loop is {loop.status}{reason}. {count(loop.completed)}{of}, {loop.spent.tokens} tokens{money}, "
-        f"{loop.spent.seconds:.0f} s.\n\n> {loop.prompt}"
-    )
+def _pause(session: Session) -> str:
+    """Also one that was running until this came: the turn was ended for it."""
+    loop = session.loops.load(session.id)
+    if loop is None or loop.status == "finished":
+        return "There is no loop in this session that could be paused."
+    loop.status, loop.reason = "paused", "you paused it"
+    session.loops.save(loop)
+    return f"The loop is paused after {count(loop.completed)}; `/loop resume` takes it up again."
 
 
-def _times(limit: int | None) -> str:
-    return "without limit" if limit is None or limit < 0 else f"up to {limit} more time{'' if limit == 1 else 's'}"
+def _times(limit: int) -> str:
+    return "without limit" if limit < 0 else f"up to {limit} more time{'' if limit == 1 else 's'}"

@@ -1,16 +1,32 @@
 """What follows `/loop`: how often, within what budget, and the prompt. Pure."""
 
+import difflib
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.loopstate import Budget, Resource
+from sould.agents.wire.content import UserInput, input_text
+
+COMMAND = "/loop"
 
 USAGE = (
-    "Use `/loop [N|unlimited] [--tokens N] [--cost N] [--time 30m] PROMPT`, `/loop off`, "
-    "`/loop resume [SESSION] [--tokens N] …`, or `/loop` for how it stands."
+    "Use `/loop [N|unlimited] [--tokens N] [--cost N] [--time 30m] PROMPT`, `/loop pause`, `/loop off`, "
+    "`/loop resume [SESSION] [--tokens N] …`, `/loop list`, or `/loop` for how it stands. PROMPT may be a flow or a skill "
+    "(`/flow:NAME`, `/skill:NAME`)."
 )
+Action: TypeAlias = Literal["start", "off", "pause", "resume", "status", "list", "help"]
+_WORDS: dict[str, Action] = {
+    **dict.fromkeys(("off", "stop", "end", "cancel", "quit"), "off"),
+    **dict.fromkeys(("pause", "wait"), "pause"),
+    **dict.fromkeys(("status", "show"), "status"),
+    **dict.fromkeys(("help", "--help", "-h", "?"), "help"),
+    **dict.fromkeys(("resume", "continue"), "resume"),
+    **dict.fromkeys(("on", "start"), "start"),
+    "list": "list",
+}
+"""Said alone they are about the loop and never its task."""
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
 _NEGATIVE = re.compile(r"-\d+")
 _OPTION = re.compile(r"--\w[\w-]*")
@@ -25,7 +41,7 @@ OPTIONS = {resource: option for option, resource in _RESOURCE.items()}
 class LoopRequest:
     """`limit` None: none was given. `resume` with a session id takes over that session's loop, with a budget it gives more."""
 
-    action: Literal["start", "off", "resume", "status"]
+    action: Action
     limit: int | None = None
     prompt: str = ""
     budget: Budget = field(default_factory=Budget)
@@ -38,8 +54,11 @@ def parse_request(text: str) -> LoopRequest:
     Raises:
         OptionError: with how it is written.
     """
-    if not text.split():
+    words = text.split()
+    if not words:
         return LoopRequest("status")
+    if len(words) == 1 and (said := _alone(words[0])) is not None:
+        return LoopRequest(said)
     first, _, behind = text.strip().partition(" ")
     if first == "resume":
         resumed = _resumption(behind)
@@ -49,6 +68,25 @@ def parse_request(text: str) -> LoopRequest:
     if limit == 0 and not rest:
         return LoopRequest("off")
     return LoopRequest("start", limit, rest, budget)
+
+
+def is_about_loops(user_input: UserInput) -> bool:
+    """A prompt is a `/loop`, whatever it says."""
+    return input_text(user_input).split(None, 1)[:1] == [COMMAND]
+
+
+def read_request(user_input: UserInput) -> LoopRequest:
+    """What a prompt that is about loops wants. Raises OptionError."""
+    return parse_request(input_text(user_input).strip().removeprefix(COMMAND))
+
+
+def _alone(word: str) -> Action | None:
+    """What one word says. Raises OptionError for what is most likely mistyped: a loop costs money."""
+    action = _WORDS.get(word.casefold())
+    near = difflib.get_close_matches(word.casefold(), _WORDS, 1, 0.8) if action is None else []
+    if near:
+        raise OptionError(f"Did you mean `/loop {near[0]}`? A task of a loop has more than one word. {USAGE}")
+    return action
 
 
 def amount(resource: Resource, written: str) -> float:

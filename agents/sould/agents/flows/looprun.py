@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 
 from sould.agents.errors import JournalFullError
+from sould.agents.flows.loopcontrols import count
 from sould.agents.flows.loopstate import LoopState
+from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.overdraft import ask_for_more
 from sould.agents.flows.ralph import LoopRunner, loop_flow
 from sould.agents.flows.runner import Agent
@@ -25,16 +27,17 @@ _STOPPED = Ending("cancelled")
 class LoopRun:
     """One run of one loop, from wherever it stands. `told`: the first iteration's prompt is in the context already."""
 
-    def __init__(self, session: Session, loop: LoopState, *, told: bool) -> None:
+    def __init__(self, session: Session, loop: LoopState, task: LoopTask, *, told: bool) -> None:
         self._session = session
         self._loop = loop
         meter = session.soul.model.meter
         self._spending = Spending(session.log, loop, lambda: meter.cost)
         self._runner = LoopRunner(
-            loop_flow(loop.prompt),
+            loop_flow(task),
             Agent(session.log, session.soul, session.current_turn),
             session.config.flows.model_copy(update={"max_moves": 10**15}),
             loop=loop,
+            task=task,
             store=session.loops,
             told=told,
             go_back=self._go_back,
@@ -123,11 +126,6 @@ class LoopRun:
     def _pause(self, reason: str) -> None:
         self._loop.status, self._loop.reason = "paused", reason
         self._session.loops.save(self._loop)
-
-
-def count(completed: int) -> str:
-    """So many iterations, in words."""
-    return f"{completed} iteration{'' if completed == 1 else 's'}"
 
 
 def _notice(loop: LoopState) -> Notification:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sould.agents.flows.graph import Edge, Flow, Node, Place, Sketch, build
 from sould.agents.flows.loopstate import LoopState, LoopStore, Status
+from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.display import TodoItem
@@ -30,18 +31,20 @@ GoBack = Callable[[int], Awaitable[str]]
 """Bring context and files back to a checkpoint; what the model should know about the files."""
 
 
-def loop_flow(prompt: str) -> Flow:
-    """The loop as a graph."""
-    place = Place(1, 1)
+def loop_flow(task: LoopTask) -> Flow:
+    """The loop as a graph. The first iteration of a flow comes to a choice, too: a flow ends with no answer of its own."""
+    place, text = Place(1, 1), task.text or "the task"
+    first = [] if task.flow else [Sketch("work", text, decides=False, place=place)]
     sketches = [
         Sketch("BEGIN", "BEGIN", decides=False, place=place),
-        Sketch("work", prompt or "the task", decides=False, place=place),
-        Sketch("again", prompt or "the task", decides=True, place=place),
+        *first,
+        Sketch("again", text, decides=True, place=place),
         Sketch("adjust", _ADJUST, decides=False, place=place),
         Sketch("END", "END", decides=False, place=place),
     ]
     targets = {"CONTINUE": "again", "STOP": "END", "PAUSE": "END", "ADJUST": "adjust", "ROLLBACK": "again"}
-    plain = [Edge("BEGIN", "work"), Edge("work", "again"), Edge("adjust", "again")]
+    begun = [Edge("BEGIN", "work"), Edge("work", "again")] if first else [Edge("BEGIN", "again")]
+    plain = [*begun, Edge("adjust", "again")]
     return build(sketches, [*plain, *(Edge("again", target, label) for label, target in targets.items())])
 
 
@@ -50,6 +53,7 @@ class LoopRunner(FlowRunner):
     """One run of a loop. `told`: the first iteration's prompt is in the context already."""
 
     loop: LoopState = field(kw_only=True)
+    task: LoopTask = field(kw_only=True)
     store: LoopStore = field(kw_only=True)
     go_back: GoBack = field(kw_only=True)
     within_budget: Callable[[], Awaitable[bool]] = field(kw_only=True)
@@ -69,7 +73,12 @@ class LoopRunner(FlowRunner):
         # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
         loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]
         self.store.save(loop)
-        return None
+        return await self._go_through(self.task.flow) if self.task.flow else None
+
+    async def _go_through(self, flow: Flow) -> Ending | None:
+        """The iteration's flow, to its end; an ending stops the loop in it."""
+        ending = await FlowRunner(flow, self.agent, self.task.limits).run()
+        return None if ending.stop_reason == "finished" else ending
 
     @property
     def begins_at(self) -> str:
@@ -84,10 +93,16 @@ class LoopRunner(FlowRunner):
         of = f" of {loop.runs}" if loop.runs is not None else ""
         plan = f"\n\nYour plan as you last adjusted it:\n{loop.plan}" if loop.plan else ""
         meanings = "\n".join(f"- {label}: {meaning}" for label, meaning in CHOICES.items())
-        return (
-            f"{loop.prompt}\n\nYou work on this in a loop; this is iteration {loop.completed + 1}{of}. Find out what "
+        told = (
+            f"You went through the flow `{self.task.text}` in a loop; this was iteration {loop.completed + 1}{of}. Verify what "
+            f"came of it.{plan}\n\nThen decide."
+            if self.task.flow
+            else f"{self.task.text}\n\nYou work on this in a loop; this is iteration {loop.completed + 1}{of}. Find out what "
             f"earlier iterations did, do what is still missing, and verify it.{plan}\n\nWhen this iteration's work is "
-            f"done, decide. STOP only when the task is fully complete; if you are not certain, CONTINUE.\n{meanings}"
+            f"done, decide."
+        )
+        return (
+            f"{told} STOP only when the task is fully complete; if you are not certain, CONTINUE.\n{meanings}"
             f"\n\n{choice_prompt(self.labels(node))}"
         )
 

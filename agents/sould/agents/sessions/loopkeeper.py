@@ -9,13 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.flows.looprequest import is_about_loops
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.state import load_state
-from sould.agents.sessions.turns import Prompt
-from sould.agents.wire.content import input_text
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +103,7 @@ class LoopKeeper:
 
     @staticmethod
     def _runs(session: Session) -> bool:
-        return session.looping or any(_is_about_loops(prompt) for prompt in session.prompts)
+        return session.looping or any(is_about_loops(prompt.user_input) for prompt in session.prompts)
 
     def _model_of(self, session_id: str) -> str | None:
         try:
@@ -112,7 +111,3 @@ class LoopKeeper:
         except SouldError:
             return None
         return load_state(stored.directory).model
-
-
-def _is_about_loops(prompt: Prompt) -> bool:
-    return input_text(prompt.user_input).split()[:1] == ["/loop"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
+from sould.agents.flows.loopcontrols import LoopControls
 from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
@@ -106,6 +107,7 @@ class Session:
         self._clients: dict[str, Client] = {}
         self._notices = Noticed(parts.log.channel, lambda: bool(self._clients))
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
+        self._controls = LoopControls(self.id, parts.log, self._turns, self.loops)
         self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._repertoire.find(given) is not None)
         self.closed = asyncio.Event()
         parts.soul.compactor.attached = lambda: self._has_company
@@ -182,10 +184,11 @@ class Session:
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited.
 
-        A side question is no turn, nor is a look at the queue, nor going away: they are answered at once.
+        A side question is no turn, nor is a look at the queue or a loop, nor going away: they are answered at once.
         """
         at_once = self._asides.take(user_input, client_id) or self.waiting.take(user_input, client_id)
         at_once = at_once or self._go_away(user_input, client_id)
+        at_once = at_once or self._controls.take(user_input, client_id, repeats=self.looping or self.loop_limit != 0)
         if at_once is not None:
             return at_once
         prompt = Prompt(user_input, client_id, command=self._repertoire.find(user_input) is not None)

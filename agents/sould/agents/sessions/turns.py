@@ -105,6 +105,15 @@ class Turns:
             self._publish_position(prompt, position)
         self._wake.set()
 
+    def supersede(self, prompt: Prompt) -> None:
+        """End the running turn as cancelled, and take this prompt before all that wait."""
+        self.submit(prompt)
+        if self.current is not None and not self._closed:
+            self.move(prompt.turn_id, 1)
+            self.current.cancelled = True
+            if self._task is not None:
+                self._task.cancel()
+
     def cancel(self, client_id: str | None) -> None:
         """Cancel the running turn and the queued prompts of this client (of everybody for None); nothing to do is fine."""
         first = self._waiting[0] if self._waiting and self.current is None else None
