@@ -47,6 +47,9 @@ def test_a_leader_makes_a_type_and_its_worker_edits_then_the_next_daemon_goes_on
     assert (world.project / "b.txt").read_text() == "by the scribe\n"
     session = answer["session_id"]
     assert "scribe" in run(world, "agents", "list", "--session", session).stdout
+    listed = [line.split()[:3] for line in run(world, "agents", "list").stdout.splitlines()]
+    assert ["scribe", "session", session] in listed
+    assert "- subagent types made here: scribe" in run(world, "run", "--session", session, "/status").stdout
     assert run(world, "stop").returncode == 0
     (first,) = children(world, session)
     world.script(

@@ -203,7 +203,7 @@ def _who_asks(request: ApprovalRequest) -> str:
     """The subagent whose call it is."""
     where = " in the background" if request.source_kind == "background_agent" else ""
     task = f": {request.source_description}" if request.source_description else ""
-    return f"The {request.subagent_type} subagent asks{where}{task}"
+    return f"The {request.asker} asks{where}{task}"
 
 
 def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:

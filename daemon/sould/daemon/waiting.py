@@ -125,7 +125,7 @@ def shown_request(session_id: str, request: WireRequest, most: int | None) -> Wa
         case ApprovalRequest():
             title, *more = request.description.split("\n")
             lines = [*more, *(line for block in request.display for line in _lines(block))]
-            who = f"the {request.subagent_type} subagent" if request.subagent_type else ""
+            who = f"the {request.asker}" if request.asker else ""
             return Waiting(
                 id=request.id,
                 session=session_id,

@@ -92,6 +92,16 @@ async def test_the_user_stops_a_task_by_command(bench: Bench) -> None:
     assert "There is no task 'shell_7'; there are: shell_1." in said
 
 
+async def test_what_has_no_room_in_the_background_is_refused_before_anybody_is_asked(bench: Bench) -> None:
+    bench.settings["background"] = {"max_running_tasks": 1}
+    bench.script(*[call("Shell", command="sleep 600", run_in_background=True)] * 2, "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new("ask"))
+        await finish(watcher.session, "go")
+    assert "1 background tasks run already" in results(watcher)[1]
+    assert len(watcher.of(ApprovalRequest)) == 1
+
+
 async def test_no_more_than_four_run(bench: Bench) -> None:
     begin = "\n".join(
         call("Shell", command="sleep 600", run_in_background=True, description=str(n)).replace(

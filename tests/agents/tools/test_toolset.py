@@ -63,6 +63,11 @@ def test_two_tools_with_one_name_are_refused() -> None:
         load("Counting", "CountingToo")
 
 
+def test_one_tool_by_two_of_its_names_is_one_tool() -> None:
+    names = ["kimi_cli.tools.todo:SetTodoList", "sould.agents.tools.todo:SetTodoList", f"{HERE}:SetTodoListToo"]
+    assert [spec.name for spec in Toolset.load(names, {TodoList: TodoList()}).specs] == ["SetTodoList"]
+
+
 def test_the_paths_of_the_reference_mean_our_tools() -> None:
     """D15: both forms; what this version lacks is left out, and `sould agents explain` names it."""
     paths = ["kimi_cli.tools.todo:SetTodoList", "kimi_cli.tools.todo.list:SetTodoList"]

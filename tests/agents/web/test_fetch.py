@@ -141,7 +141,8 @@ async def test_each_host_is_asked_about_once_and_by_its_exact_name(tmp_path: Pat
 
 async def test_a_refused_host_is_never_contacted(tmp_path: Path) -> None:
     async with website() as site:
-        bench = make_bench(tmp_path, {}, [call("FetchURL", url=site.url("/?d=secret"))])
+        private = {"tools": {"fetch_private_hosts": ["127.0.0.1"]}}
+        bench = make_bench(tmp_path, private, [call("FetchURL", url=site.url("/?d=secret"))])
         async with bench.running():
             session = await bench.new("ask")
             watcher = Watcher(session, answer="reject")
@@ -173,18 +174,22 @@ async def test_redirects_on_one_host_are_followed_and_counted(tmp_path: Path) ->
         assert "redirects more than" in result.message
 
 
-LOOPBACK = ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "017700000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"]
+LOOPBACK = [
+    *("127.0.0.1", "127.0.0.1.", "localhost", "LOCALHOST.", "my.localhost", "2130706433", "0x7f.1", "017700000001"),
+    *("[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"),
+]
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
-async def test_no_spelling_of_the_loopback_address_is_contacted(tmp_path: Path, host: str) -> None:
+async def test_no_spelling_of_the_loopback_address_is_contacted_or_asked_about(tmp_path: Path, host: str) -> None:
     async with website() as site:
         bench = make_bench(tmp_path, {}, [call("FetchURL", url=site.url("/", host=host)), "text: ok"])
         async with bench.running():
-            session = await bench.new("full")
+            session = await bench.new("ask")
             watcher = Watcher(session)
             await finish(session, "go")
-            assert watcher.of(ToolResult)[0].return_value.is_error
+            assert "on the public internet" in watcher.of(ToolResult)[0].return_value.message
+            assert watcher.of(ApprovalRequest) == []
         assert not site.asked
 
 

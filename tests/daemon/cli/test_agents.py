@@ -55,6 +55,18 @@ def test_explain_says_why_a_tool_is_missing(world: World) -> None:
     assert "there are" in failed.stderr
 
 
+def test_explain_says_which_tools_are_one_and_which_have_one_name(world: World) -> None:
+    path = world.root / "config" / "sould" / "agents" / "twice.yaml"
+    path.with_name("own.py").write_text(
+        "from sould.agents.tools import tool\n\n@tool(name='Grep')\ndef own() -> str: ...\n"
+    )
+    tools = ["sould.agents.tools.grep:Grep", "kimi_cli.tools.file:Grep", "./own.py:own"]
+    path.write_text("version: 1\nagent:\n  extend: default\n  tools:\n" + "".join(f"    - {tool}\n" for tool in tools))
+    shown = sould(world, "agents", "explain", "twice").stdout
+    assert "kimi_cli.tools.file:Grep -- not offered: it is named before, by this or another of its names" in shown
+    assert "own.py:own -- cannot be used: two tools are called Grep: sould.agents.tools.grep:Grep and" in shown
+
+
 def test_explain_says_what_of_servers_models_and_subagents_an_agent_really_has(world: World) -> None:
     path = world.root / "config" / "sould" / "agents" / "mine.yaml"
     shown = sould(world, "agents", "explain", "mine").stdout
@@ -139,6 +151,16 @@ def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_
     assert f"{path}:5: tools.0: sould.agents.tools.grep:Grap" in done.stderr
     path.with_name("ask.py").write_text(ASKS)
     path.write_text("version: 1\nagent:\n  extend: default\n  tools: [inherit, './ask.py:ask']\n")
+    path.with_name("above.yaml").write_text("version: 1\nagent: {extend: default, subagents: {low: ./wrong.yaml}}\n")
+    path.with_name("code.yaml").write_text("version: 1\nagent: {extend: default, tools: ['./code.py:code']}\n")
+    path.with_name("code.py").write_text("def code(:\n")
+    listed = {line.split()[0]: line for line in sould(world, "agents", "list").stdout.splitlines()}
+    assert "cannot be used: Ask: parameter `clock` asks for Clock" in listed["wrong"]
+    assert f"({path}:4)" in listed["wrong"]
+    assert f"cannot be used: {path.with_name('code.py')}:code: invalid syntax" in listed["code"]
+    assert "cannot be used" not in listed["above"]
+    assert "- low: cannot be used: Ask: parameter `clock`" in sould(world, "agents", "explain", "above").stdout
+    assert "ask.py:ask -- cannot be used: Ask: parameter `clock`" in sould(world, "agents", "explain", "wrong").stdout
     done = sould(world, "run", "--agent", "wrong", "hi")
     assert done.returncode == 2
     assert f"{path}:4: tools." in done.stderr

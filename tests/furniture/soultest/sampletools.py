@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from sould.agents.tools import Tool, ToolCallContext, ToolParams, ToolReturn, Workspace, tool, tool_ok
+from sould.agents.tools.todo import SetTodoList
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+
+SetTodoListToo = SetTodoList
 
 
 class NotATool:

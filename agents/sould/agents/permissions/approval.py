@@ -326,6 +326,7 @@ def _question(
         source_id=call.turn_id or None,
         agent_id=source.agent_id if source is not None else None,
         subagent_type=source.kind if source is not None else None,
+        subagent_chain=tuple(map(visible, source.lineage)) if source is not None else (),
         source_description=(source.description or None) if source is not None else None,
         tool_call_id=call.id,
         sender=visible(sender),

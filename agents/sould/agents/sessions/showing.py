@@ -26,6 +26,7 @@ async def status(session: Session, _: str) -> Ending:
         *(f"  {line}" for line in session.waiting.text().splitlines()),
         f"- background tasks running: {session.tasks.running}",
         f"- MCP servers: {len(session.mcp.servers)}",
+        *([f"- subagent types made here: {', '.join(context.subagents)}"] if context.subagents else []),
     ]
     hooks = session.hooks.hooks.counts()
     if hooks:

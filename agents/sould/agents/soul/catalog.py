@@ -219,15 +219,6 @@ def _files_of(spec: AgentSpec) -> Iterator[Path]:
         yield from folder.rglob("*.py")
 
 
-def problem_of(catalog: AgentCatalog, file: AgentFile) -> str:
-    """Why the agent cannot be used; "" when it can."""
-    try:
-        catalog.load(file)
-    except SouldError as error:
-        return error.message
-    return ""
-
-
 def _agents_in(folder: Path) -> Iterator[tuple[str, Path]]:
     """`NAME.yaml`, and `NAME/agent.yaml`."""
     try:

@@ -93,7 +93,13 @@ class AgentSpec:
 
     def tools(self, now: Situation | None = None) -> tuple["ToolChoice", ...]:
         """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""
-        return tuple(self._judged(index, entry, now) for index, entry in enumerate(self.fields.tools))
+        choices: list[ToolChoice] = []
+        for index, entry in enumerate(self.fields.tools):
+            choice = self._judged(index, entry, now)
+            if not choice.reason and any(same_tool(choice.path, each.path) for each in choices if not each.reason):
+                choice = replace(choice, reason="it is named before, by this or another of its names")
+            choices.append(choice)
+        return tuple(choices)
 
     def idle(self) -> tuple[str, ...]:
         """What allowed_tools and exclude_tools name and none of the tools is."""

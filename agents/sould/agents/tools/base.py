@@ -76,6 +76,8 @@ class AgentSource:
     kind: str
     description: str = ""
     background: bool = False
+    lineage: tuple[str, ...] = ()
+    """The kinds from the main agent's subagent down to this one."""
 
 
 @dataclass(frozen=True, slots=True)

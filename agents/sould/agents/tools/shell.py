@@ -103,6 +103,11 @@ class Shell(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask, run, show, report."""
         root = self._files.root
+        try:
+            if params.run_in_background and self._tasks is not None:
+                self._tasks.require_room()  # nobody is asked about what cannot begin
+        except TaskError as error:
+            return tool_error(error.message, brief="Not started")
         where = "in the background in" if params.run_in_background else "in"
         refused = await self._approval.request(
             call,

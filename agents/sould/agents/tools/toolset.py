@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from sould.agents.errors import as_disk_full
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.tools.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
-from sould.agents.tools.decorator import SERVICES, InvalidToolError, ToolFunction, service_type
+from sould.agents.tools.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
 from sould.agents.tools.loading import find_factory, resolve_alias
 from sould.agents.tools.locks import FileLocks
 from sould.agents.tools.paths import failure
@@ -220,9 +220,52 @@ def _entry(path: str, services: Mapping[Any, object], loaded: Mapping[str, _Load
     if ours is None:
         return None
     entry = _load(ours, services)
-    if entry.tool.name in loaded:
-        raise InvalidToolError(f"two tools are called {entry.tool.name}: {loaded[entry.tool.name].path} and {ours}")
-    return entry
+    known = loaded.get(entry.tool.name)
+    if known is None:
+        return entry
+    if known.path == ours or (not isinstance(entry.tool, FunctionTool) and type(known.tool) is type(entry.tool)):
+        return None  # the same one, by another of its names
+    raise InvalidToolError(_two(entry.tool.name, known.path, ours))
+
+
+def _two(name: str, first: str, second: str) -> str:
+    return f"two tools are called {name}: {first} and {second}"
+
+
+def check_tool(path: str, services: Mapping[Any, object], names: dict[str, str]) -> None:
+    """Whether the tool at `path` could be loaded where there are such services; nothing is made of it.
+
+    `names`: the paths of those looked at before, by name; this one joins them.
+
+    Raises:
+        InvalidToolError: it could not, or another has its name.
+    """
+    ours = resolve_alias(path)
+    if ours is None:
+        return
+    factory = find_factory(ours)
+    if isinstance(factory, ToolFunction):
+        name = factory.bind(services).name
+    elif inspect.isclass(factory) and issubclass(factory, Tool):
+        tool_class = cast("type[Tool[Any]]", factory)
+        name = tool_class.name
+        if not ours.startswith("sould."):
+            _injected(ours, tool_class, services)
+    else:
+        raise InvalidToolError(_no_class(ours))
+    if not NAME.fullmatch(name):
+        raise InvalidToolError(_no_name(ours, name))
+    if names.setdefault(name, ours) != ours:
+        raise InvalidToolError(_two(name, names[name], ours))
+
+
+def _no_class(path: str) -> str:
+    module, _, name = path.rpartition(":")
+    return f"{path}: {module} has no tool class {name}"
+
+
+def _no_name(path: str, name: str) -> str:
+    return f"{path}: {name!r} is no name of a tool: 1 to 64 letters, digits, - and _"
 
 
 def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
@@ -230,8 +273,7 @@ def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
     if isinstance(factory, ToolFunction):
         return _LoadedTool(path, _named(path, factory.bind(services)), {})
     if not inspect.isclass(factory) or not issubclass(factory, Tool):
-        module, _, name = path.rpartition(":")
-        raise InvalidToolError(f"{path}: {module} has no tool class {name}")
+        raise InvalidToolError(_no_class(path))
     tool_class = cast("type[Tool[Any]]", factory)
     arguments = _injected(path, tool_class, {**services, ToolCallContext: _NO_CALL})
     if path.startswith("sould."):
@@ -251,7 +293,7 @@ def _tried(path: str, tool_class: type[Tool[Any]], arguments: Mapping[str, objec
 
 def _named(path: str, made: Tool[Any]) -> Tool[Any]:
     if not NAME.fullmatch(made.name):
-        raise InvalidToolError(f"{path}: {made.name!r} is no name of a tool: 1 to 64 letters, digits, - and _")
+        raise InvalidToolError(_no_name(path, made.name))
     return made
 
 

@@ -64,6 +64,35 @@ def parse_url(text: str) -> httpx2.URL:
     return url
 
 
+def refuse_private(url: httpx2.URL, private: Collection[str]) -> None:
+    """What can be told of a host without looking it up: an address, however it is written, or this machine's name.
+
+    Raises:
+        AddressError: it is not on the public internet.
+    """
+    host = url.host.lower()
+    if host in private:
+        return
+    name = host.rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        raise _not_public(host, "this machine")
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return
+    for entry in found:
+        if not is_public(str(entry[4][0])):
+            raise _not_public(host, str(entry[4][0]))
+
+
+def _not_public(host: str, address: str) -> AddressError:
+    where = f"{host} is not" if host == address else f"{host} is at {address}, which is not"
+    return AddressError(
+        f"{where} on the public internet. Private addresses are fetched only when the user lists the host in "
+        "`tools.fetch_private_hosts`."
+    )
+
+
 async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
     """Look the host up, once. `private`: hosts that may be in the private network, by exact name.
 
@@ -80,10 +109,7 @@ async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
     if host not in private:
         for address in addresses:
             if not is_public(address):
-                raise AddressError(
-                    f"{host} is at {address}, which is not on the public internet. Private addresses are fetched only "
-                    "when the user lists the host in `tools.fetch_private_hosts`."
-                )
+                raise _not_public(host, address)
     return Target(url, addresses[:MOST_ADDRESSES])
 
 

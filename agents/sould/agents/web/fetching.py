@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.web.address import AddressError, Target, parse_url, resolve
+from sould.agents.web.address import AddressError, Target, parse_url, refuse_private, resolve
 
 MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,7 +44,7 @@ class Limits:
 
 
 Allow = Callable[[str, str], Awaitable[None]]
-"""Asked, with host and URL, before each host is even looked up; raises to refuse."""
+"""Asked, with host and URL, before each host is even looked up (a name tells who owns it); raises to refuse."""
 
 
 async def admitted(text: str, allow: Allow, private: Collection[str], seconds: float) -> Target:
@@ -55,6 +55,7 @@ async def admitted(text: str, allow: Allow, private: Collection[str], seconds: f
     """
     try:
         url = parse_url(text)
+        refuse_private(url, private)
         await allow(url.host.lower(), str(url))
         async with asyncio.timeout(seconds):
             return await resolve(url, private)

@@ -307,6 +307,7 @@ class ApprovalRequest(Message):
 
     Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember; empty: not offered.
     `scope_button` says so in at most 40 columns. `changed`: it was allowed so, but what it runs is another by now.
+    `subagent_chain`: the types of subagents from the main agent's down to the one that asks.
     """
 
     id: str
@@ -318,12 +319,21 @@ class ApprovalRequest(Message):
     source_id: str | None = None
     agent_id: str | None = None
     subagent_type: str | None = None
+    subagent_chain: tuple[str, ...] = ()
     source_description: str | None = None
     display: Display = ()
     digest: str = ""
     scope: str = ""
     scope_button: str = ""
     changed: bool = False
+
+    @property
+    def asker(self) -> str:
+        """The subagent that asks and those it works for, in words; "" for the session's own agent."""
+        if not self.subagent_type:
+            return ""
+        above = (f" of {kind}" for kind in reversed(self.subagent_chain[:-1]))
+        return f"{self.subagent_type} subagent{''.join(above)}"
 
 
 class ApprovalResponse(Message):

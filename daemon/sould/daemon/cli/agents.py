@@ -12,19 +12,23 @@ import click
 from sould.agents.config import can_search
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.errors import SouldError
-from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, problem_of
+from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
-from sould.agents.soul.spec import AgentSpec, ToolChoice
-from sould.agents.tools.decorator import InvalidToolError
-from sould.agents.tools.loading import find_factory, resolve_alias, same_tool
+from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
+from sould.agents.soul.toolcheck import tool_problems
+from sould.agents.tools.loading import same_tool
 from sould.agents.wire.messages import SubagentCreated
 from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible
 from sould.daemon.cli.trust import trust_store
+from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.configuration import load
 from sould.daemon.paths import Paths
+
+_LATEST = 10
+"""Sessions that are looked through."""
 
 
 @click.group(cls=Group)
@@ -44,7 +48,9 @@ def agents() -> None:
 @agents.command(name="list")
 @click.option("--session", default="", metavar="ID", help="The types of subagents that were made in this session.")
 def list_agents(session: str) -> None:
-    """List the agents: name, where it is from, and its file.
+    """List the agents: name, where it is from, and its file, or why it cannot be used here.
+
+    The types of subagents that were made in the latest sessions of this directory follow, while a daemon runs.
 
     Examples:
       sould agents list
@@ -53,14 +59,35 @@ def list_agents(session: str) -> None:
     if session:
         click.echo(table(_made_in(session)))
         return
-    catalog = _catalog()
+    catalog, now = _catalog(), _here(frozenset(), frozenset())
     rows: list[tuple[str, str, str]] = []
     for file in catalog.files().values():
-        if file.name == TEMPLATE:
-            continue
-        problem = problem_of(catalog, file)
-        rows.append((file.name, file.origin, f"cannot be used: {visible(problem)}" if problem else str(file.path)))
-    click.echo(table(rows))
+        if file.name != TEMPLATE:
+            problem = _problem(catalog, file, now)
+            rows.append((file.name, file.origin, f"cannot be used: {visible(problem)}" if problem else str(file.path)))
+    click.echo(table([*rows, *_made_here()]))
+
+
+def _problem(catalog: AgentCatalog, file: AgentFile, now: Situation) -> str:
+    """Why an agent cannot be used here; "" when it can."""
+    try:
+        found = tool_problems(catalog.load(file), now)
+    except SouldError as error:
+        return error.message
+    return next((f"{problem} ({place})" for place, problem in found.items()), "")
+
+
+def _made_here() -> list[tuple[str, str, str]]:
+    """The types of subagents that were made in the latest sessions of this directory, if a daemon runs."""
+    try:
+        with ControlClient.connect() as daemon:
+            here = [row.id for row in daemon.sessions_list(cwd=str(Path.cwd()), limit=_LATEST).sessions]
+            journals = {session: Path(daemon.sessions_show(session).directory) / "wire.jsonl" for session in here}
+    except (NotRunningError, ControlError):
+        return []
+    return [
+        (name, f"session {session}", words) for session, journal in journals.items() for name, words in _made(journal)
+    ]
 
 
 @agents.command()
@@ -102,14 +129,22 @@ def _here(model: frozenset[str], client: frozenset[str]) -> Situation:
 def _made_in(session: str) -> list[tuple[str, str, str]]:
     with running() as daemon:
         journal = Path(daemon.sessions_show(session).directory) / "wire.jsonl"
-    made = (record.message for record in read_records(journal))
-    kinds = {message.name: message for message in made if isinstance(message, SubagentCreated)}
-    if not kinds:
+    rows = [(name, "session", words) for name, words in _made(journal)]
+    if not rows:
         raise CommandError(f"No types of subagents were made in session {session}.")
-    return [
-        (visible(kind.name), "session", f"{visible(kind.description)} ({', '.join(map(visible, kind.tools))})")
-        for kind in kinds.values()
-    ]
+    return rows
+
+
+def _made(journal: Path) -> Iterator[tuple[str, str]]:
+    """Name and description of each type that was made."""
+    try:
+        if SubagentCreated.__name__.encode() not in journal.read_bytes():
+            return  # most sessions made none, and parsing a journal takes a hundred times as long
+    except OSError:
+        return
+    made = (record.message for record in read_records(journal))
+    for kind in {message.name: message for message in made if isinstance(message, SubagentCreated)}.values():
+        yield visible(kind.name), f"{visible(kind.description)} ({', '.join(map(visible, kind.tools))})"
 
 
 def _catalog() -> AgentCatalog:
@@ -124,10 +159,10 @@ def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterat
     yield f"prompt: {fields.system_prompt_path}"
     if fields.model:
         yield f"model: {fields.model}{_unknown_model(spec)}"
-    tools = spec.tools(now)
+    tools, problems = spec.tools(now), tool_problems(spec, now)
     yield "tools:"
     for tool in tools:
-        yield f"  - {tool.path}{_standing(tool)}"
+        yield f"  - {tool.path}{_standing(tool, problems.get(tool.place, ''))}"
     if spec.idle():
         yield f"named by allowed_tools or exclude_tools, and none of the tools: {', '.join(map(visible, spec.idle()))}"
     if fields.mcp_tools is None:
@@ -139,7 +174,7 @@ def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterat
     elif fields.subagents:
         yield "subagents:"
         for name, entry in fields.subagents.items():
-            yield f"  - {name}: {entry.description or _purpose(catalog, entry.path)} ({entry.path})"
+            yield f"  - {name}: {_subagent(catalog, entry, now)} ({entry.path})"
 
 
 def _unknown_model(spec: AgentSpec) -> str:
@@ -153,18 +188,18 @@ def _unknown_model(spec: AgentSpec) -> str:
     )
 
 
-def _purpose(catalog: AgentCatalog, path: Path) -> str:
-    try:
-        return catalog.load(catalog.at(path)).fields.when_to_use or "nothing is said of it"
-    except SouldError as error:
-        return f"cannot be used: {error.message}"
+def _subagent(catalog: AgentCatalog, entry: SubagentEntry, now: Situation) -> str:
+    """What it is for, or why it cannot be started."""
+    file = catalog.at(entry.path)
+    problem = _problem(catalog, file, now)
+    if problem:
+        return f"cannot be used: {problem}"
+    return entry.description or catalog.load(file).fields.when_to_use or "nothing is said of it"
 
 
-def _standing(tool: ToolChoice) -> str:
+def _standing(tool: ToolChoice, problem: str) -> str:
     if tool.reason:
         return f" -- not offered: {tool.reason} ({tool.place})"
-    try:
-        find_factory(resolve_alias(tool.path) or tool.path)
-    except InvalidToolError as error:
-        return f" -- cannot be used: {error.message} ({tool.place})"
+    if problem:
+        return f" -- cannot be used: {problem} ({tool.place})"
     return f" -- while {tool.condition}" if tool.condition else ""

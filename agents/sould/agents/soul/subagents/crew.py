@@ -143,7 +143,8 @@ class Crew:
         spec = self.market.spec_of(record.kind, self.spec, self.agent_id)
         if job.model:
             record = record.model_copy(update={"model": job.model})
-        source = AgentSource(agent_id, record.kind, record.description or job.description, background=job.background)
+        told = record.description or job.description
+        source = AgentSource(agent_id, record.kind, told, background=job.background, lineage=record.lineage)
         return Birth(agent_id, record, spec, source, goes_on=bool(going_on)), bool(going_on or job.resume)
 
     async def _open(self, birth: Birth, *, resumed: bool) -> _Worker:
