@@ -193,9 +193,13 @@ def test_a_d2_flow_survives_its_normal_form_in_mermaid() -> None:
 
 
 @given(written_as_d2())
-def test_what_is_written_in_any_way_means_the_same_flow(sample: tuple[Flow, str]) -> None:
-    flow, text = sample
-    assert shape(parse_d2(text)) == shape(flow)
+def test_what_is_written_in_any_way_means_the_same_flow_and_all_that_does_not_count_is_said(
+    sample: tuple[Flow, str, int],
+) -> None:
+    flow, text, looks = sample
+    found = parse_d2(text)
+    assert shape(found) == shape(flow)
+    assert len(found.warnings) == looks
 
 
 PIECES = st.lists(

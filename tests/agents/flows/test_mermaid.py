@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sould.agents.flows.graph import Flow, FlowError, Node
 from sould.agents.flows.mermaid import draw_mermaid, parse_mermaid
 from sould.agents.flows.mermaidtext import to_mermaid
-from soultest.sampleflows import flows, misplaced, shape
+from soultest.sampleflows import flows, misplaced, shape, written_as_mermaid
 
 SMALL = "flowchart TD\n  BEGIN([BEGIN]) --> a[Do it]\n  a --> END([END])\n"
 
@@ -210,6 +210,16 @@ def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     again = parse_mermaid(written)
     assert shape(again) == shape(flow)
     assert to_mermaid(again) == written
+
+
+@given(written_as_mermaid())
+def test_what_is_written_in_any_way_means_the_same_flow_and_all_that_does_not_count_is_said(
+    sample: tuple[Flow, str, int],
+) -> None:
+    flow, text, looks = sample
+    found = parse_mermaid(text)
+    assert shape(found) == shape(flow)
+    assert len(found.warnings) == looks
 
 
 PIECES = st.lists(

@@ -33,9 +33,58 @@ def flows(draw: st.DrawFn) -> Flow:
     return Flow(nodes, tuple(edges))
 
 
+def _decorated(draw: st.DrawFn, lines: list[str], looks: list[str]) -> tuple[str, int]:
+    """The lines with some that say how the drawing looks among them, and how many of those there are."""
+    found: list[str] = []
+    count = 0
+    for line in lines:
+        if draw(st.booleans()):
+            found.append(draw(st.sampled_from(looks)))
+            count += 1
+        found.append(line)
+    return draw(st.sampled_from(["\n", "\r\n"])).join(found), count
+
+
 @st.composite
-def written_as_d2(draw: st.DrawFn) -> tuple[Flow, str]:
-    """A sound flow and a D2 text that means it."""
+def written_as_mermaid(draw: st.DrawFn) -> tuple[Flow, str, int]:
+    """A sound flow, a Mermaid text that means it, and how many things in the text say only how it looks."""
+    flow = draw(flows())
+    lines: list[str] = []
+    for node in flow.nodes.values():
+        shapes = (
+            ["{%s}"] if node.kind == "decision" else ["[%s]", "(%s)", "((%s))", "{{%s}}", "[/%s/]", "[(%s)]", ">%s]"]
+        )
+        lines.append(node.id + draw(st.sampled_from(shapes)) % _mermaid_label(node.label))
+    for edge in flow.edges:
+        arrow = draw(st.sampled_from(["-->", "--->", "-.->", "==>", "<!---"]))
+        label = _mermaid_label(edge.label) if edge.label else ""
+        if arrow == "<!---":  # none of the language: the label before the head
+            lines.append(f"{edge.source} -- {label} --> {edge.target}" if label else f"{edge.source}-->{edge.target}")
+        else:
+            lines.append(f"{edge.source} {arrow}{f'|{label}|' if label else ''} {edge.target}")
+    looks = [
+        *(
+            "style x fill:#f9f,stroke:#333",
+            "classDef red fill:red;",
+            "class x,y red",
+            "linkStyle 0 stroke:red",
+            "direction LR",
+        ),
+        *('click x "https://example.com" "a; b"', "accTitle: x --> y", "subgraph one [a --> b]\nend"),
+    ]
+    text, count = _decorated(draw, lines, looks)
+    return flow, f"flowchart TD\n{text}", count
+
+
+def _mermaid_label(text: str) -> str:
+    numbered = {character: f"#{ord(character)};" for character in '#&"<`\n'}
+    escaped = "".join(f"#{ord(c)};" if c.isspace() and c != " " else numbered.get(c, c) for c in text)
+    return f'"{escaped}"'
+
+
+@st.composite
+def written_as_d2(draw: st.DrawFn) -> tuple[Flow, str, int]:
+    """A sound flow, a D2 text that means it, and how many things in the text say only how it looks."""
     flow = draw(flows())
     lines: list[str] = []
     for node in flow.nodes.values():
@@ -49,8 +98,19 @@ def written_as_d2(draw: st.DrawFn) -> tuple[Flow, str]:
         lines += [*described, draw(st.sampled_from(["", "# a -> comment"]))]
     for edge in flow.edges:
         label = f": {draw(_d2_value(edge.label))}" if edge.label else ""
-        lines.append(f"{edge.source} -> {edge.target}{label}")
-    return flow, draw(st.sampled_from(["\n", "\r\n"])).join(lines)
+        ends = (edge.source, draw(st.sampled_from(["->", "-->"])), edge.target)
+        if draw(st.booleans()):
+            ends = (edge.target, draw(st.sampled_from(["<-", "<--"])), edge.source)
+        lines.append(f"{' '.join(ends)}{label}")
+    looks = [
+        "direction: right",
+        "vars: {\n  a -> b: {c}\n}",
+        "*.style.fill: red",
+        "(x -> y)[0].style.stroke: red",
+        "grid-rows: 2",
+    ]
+    text, count = _decorated(draw, lines, looks)
+    return flow, text, count
 
 
 @st.composite
