@@ -36,6 +36,27 @@ async def test_a_subagents_calls_are_shown_below_their_parent_and_its_questions_
     assert (bench.project / "b.txt").read_text() == "new\n"
 
 
+async def test_a_question_of_a_nested_subagent_names_those_it_works_for(bench: Bench, connect: Connect) -> None:
+    folder = bench.root / "config" / "agents"
+    folder.mkdir(parents=True)
+    lead = "version: 1\nagent:\n  extend: default\n  tools: ['sould.agents.tools.agent:Agent']\n  subagents: {{{}}}\n"
+    (folder / "foreman.yaml").write_text(lead.format("coder: inherit"))
+    (folder / "lead.yaml").write_text(lead.format("foreman: ./foreman.yaml"))
+    bench.script(
+        call("Agent", prompt="the code", subagent_type="foreman"),
+        call("Agent", prompt="one file", subagent_type="coder", description="Write it"),
+        call("WriteFile", path="b.txt", content="new\n"),
+        *["text: Done."] * 3,
+    )
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.request("session/set_config_option", {"sessionId": session, "configId": "agent", "value": "lead"})
+        await client.prompt(session, "go")
+        asked = client.asked("session/request_permission")[0]["params"]["toolCall"]
+    assert "The coder subagent of foreman asks: Write it" in str(asked["content"])
+
+
 async def test_a_background_command_is_told_when_it_ends(bench: Bench, connect: Connect) -> None:
     bench.script(call("Shell", command="echo built", run_in_background=True, description="Build"), "text: begun")
     async with bench.running(), connect() as client:

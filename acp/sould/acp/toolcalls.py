@@ -27,6 +27,7 @@ from sould.agents.wire.display import (
     UnknownBlock,
 )
 from sould.agents.wire.messages import ApprovalRequest, ToolCall, ToolCallDetail, ToolKind, ToolReturn
+from sould.agents.wording import subagent_of
 
 MAX_TEXT = 20_000
 """Characters of one text in a tool call's fields."""
@@ -203,7 +204,7 @@ def _who_asks(request: ApprovalRequest) -> str:
     """The subagent whose call it is."""
     where = " in the background" if request.source_kind == "background_agent" else ""
     task = f": {request.source_description}" if request.source_description else ""
-    return f"The {request.asker} asks{where}{task}"
+    return f"The {subagent_of(request.subagent_type or '', request.subagent_chain)} asks{where}{task}"
 
 
 def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:

@@ -1,6 +1,7 @@
 """Words for people and models: how many there are, and what is wrong with a value. Never a library's own."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ _WORDS = {
 def plural(count: int, word: str) -> str:
     """`1 session`, `2 sessions`."""
     return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def subagent_of(kind: str, chain: Sequence[str]) -> str:
+    """A subagent and those it works for: `coder subagent of foreman`. `chain`: from the main agent's down to itself."""
+    return f"{kind} subagent{''.join(f' of {above}' for above in reversed(chain[:-1]))}"
 
 
 def fault(error: "ErrorDetails") -> str:

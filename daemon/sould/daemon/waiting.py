@@ -21,7 +21,7 @@ from sould.agents.wire.messages import (
     Response,
     WireRequest,
 )
-from sould.agents.wording import plural
+from sould.agents.wording import plural, subagent_of
 from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def shown_request(session_id: str, request: WireRequest, most: int | None) -> Wa
         case ApprovalRequest():
             title, *more = request.description.split("\n")
             lines = [*more, *(line for block in request.display for line in _lines(block))]
-            who = f"the {request.asker}" if request.asker else ""
+            kind = request.subagent_type
+            who = f"the {subagent_of(kind, request.subagent_chain)}" if kind else ""
             return Waiting(
                 id=request.id,
                 session=session_id,

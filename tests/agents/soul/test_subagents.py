@@ -205,7 +205,7 @@ async def test_a_hierarchy_goes_as_deep_as_configured_and_its_events_reach_the_t
         await watcher.session.set_option("agent", "outer", "c")
         await finish(watcher.session, "go")
     assert results(watcher)[0].output == "middle heard bottom"
-    assert [asked.asker for asked in watcher.of(ApprovalRequest)] == ["coder subagent of middle"]
+    assert [asked.subagent_chain for asked in watcher.of(ApprovalRequest)] == [("middle", "coder")]
     assert any(isinstance(event.event, SubagentEvent) for event in watcher.of(SubagentEvent))
 
 

@@ -56,12 +56,11 @@ def written_as_mermaid(draw: st.DrawFn) -> tuple[Flow, str, int]:
         )
         lines.append(node.id + draw(st.sampled_from(shapes)) % _mermaid_label(node.label))
     for edge in flow.edges:
-        arrow = draw(st.sampled_from(["-->", "--->", "-.->", "==>", "<!---"]))
-        label = _mermaid_label(edge.label) if edge.label else ""
-        if arrow == "<!---":  # none of the language: the label before the head
-            lines.append(f"{edge.source} -- {label} --> {edge.target}" if label else f"{edge.source}-->{edge.target}")
-        else:
-            lines.append(f"{edge.source} {arrow}{f'|{label}|' if label else ''} {edge.target}")
+        ways = ["{}-->{}", "{} ---> {}", "{} -.-> {}", "{}==>{}"]
+        if edge.label:
+            ways = ["{} -->|{}| {}", "{} -.->|{}|{}", "{} -- {} --> {}", "{}=={}==>{}", "{} -. {} .-> {}"]
+        label = [_mermaid_label(edge.label)] if edge.label else []
+        lines.append(draw(st.sampled_from(ways)).format(edge.source, *label, edge.target))
     looks = [
         *(
             "style x fill:#f9f,stroke:#333",

@@ -327,14 +327,6 @@ class ApprovalRequest(Message):
     scope_button: str = ""
     changed: bool = False
 
-    @property
-    def asker(self) -> str:
-        """The subagent that asks and those it works for, in words; "" for the session's own agent."""
-        if not self.subagent_type:
-            return ""
-        above = (f" of {kind}" for kind in reversed(self.subagent_chain[:-1]))
-        return f"{self.subagent_type} subagent{''.join(above)}"
-
 
 class ApprovalResponse(Message):
     """The answer everybody sees, once, before the call's result. Ours: `answered_by` (client id), `also_changed` (see the button)."""
