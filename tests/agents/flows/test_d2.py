@@ -8,7 +8,7 @@ from sould.agents.flows.d2 import draw_d2, parse_d2
 from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.mermaid import parse_mermaid
 from sould.agents.flows.mermaidtext import to_mermaid
-from soultest.sampleflows import misplaced, shape, written_as_d2
+from soultest.sampleflows import UNHURRIED, misplaced, shape, written_as_d2
 
 WHOLE = """
 # a comment
@@ -192,6 +192,7 @@ def test_a_d2_flow_survives_its_normal_form_in_mermaid() -> None:
     ]
 
 
+@UNHURRIED
 @given(written_as_d2())
 def test_what_is_written_in_any_way_means_the_same_flow_and_all_that_does_not_count_is_said(
     sample: tuple[Flow, str, int],
@@ -265,11 +266,13 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@UNHURRIED
 @given(st.one_of(st.text(max_size=200), PIECES))
 def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(text: str) -> None:
     assert misplaced(parse_d2, text) == []
 
 
+@UNHURRIED
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).map(str.strip).filter(
     lambda label: bool(label) and label.casefold() not in ("begin", "end")), min_size=1, max_size=5, unique=True))  # fmt: skip
 def test_quoted_names_of_any_text_survive_as_labels(labels: list[str]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sould.agents.flows.graph import Flow, FlowError, Node
 from sould.agents.flows.mermaid import draw_mermaid, parse_mermaid
 from sould.agents.flows.mermaidtext import to_mermaid
-from soultest.sampleflows import flows, misplaced, shape, written_as_mermaid
+from soultest.sampleflows import UNHURRIED, flows, misplaced, shape, written_as_mermaid
 
 SMALL = "flowchart TD\n  BEGIN([BEGIN]) --> a[Do it]\n  a --> END([END])\n"
 
@@ -204,6 +204,7 @@ def test_every_problem_is_told_at_once() -> None:
     assert len(problems("flowchart TD\nBEGIN --> q{?}\nq --> END\nq -->|y| END\nx[end]")) == 2
 
 
+@UNHURRIED
 @given(flows())
 def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     written = to_mermaid(flow)
@@ -212,6 +213,7 @@ def test_the_normal_form_means_the_same_flow(flow: Flow) -> None:
     assert to_mermaid(again) == written
 
 
+@UNHURRIED
 @given(written_as_mermaid())
 def test_what_is_written_in_any_way_means_the_same_flow_and_all_that_does_not_count_is_said(
     sample: tuple[Flow, str, int],
@@ -313,12 +315,14 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@UNHURRIED
 @given(st.one_of(st.text(max_size=200), PIECES))
 def test_any_text_is_a_flow_or_an_error_with_a_place_in_it(body: str) -> None:
     text = "flowchart TD\n" + body
     assert misplaced(parse_mermaid, text) == []
 
 
+@UNHURRIED
 @given(flows(), st.data())
 def test_a_sound_flow_with_a_piece_cut_out_is_a_flow_or_an_error_with_a_place_in_it(
     flow: Flow, data: st.DataObject

@@ -437,7 +437,8 @@ async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
     page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
     folder = bench.root / "config" / "agents"
     folder.mkdir(parents=True)
-    (folder / "critic.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    example = page.partition("critic.yaml`:")[2]
+    (folder / "critic.yaml").write_text(example.split("```yaml\n")[1].split("```")[0])
     (folder / "critic.md").write_text("You review.")
     (folder / "words.py").write_text(
         "from sould.agents.tools import tool\n\n\n@tool\nasync def count_words() -> str:\n    return '1'\n"

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sould.agents.flows.graph import Edge, Flow, FlowError, Node, Place, Problem
 
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no failure."""
 LABELS = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n"), min_size=1, max_size=40).map(
     lambda text: "\n".join(line.strip() for line in text.split("\n")).strip()
 )
