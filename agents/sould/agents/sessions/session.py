@@ -36,6 +36,7 @@ from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.usage import usage_of
 from sould.agents.timetravel.rewind import told
 from sould.agents.wire.channel import Cursor, Record, Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
@@ -288,15 +289,7 @@ class Session:
     @property
     def usage(self) -> StatusUpdate | None:
         """How full the model's window is and what the session has cost; None before a model has counted anything."""
-        cost = self.soul.model.meter.cost
-        context, model = self.log.context, self.model
-        if not context.token_count:
-            return None
-        tokens = context.token_count + context.pending_estimate
-        currency = model.currency if cost is not None else None
-        return StatusUpdate(
-            context_tokens=tokens, max_context_tokens=model.max_context_size, cost=cost, currency=currency
-        )
+        return usage_of(self.log.context, self.model, self.soul.model.meter.cost)
 
     @property
     def config(self) -> Config:

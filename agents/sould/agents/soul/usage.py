@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.llm.provider import Finish, ModelInfo
+from sould.agents.wire.context import Context
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate, TokenUsage
 
@@ -55,3 +56,15 @@ def cost_of(info: ModelInfo, usage: TokenUsage) -> float | None:
     cached = info.input_price if info.cached_input_price is None else info.cached_input_price
     fresh = usage.input_other + usage.input_cache_creation
     return (fresh * info.input_price + usage.input_cache_read * cached + usage.output * info.output_price) / 1_000_000
+
+
+def usage_of(context: Context, info: ModelInfo, cost: float | None) -> StatusUpdate | None:
+    """How full the model's window is and what the session has cost; None before a model has counted anything."""
+    if not context.token_count:
+        return None
+    return StatusUpdate(
+        context_tokens=context.token_count + context.pending_estimate,
+        max_context_tokens=info.max_context_size,
+        cost=cost,
+        currency=info.currency if cost is not None else None,
+    )

@@ -305,9 +305,8 @@ ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
 class ApprovalRequest(Message):
     """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
 
-    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember; empty: not offered.
-    `scope_button` says so in at most 40 columns. `changed`: it was allowed so, but what it runs is another by now.
-    `subagent_chain`: the types of subagents from the main agent's down to the one that asks.
+    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
+    columns); empty: not offered. `changed`: what it runs is not as it was allowed. `subagent_chain`: kinds, the asker's last.
     """
 
     id: str
