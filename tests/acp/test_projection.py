@@ -178,6 +178,16 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
     assert ended["rawOutput"] == {"output": "Replaced."}
 
 
+def test_a_call_that_waits_for_another_is_pending_until_that_has_ended() -> None:
+    screen = Screen()
+    screen.show(tool_call(identifier="c1"), tool_call(identifier="c2"), DETAIL)
+    behind = DETAIL.model_copy(update={"tool_call_id": "c2", "after": "c1"})
+    assert [update["status"] for update in screen.show(behind)] == ["pending"]
+    ended, began = screen.show(result("c1"))
+    assert (ended["toolCallId"], ended["status"]) == ("c1", "completed")
+    assert began == {"sessionUpdate": "tool_call_update", "toolCallId": "c2", "status": "in_progress"}
+
+
 def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
     """Found in a real editor: these texts are shown as Markdown, where lines run together."""
     screen = Screen()

@@ -62,7 +62,7 @@ class Calls:
             case wire.ToolCallDetail():
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
-                    yield _json(call.describe(message))
+                    yield _json(call.describe(message, waits=message.after in self._open))
             case wire.ToolOutput():
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
@@ -76,6 +76,9 @@ class Calls:
             if call.arguments is None and (raw := call.raw_input()) is not None:
                 yield {"sessionUpdate": "tool_call_update", "toolCallId": call.id, "rawInput": raw}
             yield from map(_json, call.ended(message.return_value))
+        for follower in self._open.values():
+            if follower.after == message.tool_call_id and follower.status == "pending":
+                yield _json(follower.now("in_progress"))
 
     def of_subagent(self, message: wire.SubagentEvent) -> Iterator[Json]:
         """A subagent's calls; its words are in its parent's result, its own list of what is to do is not the plan."""

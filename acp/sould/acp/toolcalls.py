@@ -70,6 +70,8 @@ class Call:
     tail: str = ""
     """The end of what it has printed so far."""
     parent: str | None = None
+    after: str = ""
+    """The call that has to end before this one begins."""
     late: bool = False
     """The client came, or came back, in its middle: of what was printed before nothing is kept until it ends."""
 
@@ -117,14 +119,15 @@ class Call:
             fields["rawInput"] = raw
         return fields
 
-    def describe(self, detail: ToolCallDetail) -> ToolFields:
-        """Take in what the call will do; the update that says it."""
+    def describe(self, detail: ToolCallDetail, *, waits: bool) -> ToolFields:
+        """Take in what the call will do; the update that says it. `waits`: the call before it has not ended."""
         said = detail.title != self.name and title(detail.title)
         self.title = said or first_title(self.name)
         self.kind = detail.kind
         self.cwd = detail.cwd or self.cwd
         self.arguments = detail.arguments
-        self.status = "in_progress"
+        self.after = detail.after
+        self.status = "pending" if waits else "in_progress"
         self.locations = [_location(place.path, place.line) for place in detail.locations]
         self.content = contents(detail.display, self.cwd)
         self.terminal = self.terminal and self.kind == "execute"

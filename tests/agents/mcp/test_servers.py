@@ -8,14 +8,26 @@ from sould.agents.mcp.sampling import Sampler
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
+    ApprovalResponse,
     MCPLoadingBegin,
     MCPLoadingEnd,
     QuestionRequest,
     StatusUpdate,
     ToolOutput,
+    ToolResult,
 )
-from soultest.bench import Bench
-from soultest.mcpbench import asked, configure, entry, open_session, result_of, state_of, tools_of, user_file
+from soultest.bench import Bench, Watcher, call
+from soultest.mcpbench import (
+    asked,
+    configure,
+    entry,
+    new_session,
+    open_session,
+    result_of,
+    state_of,
+    tools_of,
+    user_file,
+)
 
 
 async def test_a_server_of_the_user_brings_tools_that_ask_before_they_run(bench: Bench) -> None:
@@ -49,6 +61,24 @@ async def test_images_structured_content_and_errors_are_kept(bench: Bench) -> No
         assert '"sum": 5' in str(total.output)
         failed = await result_of(bench, watcher, "box__fail")
         assert (failed.is_error, failed.output) == (True, "no such row")
+
+
+async def test_only_a_tool_that_its_server_calls_read_only_goes_beside_what_has_effects(bench: Bench) -> None:
+    """D51."""
+    calls = [call("box__sum", a=2, b=3), call("box__echo", text="x"), call("Shell", command="touch ran")]
+    async with bench.running():
+        watcher = Watcher(await new_session(bench, asked("box")), answer=None)
+        await state_of(watcher, "box", "connected")
+        bench.script("\n".join(calls), "text: ok")
+        prompt = watcher.session.prompt("go", "watcher")
+        for sender in ("box__echo", "Shell", "box__sum"):
+            request = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
+            watcher.session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+        assert (await prompt.outcome()).stop_reason == "finished"
+    first_answer = watcher.messages.index(watcher.of(ApprovalResponse)[0])
+    before = [message.sender for message in watcher.messages[:first_answer] if isinstance(message, ApprovalRequest)]
+    assert before == ["box__sum", "box__echo"]
+    assert [result.return_value.is_error for result in watcher.of(ToolResult)] == [False] * 3
 
 
 async def test_long_output_is_cut_to_the_limit_and_says_so(bench: Bench) -> None:

@@ -88,6 +88,20 @@ async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_no
     assert outside.read_text() == "bye\n"
 
 
+async def test_a_call_behind_one_that_waited_for_approval_has_not_run_and_follows_it(bench: Bench) -> None:
+    bench.script(f"{call('WriteFile', path='b.txt', content='x')}\n{call('Shell', command='cp b.txt c.txt')}")
+    session_id = kill_when(bench, "ask", "ApprovalRequest")
+    bench.script("text: and so it ends")
+    async with bench.running():
+        session = await bench.open(session_id)
+        watcher = Watcher(session)
+        await watcher.wait_for(TurnEnd)
+        replayed = [record.message for record in session.log.replay()]
+    assert [message.return_value.is_error for message in replayed if isinstance(message, ToolResult)] == [False, False]
+    assert (bench.project / "c.txt").read_text() == "x"
+    assert not [message for message in replayed if isinstance(message, Notification)]
+
+
 async def test_an_approval_whose_file_changed_meanwhile_expires_and_is_no_denial(bench: Bench) -> None:
     bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "hello", "new": "bye"}), "text: unused")
     session_id = kill_when(bench, "ask", "ApprovalRequest")

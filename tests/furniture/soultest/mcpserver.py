@@ -27,7 +27,7 @@ def tool(name: str, description: str = "", **properties: str) -> Json:
 TOOLS = [
     tool("echo", "Says it back.", text="string"),
     tool("whoami", "Its process id, directory and an environment variable.", variable="string"),
-    tool("sum", "Adds.", a="integer", b="integer"),
+    {**tool("sum", "Adds.", a="integer", b="integer"), "annotations": {"readOnlyHint": True}},
     tool("picture", "A picture."),
     tool("long", "Many characters.", length="integer"),
     tool("slow", "Reports progress, then waits for ever."),

@@ -158,7 +158,15 @@ class Link:
         if capabilities is not None and capabilities.tools is None:
             return ()
         tools = await self._client.list_tools()
-        return tuple(Definition(tool.name, tool.description or "", tool.input_schema) for tool in tools)
+        return tuple(
+            Definition(
+                tool.name,
+                tool.description or "",
+                tool.input_schema,
+                read_only=bool(tool.annotations and tool.annotations.read_only_hint),
+            )
+            for tool in tools
+        )
 
     async def prompts(self) -> tuple[PromptDefinition, ...]:
         """The prompts the server offers; none when it cannot say."""

@@ -30,6 +30,8 @@ class Definition:
     name: str
     description: str
     schema: dict[str, Any]
+    read_only: bool = False
+    """The server says that the tool changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

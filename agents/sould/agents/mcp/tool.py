@@ -46,6 +46,11 @@ class McpTool(Tool[Arguments]):
         """See `Tool`."""
         return ToolSpec(self.name, self.description, safe_schema(self.definition.schema))
 
+    @property
+    def has_effects(self) -> bool:
+        """Unless its server says that it only looks."""
+        return not self.definition.read_only
+
     def view(self, params: Arguments) -> CallView:
         """`github: create_issue`."""
         return CallView(title=f"{self.server.spec.name}: {self.definition.name}")

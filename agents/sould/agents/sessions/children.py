@@ -75,6 +75,6 @@ def _recover(birth: Birth, log: SessionLog, soul: Soul, left: Unfinished) -> Non
     """A subagent that waited for an approval goes on with its turn; whatever else it left open is closed."""
     found = log.recovery
     if birth.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):
-        take_up(soul, found, left)
+        take_up(log, soul, found, left)
     elif not found.clean:
         close_open_work(log, found)

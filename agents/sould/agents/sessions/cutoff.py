@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sould.agents.review.capture import Capture
+from sould.agents.soul.order import not_begun
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.wire.channel import Record
 from sould.agents.wire.messages import (
@@ -34,8 +35,6 @@ class CutOff:
     turn_id: str
     title: str
     began: float
-    asks: str = ""
-    """The approval it waits for: nothing of it has run."""
 
 
 @dataclass(slots=True)
@@ -44,6 +43,10 @@ class _Running:
 
     turn_id: str = ""
     calls: dict[str, CutOff] = field(default_factory=dict[str, CutOff])
+    after: dict[str, str] = field(default_factory=dict[str, str])
+    """The call that each begins after."""
+    asking: dict[str, str] = field(default_factory=dict[str, str])
+    """The call by the approval it waits for: nothing of it has run."""
 
     def take(self, record: Record) -> None:
         message: object = record.message
@@ -51,17 +54,20 @@ class _Running:
             message = message.event
         if isinstance(record.message, TurnBegin | TurnEnd):
             self.turn_id = record.message.turn_id
-            self.calls.clear()
+            for each in (self.calls, self.after, self.asking):
+                each.clear()
+        if isinstance(message, ToolCallDetail):
+            self.after[message.tool_call_id] = message.after
         match message:
             case ToolCallDetail() if message.kind == "execute" or "__" in message.name:
                 call_id = message.tool_call_id
                 self.calls[call_id] = CutOff(call_id, self.turn_id, message.title, record.timestamp)
-            case ApprovalRequest(tool_call_id=call_id) if call_id in self.calls:
-                self.calls[call_id].asks = message.id
+            case ApprovalRequest():
+                self.asking[message.id] = message.tool_call_id
             case ApprovalResponse():
-                for call in self.calls.values():
-                    if call.asks == message.request_id:
-                        call.asks, call.began = "", record.timestamp
+                call = self.calls.get(self.asking.pop(message.request_id, ""))
+                if call is not None:
+                    call.began = record.timestamp
             case ToolResult():
                 self.calls.pop(message.tool_call_id, None)
             case _:
@@ -73,7 +79,9 @@ def running(records: Iterable[Record]) -> list[CutOff]:
     found = _Running()
     for record in records:
         found.take(record)
-    return [call for call in found.calls.values() if not call.asks]
+    asking = set(found.asking.values())
+    waiting = asking | not_begun(found.after, found.after, asking)
+    return [call for call in found.calls.values() if call.call_id not in waiting]
 
 
 def in_background(tasks: BackgroundTasks) -> Iterator[CutOff]:

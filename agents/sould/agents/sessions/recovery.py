@@ -9,6 +9,7 @@ from sould.agents.sessions import cutoff
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.soul.loop import Soul
+from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import LaborMarket, can_go_on
 from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
@@ -21,6 +22,7 @@ from sould.agents.wire.messages import (
     RequestClosed,
     StepInterrupted,
     ToolCall,
+    ToolCallDetail,
     ToolResult,
     ToolReturn,
     TurnEnd,
@@ -32,7 +34,6 @@ from sould.agents.wire.recovery import OpenWork, Recovery
 AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
 )
-
 STOPPED = "The daemon stopped in the middle of a turn."
 
 
@@ -53,7 +54,7 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
     if found.open_turn is not None and resumed:
         asked = {request for call in found.open_calls for request in left.requests.get(call.id, ())}
         kept |= asked
-        take_up(soul, found, left, lost)
+        take_up(log, soul, found, left, lost)
         turn = found.open_turn
         turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
     again = [request for request in found.open_requests if request.id in kept]
@@ -70,10 +71,16 @@ async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew:
     await log.commit()
 
 
-def take_up(soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> None:
-    """Let an agent's next turn be the one that was open: what waited is asked again, the rest may have run (D16)."""
+def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> None:
+    """Let an agent's next turn be the one that was open (D16).
+
+    What waited is asked again, what had not begun because of that follows it, the rest may have run.
+    """
+    said = (record.message for record in log.replay())
+    after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
+    going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
     soul.pending = found.open_calls
-    soul.cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in left.calls}
+    soul.cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
 
 
 def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bool:

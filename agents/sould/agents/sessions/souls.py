@@ -118,8 +118,10 @@ def may_change(shared: Shared, path: Path) -> bool:
 
 def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:
     """Runs an agent's calls, and sees what they do to files."""
-    cwd, capture = str(shared.opening.cwd), shared.rewinder.ledger.capture
-    return ToolRunner(log, toolset, shared.approval, shared.limits, cwd, hooks=shared.hooks, capture=capture)
+    cwd, ledger = str(shared.opening.cwd), shared.rewinder.ledger
+    return ToolRunner(
+        log, toolset, shared.approval, shared.limits, ledger, cwd, hooks=shared.hooks, capture=ledger.capture
+    )
 
 
 def system_prompt(shared: Shared, spec: AgentSpec) -> str:

@@ -1,8 +1,8 @@
-"""The tool calls of one step: opened while the model streams, run in parallel, answered in order.
+"""The tool calls of one step: opened while the model streams, run beside and after each other, answered in order.
 
 `StepCalls` keeps the promise that every `ToolCall` gets exactly one `ToolResult`, whatever happens. `ToolRunner` turns
-model output into tool runs: nothing runs whose name or arguments are not exactly right, and nothing runs before its
-intent is on disk.
+model output into tool runs: nothing runs whose name or arguments are not exactly right, nothing runs before its
+intent is on disk, and what changes or runs something keeps the model's order (`order`).
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
+from pydantic import JsonValue
 
 from sould.agents.config import LoopControl
 from sould.agents.hooks.engine import Hooks
@@ -21,6 +22,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.review.capture import Capture, Findings, together
 from sould.agents.soul.findings import with_findings
+from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
 from sould.agents.tools.custom import CustomMessage, as_custom
@@ -39,11 +41,14 @@ from sould.agents.wire.messages import (
     TurnError,
     WireMessage,
 )
+from sould.agents.workspace import Workspace
 
 INTERRUPTED = "Interrupted before it finished; it may or may not have run."
 CUT_OFF = "Interrupted before it finished: ended, with everything it had started."
 NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for approval."
 NEVER_RAN = "Not run: the answer was cut before the call was complete."
+NOT_BEGUN = "Not run: the turn was interrupted before this call began."
+AFTER_REJECTION = "Not run: the user rejected another call of this step, which ends the turn."
 REMINDER = (
     "You have now made this identical call several times in this turn. Repeating it will not change the result: "
     "try something else, or say what is in the way."
@@ -58,6 +63,8 @@ class OpenCall:
     server_id: str
     name: str
     fragments: list[str] = field(default_factory=list[str])
+    begun: bool = False
+    """It was its turn; before that nothing of it has run."""
     result: ToolReturn | None = None
     parting: str = ""
     """What the tool wants the model to know should the call be cut off."""
@@ -92,7 +99,7 @@ class StepCalls:
         calls = cls(publish)
         for call in pending:
             made = [call.function.arguments or ""]
-            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, results.get(call.id)))
+            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=results.get(call.id)))
         return calls
 
     @property
@@ -143,7 +150,27 @@ class StepCalls:
     def _why(self, call: OpenCall) -> str:
         if not self.complete:
             return NEVER_RAN
+        if not call.begun:
+            return NOT_BEGUN
         return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.parting}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A call that may run. `after`: the call that has to end first, "" when none has."""
+
+    arguments: dict[str, Any]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the calls of a step share."""
+
+    calls: StepCalls
+    number: int
+    repeats: RepeatGuard
+    room: asyncio.Semaphore
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +189,7 @@ class ToolRunner:
     toolset: Toolset
     approval: Approval
     limits: Callable[[], LoopControl]
+    workspace: Workspace
     cwd: str
     hooks: Hooks | None = None
     capture: Capture | None = None
@@ -174,19 +202,23 @@ class ToolRunner:
     async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
 
-        Cancelling kills the tools; what had finished is published with its real result.
+        Calls with effects run one by one, in the model's order; one that fails does not keep those behind it. Cancelling
+        kills the tools; what had finished is published with its real result.
         """
         calls.complete = True
         repeats.begin_step()
-        prepared = [self._prepare(call) for call in calls.all]
+        order = StepOrder((self.workspace.root, *self.workspace.additional))
+        prepared = [self._prepare(call, order) for call in calls.all]
         await self.log.commit()
-        room = asyncio.Semaphore(self.limits().parallel_tools)
+        shared = _Step(calls, step, repeats, asyncio.Semaphore(self.limits().parallel_tools))
+        tasks: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as group:
-            for call, arguments in zip(calls.all, prepared, strict=True):
-                group.create_task(self._run(call, arguments, calls, step, repeats, room))
+            for call, ready in zip(calls.all, prepared, strict=True):
+                before = tasks.get(ready.after) if ready is not None else None
+                tasks[call.id] = group.create_task(self._run(call, ready, before, shared))
         return self._verdict(calls.all, prepared, repeats)
 
-    def _prepare(self, call: OpenCall) -> dict[str, Any] | None:
+    def _prepare(self, call: OpenCall, order: StepOrder) -> _Prepared | None:
         """Parse the arguments and announce the call; None when it must not run, with the reason as its result."""
         if call.result is not None:
             return None
@@ -202,6 +234,7 @@ class ToolRunner:
         if isinstance(checked, ToolReturn):
             call.result = checked
             return None
+        after = order.add(call.id, checked)
         self.log.publish(
             ToolCallDetail(
                 tool_call_id=call.id,
@@ -212,28 +245,32 @@ class ToolRunner:
                 arguments=arguments,
                 display=checked.view.display,
                 cwd=self.cwd,
+                after=after,
             )
         )
-        return arguments
+        return _Prepared(arguments, after)
 
     async def _run(
-        self,
-        call: OpenCall,
-        arguments: dict[str, Any] | None,
-        calls: StepCalls,
-        step: int,
-        repeats: RepeatGuard,
-        room: asyncio.Semaphore,
+        self, call: OpenCall, ready: _Prepared | None, before: "asyncio.Task[None] | None", step: _Step
     ) -> None:
-        async with room:
-            try:
-                if arguments is not None:
-                    call.result = await self._guarded(call, arguments, step, repeats)
-            except asyncio.CancelledError:
-                if call.id in self.approval.unanswered:
-                    call.result = tool_error(NOBODY_ANSWERED, brief="Not run")
-                raise
-        calls.publish_ready()
+        if before is not None:
+            await asyncio.wait([before])  # it waits outside the room, so that it takes no place from one that can run
+        if ready is not None:
+            async with step.room:
+                call.result = await self._in_turn(call, ready.arguments, step)
+        step.calls.publish_ready()
+
+    async def _in_turn(self, call: OpenCall, arguments: dict[str, Any], step: _Step) -> ToolReturn:
+        """Run the call, unless the user has ended the turn meanwhile."""
+        if self._ends_turn(step.calls.all):
+            return _not_run(AFTER_REJECTION)
+        call.begun = True
+        try:
+            return await self._guarded(call, arguments, step.number, step.repeats)
+        except asyncio.CancelledError:
+            if call.id in self.approval.unanswered:
+                call.result = tool_error(NOBODY_ANSWERED, brief="Not run")
+            raise
 
     async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
         context = ToolCallContext(
@@ -322,14 +359,18 @@ class ToolRunner:
     def _send(self, message: CustomMessage | Custom) -> None:
         self.log.publish(as_custom(message))
 
+    def _ends_turn(self, calls: Sequence[OpenCall]) -> bool:
+        """A rejection ends the turn of the main agent; subagents always go on (D29)."""
+        return self.source is None and any(stops_turn(call.result) for call in calls)
+
     def _verdict(
-        self, calls: Sequence[OpenCall], prepared: Sequence[dict[str, Any] | None], repeats: RepeatGuard
+        self, calls: Sequence[OpenCall], prepared: Sequence[_Prepared | None], repeats: RepeatGuard
     ) -> Stop | None:
-        if self.source is None and any(stops_turn(call.result) for call in calls):
+        if self._ends_turn(calls):
             return Stop("tool_rejected")
         if any(repeats.exhausted(call.name, call.arguments) for call in calls):
             return Stop("repeated_calls")
-        if repeats.note_step(all_invalid=all(arguments is None for arguments in prepared)):
+        if repeats.note_step(all_invalid=all(ready is None for ready in prepared)):
             return Stop(
                 "error",
                 TurnError(
@@ -344,6 +385,12 @@ def stops_turn(result: ToolReturn | None) -> bool:
     """A rejection without feedback ends the turn (D29)."""
     extras = result.extras if result is not None else None
     return bool(extras and extras.get("rejected") and not extras.get("feedback"))
+
+
+def _not_run(why: str) -> ToolReturn:
+    """The result of a call that the user's rejection of another one kept from running: rejected like that one."""
+    extras: dict[str, JsonValue] = {"rejected": True, "feedback": ""}
+    return tool_error(why, brief="Not run").model_copy(update={"extras": extras})
 
 
 def parse_arguments(text: str) -> dict[str, Any] | None:

@@ -71,6 +71,11 @@ class Agent(Tool[Params]):
         kinds = "\n".join(f"- {name}: {what}" for name, what in self._crew.kinds.items())
         return f"{super().description}\n\nThe types of subagents are:\n{kinds or '- none; create one first'}"
 
+    @property
+    def has_effects(self) -> bool:
+        """What a subagent does is in order in the subagent's own steps."""
+        return False
+
     def view(self, params: Params) -> CallView:
         """The task and who does it."""
         if params.pipeline:

@@ -23,6 +23,10 @@ from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 
+LOOKS: frozenset[ToolKind] = frozenset({"read", "search", "think", "fetch"})
+"""Kinds of tools that change nothing, by their makers' word."""
+
+
 async def _nothing() -> None:
     pass
 
@@ -140,6 +144,7 @@ class Tool(ABC, Generic[ParamsT]):
     aliases: ClassVar[tuple[str, ...]] = ()
     """Further names a model may call it by; they are not offered."""
     kind: ClassVar[ToolKind] = "other"
+    """What people see it as; it also says whether a call has effects, see `has_effects`."""
     example: ClassVar[dict[str, JsonValue]] = {}
     """Good arguments, shown to a model that sent bad ones."""
     params: type[ParamsT]
@@ -149,8 +154,13 @@ class Tool(ABC, Generic[ParamsT]):
         """Do it. Ask for approval inside, before the first effect. Raise nothing but `RefusedError` and cancellation."""
 
     def view(self, params: ParamsT) -> CallView:
-        """What to show before running."""
+        """What to show before running. Its locations are all that the call looks at or changes; without any it may be all."""
         return CallView(title=self.name)
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether a call may change or run something. Such calls of one step run one by one, in the model's order (D51)."""
+        return self.kind not in LOOKS
 
     @cached_property
     def description(self) -> str:

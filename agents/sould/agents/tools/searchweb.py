@@ -32,7 +32,7 @@ class SearchWeb(Tool[Params]):
     """Search."""
 
     name = "SearchWeb"
-    kind: ClassVar[ToolKind] = "search"
+    kind: ClassVar[ToolKind] = "fetch"
     example: ClassVar[dict[str, JsonValue]] = {"query": "python asyncio TaskGroup cancellation"}
     params = Params
 

@@ -29,8 +29,6 @@ from sould.agents.workspace import WorkspaceError
 log = logging.getLogger(__name__)
 
 _NONE: Mapping[str, Tool[Any]] = {}
-LOOKS: frozenset[ToolKind] = frozenset({"read", "search", "think", "fetch"})
-"""Kinds of tools that change nothing, by their makers' word."""
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What model servers take as the name of a tool."""
 
@@ -42,6 +40,7 @@ class CheckedCall:
     name: str
     kind: ToolKind
     view: CallView
+    has_effects: bool
 
 
 class Toolset:
@@ -122,7 +121,7 @@ class Toolset:
     def unasked_changes(self, name: str) -> bool:
         """A tool of the user's that may change something. Ours, and servers', ask before they do; theirs need not."""
         entry = self._tools.get(name) or self._aliases.get(name)
-        return entry is not None and not entry.path.startswith("sould.") and entry.tool.kind not in LOOKS
+        return entry is not None and not entry.path.startswith("sould.") and entry.tool.has_effects
 
     def is_foreign(self, name: str) -> bool:
         """Whether the tool is the user's or the project's own code, which may do anything without asking."""
@@ -138,11 +137,11 @@ class Toolset:
         if isinstance(params, ToolReturn):
             return params
         try:
-            view = entry.tool.view(params)
+            view, has_effects = entry.tool.view(params), entry.tool.has_effects
         except (Exception, SystemExit):  # as below; the call is only shown worse for it
             log.exception("view of tool %s failed", name)
-            view = CallView(title=name)
-        return CheckedCall(name, entry.tool.kind, view)
+            view, has_effects = CallView(title=name), True
+        return CheckedCall(name, entry.tool.kind, view, has_effects)
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: ToolCallContext) -> ToolReturn:
         """Run the tool. Anything that goes wrong is an error for the model; only cancellation is raised."""

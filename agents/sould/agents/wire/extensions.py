@@ -40,6 +40,8 @@ class ToolCallDetail(Message):
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     display: Display = ()
     cwd: str = ""
+    after: str = ""
+    """The call of the same step that it begins after; "": it waits for none."""
 
 
 class ToolOutput(Message):
