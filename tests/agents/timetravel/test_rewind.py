@@ -1,8 +1,10 @@
 """Going back and returning: context and files, over restarts and crashes, and never beyond what the session touched."""
 
 import json
+import os
 
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
+from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
@@ -55,6 +57,24 @@ async def test_undo_takes_the_last_turn_back_and_redo_returns(bench: Bench) -> N
         assert watcher.session.log.context.messages == before
         await finish(watcher.session, "/redo")
     assert "nothing to redo" in replies(watcher)
+
+
+async def test_a_fork_takes_back_what_was_changed_before_it_and_returns_also_after_a_restart(bench: Bench) -> None:
+    a, b = bench.project / "a.txt", bench.project / "b.txt"
+    async with bench.running():
+        source = (await worked(bench)).session
+        fork = await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
+        watcher = Watcher(fork)
+        await finish(fork, "/undo")
+        assert (a.read_text(), b.exists()) == ("one\n", False)
+        assert "2 files restored." in replies(watcher)
+        await finish(fork, "/redo")
+        assert (a.read_text(), b.read_text()) == ("two\n", "b\n")
+    async with bench.running():
+        again = await bench.open(fork.id)
+        await finish(again, f"/rewind {again.log.context.turns[0]}")
+        assert (a.read_text(), b.exists()) == ("hello\n", False)
+        assert asked(again) == []
 
 
 async def test_undo_after_a_clearing_takes_that_back_before_any_turn(bench: Bench) -> None:

@@ -18,7 +18,7 @@ from sould.agents.environment import USUAL_UMASK
 from sould.agents.patience import uninterrupted
 from sould.agents.review.blobs import BlobMissingError, BlobStore
 from sould.agents.review.capture import Capture, Change, explained
-from sould.agents.review.journal import Captured, Event, Intent, LedgerFile, Settled
+from sould.agents.review.journal import Captured, Event, Intent, LedgerFile, Settled, read_events
 from sould.agents.review.nodes import Node, is_file, read_node, replace_node, set_permissions
 from sould.agents.review.secretblobs import SecretJudge
 from sould.agents.review.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
@@ -90,6 +90,17 @@ class Ledger:
             found = await ledger._digest(changed)
             await ledger._judge(edit.n, edit.before, edit.after, found)
         return ledger
+
+    async def copy_from(self, path: Path) -> None:
+        """Know the edits of another session's ledger file, too: this session, still new, goes on where that one is.
+
+        Raises:
+            OSError: the file cannot be read, or they could not be kept.
+        """
+        events, _ = read_events(await asyncio.to_thread(path.read_bytes))
+        await uninterrupted(self._file.append, *events, sync=True)
+        for event in events:
+            self._state.apply(event)
 
     async def aclose(self) -> None:
         """Close the ledger file; no write may follow."""

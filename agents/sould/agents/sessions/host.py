@@ -12,9 +12,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
+from sould.agents.review.authors import LEDGER
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.opening import Client, Opening
@@ -169,9 +170,19 @@ class SessionHost:
             self._services.store.rename(session_id, title)
 
     async def fork(self, session_id: str, opening: Opening) -> Session:
-        """A new session that begins with everything the other one has said by now."""
+        """A new session that begins with everything the other one has said and changed by now.
+
+        Raises:
+            As `new` and `open`; JournalFullError: the disk refuses.
+        """
         source = self._services.store.find(session_id)
         fork = await self.new(opening)
+        try:
+            await fork.rewinder.ledger.copy_from(source.directory / LEDGER)
+        except FileNotFoundError:
+            pass  # it never had one, so it changed nothing
+        except OSError as error:
+            raise JournalFullError(f"The edits of {session_id} cannot be kept: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
