@@ -17,7 +17,7 @@ HISTORY = (
     ChatMessage("user", (TextPart(text="see"), ImagePart(image_url=MediaUrl(url=PNG)))),
     ChatMessage("assistant", (ThinkPart(think="hm"),), (CALL,)),
     ChatMessage("tool", (TextPart(text="out"), ImagePart(image_url=MediaUrl(url=PNG))), tool_call_id="c1"),
-    ChatMessage("assistant", (TextPart(text="done"),)),
+    ChatMessage("assistant", (TextPart(text="done"), ImagePart(image_url=MediaUrl(url=PNG)))),
     ChatMessage("assistant"),
     ChatMessage("user", (TextPart(text="a"), TextPart(text="b"))),
 )
@@ -37,7 +37,7 @@ def test_a_conversation_is_sent_in_the_apis_form() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
         {"role": "tool", "tool_call_id": "c1", "content": "out"},
         {"role": "user", "content": [{"type": "text", "text": "(output of tool call c1)"}, image]},
-        {"role": "assistant", "content": "done"},
+        {"role": "assistant", "content": "done\n(An image was here)"},
         {"role": "user", "content": "a\nb"},
     ]
 

@@ -21,7 +21,7 @@ from sould.agents.llm.provider import (
     ScriptExhaustedError,
 )
 from sould.agents.llm.scripted import EchoProvider, ScriptedProvider
-from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
+from sould.agents.wire.content import AudioPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 
 INFO = ModelInfo("scripted", "scripted_echo", "scripted_provider", 100_000)
@@ -49,6 +49,9 @@ id: "msg-1"
 think: let me see
 text: Hello
 line:  two spaces
+image_url: https://example.org/a.png
+audio_url: "data:audio/wav;base64,AAAA"
+video_url: {"url": "https://example.org/a.mp4", "id": "v1"}
 tool_call: {"id": "tc-1", "name": "ReadFile", "arguments": "{\\"path\\"", "extras": {"a": 1}}
 tool_call_part: {"arguments_part": ": 1}"}
 tool_call_part: raw
@@ -61,6 +64,9 @@ async def test_every_kind_of_line_is_played_in_order(tmp_path: Path) -> None:
         ThinkPart(think="let me see"),
         TextPart(text="Hello"),
         TextPart(text=" two spaces\n"),
+        ImagePart(image_url=MediaUrl(url="https://example.org/a.png")),
+        AudioPart(audio_url=MediaUrl(url="data:audio/wav;base64,AAAA")),
+        VideoPart(video_url=MediaUrl(url="https://example.org/a.mp4", id="v1")),
         ToolCall(id="tc-1", function=FunctionCall(name="ReadFile", arguments='{"path"'), extras={"a": 1}),
         ToolCallPart(arguments_part=": 1}"),
         ToolCallPart(arguments_part="raw"),

@@ -93,7 +93,8 @@ class Step:
         self._calls = StepCalls(log.publish)
         for number, each in enumerate(step):
             arguments = json.dumps({"number": number, "path": each.path, "how": each.how})
-            self._calls.open(ToolCall(id=str(number), function=FunctionCall(name=each.tool, arguments=arguments)))
+            made = ToolCall(id=str(number), function=FunctionCall(name=each.tool, arguments=arguments))
+            self._calls.open(made, f"call_{number}")
         self._limits = limits
 
     def _take(self, record: Record) -> bool:

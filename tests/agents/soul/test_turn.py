@@ -1,6 +1,6 @@
 """A turn from prompt to end, with a scripted model and real tools."""
 
-from sould.agents.wire.content import TextPart
+from sould.agents.wire.content import AudioPart, ImagePart, TextPart, VideoPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
     SteerInput,
@@ -47,14 +47,39 @@ async def test_results_of_parallel_calls_come_in_the_order_of_the_calls(bench: B
     assert [str(result.return_value.output).split()[-1] for result in watcher.of(ToolResult)] == ["slow", "hello"]
 
 
-async def test_every_call_gets_an_id_of_ours_whatever_the_server_sent(bench: Bench) -> None:
-    bench.script(f"{call('ReadFile', path='a.txt')}\n{call('Glob', pattern='*.txt')}", "text: ok")
+async def test_calls_keep_the_ids_of_a_script_where_they_are_unique_in_the_session(bench: Bench) -> None:
+    calls = [
+        call("ReadFile", path="a.txt"),
+        call("Glob", pattern="*.txt"),
+        call("Glob", pattern="*").replace("1", "tc", 1),
+    ]
+    bench.script("\n".join(calls), "text: ok", calls[0], "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "go")
-    ids = [detail.tool_call_id for detail in watcher.of(ToolCallDetail)]
-    assert len(set(ids)) == 2
-    assert [result.tool_call_id for result in watcher.of(ToolResult)] == ids
+        session_id = watcher.session.id
+    async with bench.running():
+        again = Watcher(await bench.open(session_id))
+        await finish(again.session, "go")
+    first, second, third, *more = [
+        detail.tool_call_id for detail in (*watcher.of(ToolCallDetail), *again.of(ToolCallDetail))
+    ]
+    assert (first, third) == ("1", "tc")
+    assert len({first, second, third, *more}) == 6
+    assert [result.tool_call_id for result in watcher.of(ToolResult)] == [first, second, third]
+
+
+async def test_pictures_sounds_and_films_of_the_model_are_shown_and_remembered(bench: Bench) -> None:
+    bench.script(
+        "image_url: https://example.org/a.png\naudio_url: data:audio/wav;base64,AA==\nvideo_url: https://v.example"
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        end = await finish(watcher.session, "go")
+        remembered = watcher.session.log.context.messages[-1].content
+    shown = [message for message in watcher.messages if isinstance(message, ImagePart | AudioPart | VideoPart)]
+    assert [type(part) for part in shown] == [ImagePart, AudioPart, VideoPart]
+    assert (end.stop_reason, remembered) == ("finished", tuple(shown))
 
 
 async def test_steering_is_delivered_after_the_results_and_before_the_next_step(bench: Bench) -> None:

@@ -16,7 +16,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
+from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 
 Capability: TypeAlias = Literal["image_in", "video_in", "audio_in", "thinking", "always_thinking"]
@@ -37,6 +37,8 @@ class ModelInfo:
     cached_input_price: float | None = None
     output_price: float | None = None
     currency: str = "USD"
+    gives_call_ids: bool = False
+    """Its calls are shown under the ids it gives them, where they are unique; servers' ids are not used (F43)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Finish:
     message_id: str | None = None
 
 
-Delta: TypeAlias = TextPart | ThinkPart | ToolCall | ToolCallPart | Finish
+Delta: TypeAlias = TextPart | ThinkPart | ImagePart | AudioPart | VideoPart | ToolCall | ToolCallPart | Finish
 DeltaStream: TypeAlias = AsyncGenerator[Delta, None]
 
 
@@ -93,7 +95,7 @@ class ChatProvider(Protocol):
     def stream(self, request: ChatRequest) -> AbstractAsyncContextManager[DeltaStream]:
         """Ask once. Leaving the context closes the connection; cancellation is the task's.
 
-        Order: any mix of `TextPart`/`ThinkPart`; each `ToolCall` before its `ToolCallPart`s (ids unique within the
+        Order: any mix of content parts; each `ToolCall` before its `ToolCallPart`s (ids unique within the
         answer, otherwise as the server sent them: reused in later answers); exactly one `Finish` last. A stream that ends otherwise raises.
 
         Raises:

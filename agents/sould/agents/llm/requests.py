@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from sould.agents.llm.provider import Capability, ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
-from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
+from sould.agents.wire.content import (
+    AudioPart,
+    ContentPart,
+    ImagePart,
+    TextPart,
+    ThinkPart,
+    UserInput,
+    VideoPart,
+    media_url,
+)
 
 Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
 """Which of the documented ways a server wants reasoning and caching asked for."""
@@ -53,7 +62,9 @@ def request_body(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> 
 
 def media_bytes(request: ChatRequest) -> int:
     """Roughly how much media a request carries: sending it takes time that the answer must not be charged for."""
-    return sum(len(url) for message in request.messages for part in message.content if (url := _url(part)) is not None)
+    return sum(
+        len(url) for message in request.messages for part in message.content if (url := media_url(part)) is not None
+    )
 
 
 def _reasoning(level: ThoughtLevel, dialect: Dialect) -> JsonObject:
@@ -98,7 +109,10 @@ def _messages(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> Ite
 
 def _assistant(message: ChatMessage, style: RequestStyle) -> JsonObject:
     # null beside tool calls is the API's own form; an empty string is refused by some servers
-    sent: JsonObject = {"role": "assistant", "content": _text(message.content) or (None if message.tool_calls else "")}
+    sent: JsonObject = {
+        "role": "assistant",
+        "content": _spoken(message.content) or (None if message.tool_calls else ""),
+    }
     thinking = "".join(part.think for part in message.content if isinstance(part, ThinkPart))
     if style.reasoning_key and thinking:
         sent[style.reasoning_key] = thinking
@@ -174,13 +188,11 @@ def _text(parts: Iterable[ContentPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
-def _url(part: ContentPart) -> str | None:
-    match part:
-        case ImagePart():
-            return part.image_url.url
-        case AudioPart():
-            return part.audio_url.url
-        case VideoPart():
-            return part.video_url.url
-        case _:
-            return None
+def _spoken(parts: Iterable[ContentPart]) -> str:
+    """What the model said; the API takes no media from it, so a word stands in their place."""
+    said = (part.text if isinstance(part, TextPart) else _shown(part) for part in parts)
+    return "\n".join(text for text in said if text)
+
+
+def _shown(part: ContentPart) -> str:
+    return f"({_KINDS[part.type]} was here)" if _KINDS[part.type] else ""

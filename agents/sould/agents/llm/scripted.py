@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -26,7 +27,16 @@ from sould.agents.llm.provider import (
     ProviderTimeoutError,
     ScriptExhaustedError,
 )
-from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart, input_text
+from sould.agents.wire.content import (
+    AudioPart,
+    FunctionCall,
+    ImagePart,
+    MediaUrl,
+    TextPart,
+    ThinkPart,
+    VideoPart,
+    input_text,
+)
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 from sould.agents.wording import plural
 
@@ -40,7 +50,7 @@ class ScriptedProvider:
     """Answers a session's call n with script n of the file: every session begins with the first."""
 
     def __init__(self, info: ModelInfo, scripts: Path) -> None:
-        self.info = info
+        self.info = replace(info, gives_call_ids=True)
         self._path = scripts
         self._scripts: list[str] | None = None
         self._played: Counter[str] = Counter()
@@ -71,7 +81,7 @@ class EchoProvider:
     """Plays the script found in the last user message; a message that is no script is echoed as text."""
 
     def __init__(self, info: ModelInfo) -> None:
-        self.info = info
+        self.info = replace(info, gives_call_ids=True)
 
     @asynccontextmanager
     async def stream(self, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:
@@ -116,6 +126,7 @@ def parse_script(script: str, where: str) -> list[Step]:
     One step a line, `kind: payload`; empty lines, lines with `#` or ``` and the word `echo` are skipped.
 
     - `text: …` and `think: …` are deltas; `line: …` is a text with a line end
+    - `image_url: …`, `audio_url: …`, `video_url: …` with a URL or `{"url", "id"}`
     - `tool_call: {"id", "name", "arguments", "extras"}`, `tool_call_part: <fragment>` or `{"arguments_part", "tool_call_id"}`
     - `usage: {json}` or `usage: input_other=10 output=5`, `id: <message id>`, `finish: <reason>`
     - `error: 429 <text>`, `error: connection <text>`, `error: timeout <text>`; `wait: <seconds>`
@@ -151,6 +162,9 @@ class _ScriptReader:
             "text": lambda text: self.steps.append(TextPart(text=text)),
             "line": lambda text: self.steps.append(TextPart(text=text + "\n")),
             "think": lambda text: self.steps.append(ThinkPart(think=text)),
+            "image_url": lambda text: self.steps.append(ImagePart(image_url=_media(text))),
+            "audio_url": lambda text: self.steps.append(AudioPart(audio_url=_media(text))),
+            "video_url": lambda text: self.steps.append(VideoPart(video_url=_media(text))),
             "tool_call": lambda text: self.steps.append(_tool_call(text)),
             "tool_call_part": lambda text: self.steps.append(_tool_call_part(text)),
             "error": lambda text: self.steps.append(_error(text.strip())),
@@ -164,6 +178,7 @@ class _ScriptReader:
         """The steps with their end."""
         called = any(isinstance(step, ToolCall) for step in self.steps)
         spoke = called or any(isinstance(step, TextPart) and step.text.strip() for step in self.steps)
+        spoke = spoke or any(isinstance(step, ImagePart | AudioPart | VideoPart) for step in self.steps)
         reason = self._finish or ("tool_calls" if called else "stop")
         end: Step = Finish(reason, self._usage, self._id)
         if not spoke:
@@ -198,6 +213,15 @@ def _tool_call(payload: str) -> ToolCall:
         function=FunctionCall(name=function["name"], arguments=arguments),
         extras=fields.get("extras"),
     )
+
+
+def _media(payload: str) -> MediaUrl:
+    text = payload.strip()
+    if text.startswith("{"):
+        return MediaUrl.model_validate_json(text)
+    if not text:
+        raise ValueError("there is no URL")
+    return MediaUrl(url=text.strip("\"'"))
 
 
 def _tool_call_part(payload: str) -> ToolCallPart:

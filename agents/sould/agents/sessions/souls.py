@@ -89,7 +89,9 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     meter.estimate = lambda: compactor.used
     soul = Soul(
         log=log,
-        model=ModelCaller(log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id),
+        model=ModelCaller(
+            log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id, crew.market.call_ids
+        ),
         tools=tool_runner(shared, log, toolset),
         compactor=compactor,
         limits=shared.limits,

@@ -1,7 +1,7 @@
 """Asking the model: one call, published as it streams.
 
-Text and reasoning go out as they come. Tool calls get ids of our own, because servers send empty, repeated and reused
-ones (F43). Nothing that was shown is ever repeated: retries happen below, before the first visible part.
+Text, reasoning and media go out as they come. Tool calls get ids that are unique in the session (`callids`). Nothing that
+was shown is ever repeated: retries happen below, before the first visible part.
 """
 
 import logging
@@ -19,9 +19,10 @@ from sould.agents.llm.provider import (
     ToolSpec,
 )
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
+from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
-from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 
@@ -49,6 +50,7 @@ class ModelCaller:
     limits: Callable[[], LoopControl]
     meter: Meter
     session_id: str
+    call_ids: CallIds
 
     async def ask(self, n: int, calls: StepCalls) -> str | None:
         """Ask once, with retries while nothing was shown. Returns the provider's finish reason.
@@ -80,11 +82,11 @@ class ModelCaller:
 
         policy = RetryPolicy.of(self.limits())
         async with stream_with_retry(model.provider, request, policy, publish_retry) as stream:
-            finish = await self._publish(stream, calls)
+            finish = await self._publish(stream, calls, gives_ids=model.provider.info.gives_call_ids)
         self.meter.count(model.provider.info, finish)
         return finish.reason
 
-    async def _publish(self, stream: DeltaStream, calls: StepCalls) -> Finish:
+    async def _publish(self, stream: DeltaStream, calls: StepCalls, *, gives_ids: bool) -> Finish:
         publish = self.log.publish
         room = MAX_ANSWER_CHARS
         async for delta in stream:
@@ -97,12 +99,16 @@ class ModelCaller:
                     room -= len(delta.think)
                     calls.any_shown = True
                     publish(delta)
+                case ImagePart() | AudioPart() | VideoPart():
+                    room -= len(media_url(delta) or "")
+                    calls.any_shown = True
+                    publish(delta)
                 case ToolCallPart():
                     room -= len(delta.arguments_part or "")
                     calls.extend(delta)
                 case ToolCall():
                     room -= len(delta.function.arguments or "")
-                    calls.open(delta)
+                    calls.open(delta, self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new())
                 case Finish():
                     return delta
             if room < 0:

@@ -6,7 +6,6 @@ intent is on disk, and what changes or runs something keeps the model's order (`
 """
 
 import asyncio
-import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -107,9 +106,9 @@ class StepCalls:
         """Every call, answered or not."""
         return self._calls
 
-    def open(self, delta: ToolCall) -> None:
-        """The model begins a call; it is shown under an id of ours (F43)."""
-        call = OpenCall(f"call_{secrets.token_hex(8)}", delta.id, delta.function.name)
+    def open(self, delta: ToolCall, call_id: str) -> None:
+        """The model begins a call; it is shown under `call_id`, which no other call of the session has."""
+        call = OpenCall(call_id, delta.id, delta.function.name)
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
         self._calls.append(call)

@@ -104,6 +104,19 @@ class FunctionCall(Part):
 Extras: TypeAlias = dict[str, JsonValue] | None
 
 
+def media_url(part: ContentPart) -> str | None:
+    """The URL of a picture, sound or video; None for text and reasoning."""
+    match part:
+        case ImagePart():
+            return part.image_url.url
+        case AudioPart():
+            return part.audio_url.url
+        case VideoPart():
+            return part.video_url.url
+        case _:
+            return None
+
+
 def input_text(user_input: UserInput) -> str:
     """The text of an input, media left out; parts are joined by newlines."""
     if isinstance(user_input, str):

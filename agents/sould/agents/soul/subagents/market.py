@@ -16,6 +16,7 @@ from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.hooks.engine import Hooks
 from sould.agents.privatefile import write_private
+from sould.agents.soul.callids import CallIds
 from sould.agents.soul.catalog import TEMPLATE
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
@@ -87,8 +88,13 @@ class LaborMarket:
     """The session's; set once its main agent is made."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     """What the last daemon left waiting for approval, and this one goes on with."""
+    call_ids: CallIds = field(init=False)
+    """Of the calls of all agents of the session."""
     _taken_up: set[str] = field(default_factory=set[str])
     _working: dict[str, SessionLog | None] = field(default_factory=dict[str, SessionLog | None])
+
+    def __post_init__(self) -> None:
+        self.call_ids = CallIds(self.log)
 
     @property
     def dynamic(self) -> Mapping[str, SubagentCreated]:
