@@ -189,6 +189,37 @@ def plan_and_cards(updates: list[Json]) -> tuple[list[str], list[str]]:
     return [entry["status"] for entry in plans[-1]], list(cards.values())
 
 
+async def test_what_a_d_mail_does_to_files_is_a_card_live_and_when_the_session_is_loaded(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(
+        "\n".join(call("WriteFile", path=name, content="agent\n") for name in ("a.txt", "b.txt")),
+        "text: Written.",
+        call("SendDMail", message="Do not write.", checkpoint_id=1, restore_filesystem=True),
+        "text: So I did not.",
+    )
+    async with bench.running() as host, connect() as client, connect() as later:
+        await client.initialize(FULL)
+        session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[]))["sessionId"]
+        live = host.live(session)
+        assert live is not None
+        await live.set_option("agent", "okabe", "")
+        await live.set_option("mode", "full", "")
+        await client.prompt(session, "write")
+        (bench.project / "a.txt").write_text("mine\n")
+        await client.prompt(session, "go on")
+        await loaded(later, bench, session)
+        for seen in (client, later):
+            cards = [update for update in seen.updates() if update["sessionUpdate"] == "tool_call"]
+            (card,) = [card for card in cards if "restored" in card["title"]]
+            assert (card["status"], card["title"]) == ("completed", "1 file restored, 1 left as it is")
+            assert card["content"][0]["content"]["text"].splitlines() == [
+                "- a.txt: left as it is (it was changed since in the same place)",
+                "- b.txt: deleted again",
+            ]
+    assert ((bench.project / "a.txt").read_text(), (bench.project / "b.txt").exists()) == ("mine\n", False)
+
+
 async def test_a_cancelled_turn_leaves_nothing_in_progress(bench: Bench, connect: Connect) -> None:
     bench.script(PLAN, call("Shell", command="echo started; sleep 1000"), "text: never")
     async with bench.running(), connect() as client:

@@ -188,6 +188,27 @@ def test_a_call_that_waits_for_another_is_pending_until_that_has_ended() -> None
     assert began == {"sessionUpdate": "tool_call_update", "toolCallId": "c2", "status": "in_progress"}
 
 
+def test_a_restore_of_files_is_a_card_that_says_what_went_back_and_what_did_not() -> None:
+    files = (
+        wire.RestoredFile(path="/project/src/a.py", action="restored"),
+        wire.RestoredFile(path="/project/new\n.py", action="deleted"),
+        wire.RestoredFile(path="/elsewhere/b.py", action="conflict", reason="it was changed since in the same place"),
+        wire.RestoredFile(path="/project/c.py", action="kept", reason="it changed after you were asked"),
+    )
+    screen = Screen()
+    (card,) = screen.show(wire.FilesRestored(restore_id="r", files=files))
+    assert (card["sessionUpdate"], card["status"]) == ("tool_call", "completed")
+    assert card["title"] == "2 files restored, 2 left as they are"
+    assert card["content"][0]["content"]["text"].splitlines() == [
+        "- src/a.py: restored",
+        "- new\\n.py: deleted again",
+        "- /elsewhere/b.py: left as it is (it was changed since in the same place)",
+        "- c.py: left as it is (it changed after you were asked)",
+    ]
+    assert [place["path"] for place in card["locations"]] == ["/project/src/a.py", "/project/new\n.py"]
+    assert screen.show(wire.FilesRestored(restore_id="r")) == []
+
+
 def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
     """Found in a real editor: these texts are shown as Markdown, where lines run together."""
     screen = Screen()

@@ -18,6 +18,7 @@ from sould.acp.features import Facts, Features
 from sould.acp.notices import Notices
 from sould.acp.outbound import Json
 from sould.acp.plans import Plan
+from sould.acp.restores import restored
 from sould.acp.standing import Standing
 from sould.acp.waiting import Waiting
 from sould.agents.wire import messages as wire
@@ -42,6 +43,7 @@ class UpdatesV1:
         self._features = features
         self._client_id = client_id
         self._session_id = facts.session_id
+        self._cwd = facts.cwd
         self.replaying = False
         """What is fed is history: the user's own prompts are shown, passing states are not."""
         self._head = (
@@ -149,6 +151,8 @@ class UpdatesV1:
                 yield from () if self.replaying else self.standing.changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
                 yield chunk("agent_message_chunk", block(message), f"m{record.seq}")
+            case wire.FilesRestored():
+                yield from [restored(message, self._cwd)] if message.files else []
             case wire.PlanUpdate():
                 yield self._plan.show(message.items)
             case wire.PlanDisplay():
@@ -165,7 +169,7 @@ class UpdatesV1:
                 | wire.HookTriggered() | wire.ToolCallRequest() | wire.HookRequest() | wire.HookResponse()
                 | wire.SubagentCreated() | wire.DirectoryAdded() | wire.SystemPrompt()
                 | wire.ContextNote() | wire.ContextCleared()
-                | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring() | wire.FilesRestored()
+                | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring()
                 | wire.DMailHeld() | wire.DMailTaken() | wire.Custom() | wire.TurnBegin()
             ):  # fmt: skip
                 return

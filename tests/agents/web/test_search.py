@@ -135,7 +135,7 @@ async def test_kimi_code_s_search_has_its_own_word_for_content(tmp_path: Path) -
     answer = {"search_results": [{"title": "t", "url": "https://a.example/", "snippet": "s", "content": "all of it"}]}
     result, asked, _ = await searched(tmp_path, "moonshot_search", answer, path="/coding/v1/search")
     assert json.loads(asked[0].body)["enable_page_crawling"] is True
-    assert asked[0].headers["x-msh-tool-call-id"].startswith("call_")
+    assert asked[0].headers["x-msh-tool-call-id"] == "1"
     assert "all of it" in str(result.output)
 
 

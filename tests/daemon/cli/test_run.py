@@ -356,6 +356,7 @@ def test_undo_from_the_command_line_and_the_timeline_that_tells_of_it(user: User
     assert target.read_text() == "new\n"
     undone = user.sould("run", "--session", session, "/undo")
     assert "1 file restored" in undone.stdout, undone.stderr
+    assert "• 1 file restored\n    - a.txt: restored\n" in undone.stderr
     assert target.read_text() == "old\n"
     shown = user.sould("sessions", "timeline", session, "--steps").stdout
     assert "write it" in shown

@@ -17,6 +17,7 @@ from sould.agents.flows.spending import Spending
 from sould.agents.sessions.session import Session
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
+from sould.agents.timetravel.outcome import left
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 
@@ -119,7 +120,7 @@ class LoopRun:
         reached = session.log.context.reaches(checkpoint)
         rewind = session.rewinder.go_back if reached else session.rewinder.restore
         done = await rewind(checkpoint, session.current_turn)
-        conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
+        conflicts = ", ".join(file.path for file in left(done))
         kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
         return f"The files you changed in it are as they were before{kept}."
 

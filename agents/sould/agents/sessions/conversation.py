@@ -14,12 +14,14 @@ import orjson
 from pydantic import JsonValue
 
 from sould.agents.sessions.info import read_info
+from sould.agents.timetravel.outcome import told
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
     ContextReverted,
+    FilesRestored,
     SteerInput,
     ToolCall,
     ToolCallDetail,
@@ -180,6 +182,8 @@ class _Reader:
                 items.append(Item("note", "The context was cleared here."))
             case ContextReverted():
                 items.append(Item("note", "The context went back to an earlier point here."))
+            case FilesRestored() if message.files:
+                items.append(Item("note", told(message)))
             case _:
                 pass  # states and requests: their outcome is in the results
 

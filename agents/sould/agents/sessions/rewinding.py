@@ -5,7 +5,7 @@ import time
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
-from sould.agents.timetravel.rewind import told
+from sould.agents.timetravel.outcome import told
 from sould.agents.timetravel.timeline import Moment, timeline
 
 SHOWN = 20

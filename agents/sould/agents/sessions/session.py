@@ -37,7 +37,7 @@ from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.usage import usage_of
-from sould.agents.timetravel.rewind import told
+from sould.agents.timetravel.outcome import told
 from sould.agents.wire.channel import Cursor, Record, Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import (

@@ -89,9 +89,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     meter.estimate = lambda: compactor.used
     soul = Soul(
         log=log,
-        model=ModelCaller(
-            log, models.model, lambda: toolset.specs, shared.limits, meter, shared.session_id, crew.market.call_ids
-        ),
+        model=model_caller(shared, log, toolset, meter, crew.market),
         tools=tool_runner(shared, log, toolset),
         compactor=compactor,
         limits=shared.limits,
@@ -116,6 +114,12 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
 def may_change(shared: Shared, path: Path) -> bool:
     """Whether a file may be changed without asking, as things stand."""
     return shared.approval.judge(EditFile(shared.files.resolve(str(path)), "modify")).decision == "allow"
+
+
+def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter, market: LaborMarket) -> ModelCaller:
+    """Asks the session's model in an agent's name."""
+    model, session_id = shared.models.model, shared.session_id
+    return ModelCaller(log, model, lambda: toolset.specs, shared.limits, meter, session_id, market.call_ids)
 
 
 def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:

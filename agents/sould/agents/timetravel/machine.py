@@ -4,13 +4,14 @@ Hooks of the loop, which knows nothing of them. The context goes back by `Contex
 journal and in the rotated context file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.dmail import DenwaRenji, DMail
+from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
 
@@ -34,7 +35,7 @@ RESTORED = (
     "The files that were changed since are as they were at this point{but}; what commands did elsewhere is not undone."
 )
 CONFLICTS = " except {}, which others changed too"
-LEFT = " except {}, which changed when the user had been asked already"
+UNASKED = " except {}, which changed when the user had been asked already"
 LATE = """\
 A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had ended, so time was not turned back. It said:
 
@@ -118,7 +119,7 @@ class TimeMachine:
         if mail.restore_filesystem:
             found = self.rewinder.files_after(checkpoint_id, log)
             left = [path for path in found if path not in mail.asked and not self.allowed(path)]
-            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log, leave=left), left)
+            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log, leave=left))
         log.publish(ContextReverted(checkpoint_id=checkpoint_id))
         text = FROM_CHILD if mail.sender else ARRIVED
         log.publish(ContextNote(text=text.format(files=files, message=mail.message, sender=mail.sender)))
@@ -129,7 +130,8 @@ def _rejected(result: ToolReturn | None) -> bool:
     return bool(result is not None and result.extras and result.extras.get("rejected"))
 
 
-def _worded(done: FilesRestored, left: Sequence[Path]) -> str:
-    conflicts = ", ".join(file.path for file in done.files if file.action == "conflict")
-    but = CONFLICTS.format(conflicts) if conflicts else ""
-    return RESTORED.format(but=but + (LEFT.format(", ".join(map(str, left))) if left else ""))
+def _worded(done: FilesRestored) -> str:
+    named = {action: ", ".join(file.path for file in done.files if file.action == action) for action in LEFT}
+    conflicts, kept = named["conflict"], named["kept"]
+    but = (CONFLICTS.format(conflicts) if conflicts else "") + (UNASKED.format(kept) if kept else "")
+    return RESTORED.format(but=but)

@@ -13,6 +13,7 @@ from sould.agents.review.ledger import Ledger
 from sould.agents.review.restore import Chosen, restore_call, take_back, touched
 from sould.agents.review.state import Edit
 from sould.agents.timetravel.dmail import Post
+from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
@@ -79,8 +80,9 @@ class Rewinder:
 
     async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
         outcomes = await take_back(self.ledger, self._chosen(order), order.restore_id, turn_id)
-        files = tuple(RestoredFile(path=str(one.path), action=one.action, reason=one.reason) for one in outcomes)
-        done = FilesRestored(restore_id=order.restore_id, files=files)
+        files = [RestoredFile(path=str(one.path), action=one.action, reason=one.reason) for one in outcomes]
+        files += [RestoredFile(path=path, action="kept", reason=NOT_ASKED) for path in order.leave]
+        done = FilesRestored(restore_id=order.restore_id, files=tuple(files))
         self.log.publish(done)
         if order.checkpoint_id is not None:
             self.log.publish(ContextReverted(checkpoint_id=order.checkpoint_id, restore_id=order.restore_id))
@@ -103,14 +105,6 @@ class Rewinder:
                 _note_first(edits, calls, first)
         # restores made since are taken back with the edits they took back, so that doing it twice changes nothing
         return lambda edit: edit.n in first
-
-
-def told(done: FilesRestored) -> str:
-    """What became of the files, for people."""
-    restored = sum(file.action != "conflict" for file in done.files)
-    said = [f"{restored} file{'' if restored == 1 else 's'} restored." if restored else "No file needed restoring."]
-    said += [f"Left as it is: `{file.path}` ({file.reason})." for file in done.files if file.action == "conflict"]
-    return " ".join(said)
 
 
 def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: dict[int, int]) -> None:

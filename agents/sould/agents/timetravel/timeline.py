@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.review.capture import CHANGED
+from sould.agents.timetravel.outcome import left
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -22,6 +23,7 @@ from sould.agents.wire.messages import (
     TurnBegin,
     WireMessage,
 )
+from sould.agents.wording import plural
 
 Kind: TypeAlias = Literal["turn", "step", "event"]
 
@@ -100,9 +102,8 @@ def _event(message: WireMessage) -> str:
         case ContextReturned():
             return "returned"
         case FilesRestored() if message.files:
-            conflicts = sum(file.action == "conflict" for file in message.files)
-            restored = len(message.files) - conflicts
-            files, not_these = "file" if restored == 1 else "files", "conflict" if conflicts == 1 else "conflicts"
-            return f"restored {restored} {files}" + (f", {conflicts} {not_these}" if conflicts else "")
+            kept = len(left(message))
+            restored = f"restored {plural(len(message.files) - kept, 'file')}"
+            return f"{restored}, left {kept}" if kept else restored
         case _:
             return ""

@@ -169,7 +169,10 @@ class FilesRestoring(Message):
 
 
 class RestoredFile(Message):
-    """What became of one file: `restored`, `deleted`, `created`, or `conflict` with its reason; a conflict is left as it is."""
+    """What became of one file: `restored`, `deleted`, `created`; or, with the reason, left as it is: `conflict`, `kept`.
+
+    `kept` is one that was not to be touched, because the user had not been asked about it.
+    """
 
     path: str
     action: str

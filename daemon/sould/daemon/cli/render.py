@@ -316,10 +316,18 @@ def _words(call: Update) -> str:
 
 
 def _printed(call: Update) -> str:
-    """What a command printed; "" for other tools."""
+    """What a command printed, or what became of restored files; "" for other cards."""
+    if _restored(call):
+        return "\n".join(content_text(block.get("content")) for block in _blocks(call))
     output = call.get("rawOutput")
     text = output.get("output") if isinstance(output, dict) and call.get("kind") == "execute" else None
     return text if isinstance(text, str) else ""
+
+
+def _restored(call: Update) -> bool:
+    meta = call.get("_meta")
+    ours = meta.get("sould") if isinstance(meta, dict) else None
+    return isinstance(ours, dict) and "files" in ours
 
 
 def _coloured(line: str) -> str:
