@@ -85,9 +85,9 @@ SCRIPTS: Mapping[str, list[str]] = {
         mail("never sent", checkpoint_id=9, **BACK),
         mail("not while planning", checkpoint_id=9, **BACK),
         "text: stayed",
-        step(write("c.txt"), mail("the user said no", checkpoint_id=15)),
+        step(mail("the user said no", checkpoint_id=15), write("c.txt")),
         write("a.txt"),
-        step(write("d.txt"), mail("nobody asked about d.txt", checkpoint_id=17, **BACK)),
+        step(mail("nobody asked about d.txt", checkpoint_id=17, **BACK), write("d.txt")),
         "text: back",
     ],
     "parent": [
@@ -106,7 +106,7 @@ SCRIPTS: Mapping[str, list[str]] = {
         wait_for("late-began", "sibling.txt"),
         mail("nobody was needed", to="parent", checkpoint_id=2, **BACK),
     ],
-    "keeper": [write("kept.txt"), mail("the file is there", to="parent", checkpoint_id=7)],
+    "keeper": [write("kept.txt"), mail("the file is there", to="parent")],
     "family": [
         step(agent("patient", run_in_background=True), agent("urgent", run_in_background=True)),
         step(call("Shell", "t", command="touch second-step"), wait_until_held("the urgent one")),
@@ -131,6 +131,22 @@ SCRIPTS: Mapping[str, list[str]] = {
         mail("the urgent one", to="parent", checkpoint_id=2, priority=1),
         "text: sent",
     ],
+    "company": [
+        step(agent("left"), agent("right")),
+        agent("quiet", run_in_background=True),
+        step(mail("you may end", to="agent_1"), call("Shell", "s", command="touch told")),
+        call("TaskOutput", "t", task_id="agent_1", block=True),
+        "text: all have gone",
+    ],
+    "left": [
+        wait_for("right-began"),
+        call("ListAgents", "l"),
+        mail("from beside you", to="siblings"),
+        call("Shell", "s", command="touch sent"),
+        "text: sent",
+    ],
+    "right": [call("Shell", "s", command="touch right-began"), wait_for("sent"), "text: heard"],
+    "quiet": [wait_for("told"), mail("alone", to="siblings"), "text: ended"],
     "own": [
         agent("runner", run_in_background=True),
         "text: begun",
@@ -212,7 +228,7 @@ async def test_a_dmail_to_oneself_takes_the_conversation_back_and_the_strongest_
             refused,
             (
                 "There is no checkpoint 99",
-                "Say to which checkpoint",
+                "time was not turned back: the D-Mail was dropped, or another",
                 "You are the main agent",
                 "Nobody answers to 'nobody'",
                 "time was not turned back: the D-Mail was dropped, or another",
@@ -291,7 +307,7 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
         await client.request("session/set_config_option", sessionId=session, configId="mode", value="ask")
         await client.prompt(session, "everything is rejected")
         assert not (project / "c.txt").exists()
-        assert "time was not turned back: the D-Mail was dropped" in results(world, session)[-1]
+        assert "time was not turned back: the D-Mail was dropped" in results(world, session)[-2]
         assert reverts(world, session) == [1, 5]
 
         await client.prompt(session, "a file that is written meanwhile")
@@ -380,6 +396,23 @@ async def test_children_send_at_once_to_their_parent_and_to_each_other(world: Wo
         assert (
             f"Nobody answers to '{patient.name}'" in (child(world, session, "late-talker") / "wire.jsonl").read_text()
         )
+
+
+async def test_agents_learn_who_works_beside_them_and_reach_each_other_by_every_name_they_are_told(
+    world: World, project: Path
+) -> None:
+    async with session_of(world, project, "company", mode="full", agent="okabe") as (client, session):
+        await client.prompt(session, "go")
+        assert client.text(session) == "all have gone"
+        left, right, quiet = (child(world, session, name) for name in ("left", "right", "quiet"))
+        met, heard, told = ((each / "context.jsonl").read_text() for each in (left, right, quiet))
+    assert f"At work beside you: {right.name} (coder: The right)." in met
+    assert f"- {right.name}: coder: The right, beside you" in met
+    assert f"on its way to {right.name}" in met
+    assert f"A D-Mail from agent {left.name} has arrived:\\n\\nfrom beside you" in heard
+    assert f"A D-Mail from session {session} has arrived:\\n\\nyou may end" in told
+    assert "No agent works beside you." in told
+    assert f"The agent {quiet.name} works in the background as agent_1." in "".join(results(world, session))
 
 
 async def test_a_dmail_to_a_turn_that_was_cancelled_does_not_take_the_next_prompt_away(

@@ -33,7 +33,7 @@ def test_okabe_has_the_default_tools_and_the_phone_and_so_have_its_subagents() -
         name: [entry.tool for entry in load_spec(builtin_path(name)).fields.tools] for name in ("default", "okabe")
     }
     phone = "sould.agents.tools.senddmail:SendDMail"
-    assert paths["okabe"] == [*paths["default"], phone]
+    assert paths["okabe"] == [*paths["default"], phone, "sould.agents.tools.listagents:ListAgents"]
     subagents = load_spec(builtin_path("okabe")).fields.subagents
     for entry in subagents.values():
         assert phone in [tool.tool for tool in load_spec(entry.path).fields.tools]

@@ -16,7 +16,7 @@ from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import DMailHeld, DMailTaken
 from sould.agents.wire.notice import notice
 
-SELF, PARENT = "self", "parent"
+SELF, PARENT, SIBLINGS = "self", "parent", "siblings"
 UNBORN = "The agent that started this one goes back to its checkpoint {}, before this one began."
 
 
@@ -53,6 +53,8 @@ class DenwaRenji:
     parent: "DenwaRenji | None" = None
     born: int = -1
     """The parent's newest checkpoint when it started this agent."""
+    about: str = ""
+    """What its agent is and does, in a few words, for others; "" of a main agent."""
     notes: list[str] = field(default_factory=list[str])
     """What its agent is told before its next step."""
     idle: bool = False
@@ -72,6 +74,35 @@ class DenwaRenji:
         if mail.checkpoint_id is not None:
             receiver.require(mail.checkpoint_id)
         receiver.put(mail)
+
+    def send_to_siblings(self, mail: DMail) -> tuple[list[str], list[str]]:
+        """Put the message where every sibling reads it: the ids of those, and of each other one why not.
+
+        Raises:
+            DMailRefusedError: there is none.
+        """
+        reached: list[str] = []
+        refused: list[str] = []
+        for sibling in self.siblings:
+            try:
+                sibling.put(mail)
+            except DMailRefusedError as error:
+                refused.append(f"{sibling.agent_id}: {error.message}")
+            else:
+                reached.append(sibling.agent_id)
+        if not reached and not refused:
+            raise DMailRefusedError("No agent works beside you.")
+        return reached, refused
+
+    @property
+    def siblings(self) -> "tuple[DenwaRenji, ...]":
+        """The others at work that its parent started."""
+        return tuple(each for each in self.parent.children if each is not self) if self.parent is not None else ()
+
+    @property
+    def children(self) -> "tuple[DenwaRenji, ...]":
+        """Those at work that its agent started."""
+        return tuple(self._children)
 
     @property
     def unborn(self) -> int | None:
@@ -122,10 +153,10 @@ class DenwaRenji:
         )
 
     def require(self, checkpoint_id: int | None) -> int:
-        """The checkpoint. Raises DMailRefusedError unless time can be turned back to it."""
+        """The checkpoint; None: the newest. Raises DMailRefusedError unless time can be turned back to it."""
         context = self.log.context
         if checkpoint_id is None:
-            raise DMailRefusedError("Say to which checkpoint: `checkpoint_id` is the number of a CHECKPOINT note.")
+            checkpoint_id = context.checkpoint
         if checkpoint_id > context.checkpoint or checkpoint_id < 0:
             raise DMailRefusedError(f"There is no checkpoint {checkpoint_id}; the newest is {context.checkpoint}.")
         if not context.has_checkpoint(checkpoint_id):
@@ -136,9 +167,9 @@ class DenwaRenji:
         return checkpoint_id
 
     @contextmanager
-    def child(self, phone: "DenwaRenji", born: int) -> Generator[None, None, None]:
+    def child(self, phone: "DenwaRenji", born: int, about: str = "") -> Generator[None, None, None]:
         """While the block runs, `phone` belongs to an agent that this one started at checkpoint `born`, in this task."""
-        phone.parent, phone.born = self, born
+        phone.parent, phone.born, phone.about = self, born, about
         task = asyncio.current_task()
         assert task is not None
         self._children[phone] = task

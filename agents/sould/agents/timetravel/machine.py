@@ -5,7 +5,7 @@ journal and in the rotated context file.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.soul.calls import StepCalls
@@ -53,6 +53,8 @@ class TimeMachine:
     allowed: Callable[[Path], bool]
     """Whether a file may be changed without asking."""
     _told_birth: bool = False
+    _met: set[str] = field(default_factory=set[str])
+    """The siblings it has been told of."""
     _turn: str = ""
     """The turn of the last step."""
 
@@ -70,11 +72,23 @@ class TimeMachine:
             log.publish(ContextNote(text=f"A D-Mail from {mail.sender} has arrived:\n\n{mail.message}"))
         if not self.has_tool():
             return
-        if phone.parent is not None and not self._told_birth:
+        if phone.parent is not None:
+            self._introduce()
+        log.publish(ContextNote(text=f"CHECKPOINT {log.context.checkpoint + 1}"))
+
+    def _introduce(self) -> None:
+        """Say who it is and who works beside it; later who has been started since."""
+        phone = self.phone
+        beside = [each for each in phone.siblings if each.agent_id not in self._met]
+        self._met.update(each.agent_id for each in beside)
+        names = ", ".join(f"{each.agent_id} ({each.about})" for each in beside)
+        said = [f"At work beside you: {names}."] if beside else []
+        if not self._told_birth:
             self._told_birth = True
             born = f"Your parent's newest checkpoint, when you were started: {phone.born}"
-            log.publish(ContextNote(text=f"You are the agent {phone.agent_id}. {born}"))
-        log.publish(ContextNote(text=f"CHECKPOINT {log.context.checkpoint + 1}"))
+            said = [f"You are the agent {phone.agent_id}. {born}" + ("." if said else ""), *said]
+        if said:
+            phone.log.publish(ContextNote(text=" ".join(said)))
 
     async def after_step(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
         """Turn time back if a D-Mail says so; the turn then goes on from there, unless the user has stopped it."""

@@ -1,11 +1,12 @@
 """Agent: give a task to a subagent, or to several in a pipeline. The injected `Crew` does it; this is its face to the model."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from sould.agents.soul.subagents.crew import Crew, Job, Outcome
+from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError, Work
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
@@ -100,10 +101,11 @@ class Agent(Tool[Params]):
                 "Only the main agent can start agents in the background; wait for this one.", brief="Not started"
             )
         job = job_of(params, params.subagent_type, params.prompt)
+        job = replace(job, agent_id=job.resume or new_agent_id())
         work = in_background(self._crew, job, call)
-        record = self._tasks.begin("agent", params.description or params.prompt[:60], work, call.id)
+        record = self._tasks.begin("agent", params.description or params.prompt[:60], work, call.id, job.agent_id)
         return tool_ok(
-            message=f"Working in the background as {record.id}. You are told when it has finished.",
+            message=f"The agent {job.agent_id} works in the background as {record.id}. You are told when it has finished.",
             display=(record.block,),
         )
 

@@ -56,6 +56,8 @@ class TaskRecord(BaseModel):
     """The model knows that it has ended."""
     call_id: str = ""
     """The call that began it."""
+    agent_id: str = ""
+    """The subagent that works on it."""
 
     @property
     def block(self) -> BackgroundTaskBlock:
@@ -195,11 +197,19 @@ class BackgroundTasks:
                 f"{most} background tasks run already, and more may not. Wait for one (TaskOutput with block) or end one (TaskStop)."
             )
 
-    def begin(self, kind: TaskKind, description: str, work: Work, call_id: str = "") -> TaskRecord:
+    def agent_of(self, task_id: str) -> str:
+        """The subagent that works, or worked, on a task; "" when none does."""
+        record = self._records.get(task_id)
+        return record.agent_id if record is not None else ""
+
+    def begin(self, kind: TaskKind, description: str, work: Work, call_id: str = "", agent_id: str = "") -> TaskRecord:
         """Let `work` go on by itself. Raises TaskError when there is no room."""
         self.require_room()
         task_id = f"{kind}_{self._next_number()}"
-        record = TaskRecord(id=task_id, kind=kind, description=description, started=time.time(), call_id=call_id)
+        began = time.time()
+        record = TaskRecord(
+            id=task_id, kind=kind, description=description, started=began, call_id=call_id, agent_id=agent_id
+        )
         self._start(record, work, self._printed(record, anew=True))
         return record
 

@@ -14,8 +14,9 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
 from sould.agents.permissions.visible import file_name
-from sould.agents.timetravel.dmail import PARENT, SELF, DenwaRenji, DMail, DMailRefusedError
+from sould.agents.timetravel.dmail import PARENT, SELF, SIBLINGS, DenwaRenji, DMail, DMailRefusedError
 from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolReturn
 
@@ -31,12 +32,14 @@ class Params(ToolParams):
     checkpoint_id: int | None = Field(
         default=None,
         ge=0,
-        description="To yourself or your parent: the number of the CHECKPOINT to go back to. Others have no use for it.",
+        description="To yourself or your parent: the number of the CHECKPOINT to go back to; without it your newest one, or "
+        "the parent's newest when it started you. Others have no use for it.",
     )
     to: str = Field(
         default=SELF,
         min_length=1,
-        description="`self`, `parent`, the id of another agent at work in this session, or of an open session of this project.",
+        description="`self`, `parent`, `siblings` (all at once), the id of another agent at work in this session or of its "
+        "background task, or the id of an open session of this project.",
     )
     restore_filesystem: bool = Field(
         default=False, description="Also take back what was changed in files since that checkpoint."
@@ -54,11 +57,19 @@ class SendDMail(Tool[Params]):
     }
     params = Params
 
-    def __init__(self, phone: DenwaRenji, rewinder: Rewinder, approval: Approval, files: CallFiles) -> None:
+    def __init__(
+        self,
+        phone: DenwaRenji,
+        rewinder: Rewinder,
+        approval: Approval,
+        files: CallFiles,
+        tasks: BackgroundTasks,
+    ) -> None:
         self._phone = phone
         self._rewinder = rewinder
         self._approval = approval
         self._files = files
+        self._tasks = tasks
 
     def view(self, params: Params) -> CallView:
         """`Send a D-Mail to checkpoint 3`."""
@@ -68,29 +79,45 @@ class SendDMail(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Check, ask when files would change, post."""
-        phone = self._phone
         try:
-            receiver = phone.receiver(params.to)
-            past = receiver is phone or (receiver is phone.parent and not receiver.idle)
-            files: Sequence[Path] = ()
-            if past and params.restore_filesystem:
-                files = self._rewinder.files_after(receiver.require(params.checkpoint_id), receiver.log)
-                refused = await self._ask(files, params, call)
-                if refused is not None:
-                    return refused
-            mail = DMail(
-                message=params.message,
-                sender="" if receiver is phone else _own_name(phone),
-                checkpoint_id=receiver.require(params.checkpoint_id) if past else None,
-                restore_filesystem=past and params.restore_filesystem,
-                asked=frozenset(files),
-                priority=params.priority,
-                turn_id=call.turn_id if receiver is phone else "",
-                told=phone.notes.append,
-            )
-            phone.send(mail, params.to)
+            return self._to_siblings(params) if params.to == SIBLINGS else await self._to_one(params, call)
         except DMailRefusedError as error:
             return tool_error(f"The D-Mail was not sent. {error.message}", brief="D-Mail refused")
+
+    def _to_siblings(self, params: Params) -> ToolReturn:
+        phone = self._phone
+        reached, refused = phone.send_to_siblings(
+            DMail(params.message, _own_name(phone), priority=params.priority, told=phone.notes.append)
+        )
+        not_sent = f"It was not sent to {' '.join(refused)}" if refused else ""
+        if not reached:
+            return tool_error(not_sent, brief="D-Mail refused")
+        said = f"The D-Mail is on its way to {', '.join(reached)}, to be read at their next steps. {not_sent}"
+        return tool_ok(message=said.strip())
+
+    async def _to_one(self, params: Params, call: ToolCallContext) -> ToolReturn:
+        phone = self._phone
+        to = self._tasks.agent_of(params.to) or params.to
+        receiver = phone.receiver(to)
+        past = receiver is phone or (receiver is phone.parent and not receiver.idle)
+        checkpoint = _checkpoint(params, phone, receiver) if past else None
+        files: Sequence[Path] = ()
+        if checkpoint is not None and params.restore_filesystem:
+            files = self._rewinder.files_after(checkpoint, receiver.log)
+            refused = await self._ask(files, checkpoint, call)
+            if refused is not None:
+                return refused
+        mail = DMail(
+            message=params.message,
+            sender="" if receiver is phone else _own_name(phone),
+            checkpoint_id=checkpoint,
+            restore_filesystem=past and params.restore_filesystem,
+            asked=frozenset(files),
+            priority=params.priority,
+            turn_id=call.turn_id if receiver is phone else "",
+            told=phone.notes.append,
+        )
+        phone.send(mail, to)
         if receiver is phone:
             return tool_ok(message=STILL_HERE)
         if past:
@@ -98,7 +125,7 @@ class SendDMail(Tool[Params]):
         late = " Its turn has ended, so time is not turned back." if receiver is phone.parent else ""
         return tool_ok(message=f"The D-Mail is on its way: the receiver reads it at its next step.{late}")
 
-    async def _ask(self, files: Sequence[Path], params: Params, call: ToolCallContext) -> ToolReturn | None:
+    async def _ask(self, files: Sequence[Path], checkpoint: int, call: ToolCallContext) -> ToolReturn | None:
         if not files:
             return None
         names = ", ".join(file_name(self._files.shown(path)) for path in files)
@@ -109,9 +136,16 @@ class SendDMail(Tool[Params]):
             call,
             actions[hardest],  # one question for all of them, as strict as the strictest
             sender=self.name,
-            description=f"Take back the edits since checkpoint {params.checkpoint_id} to {names}",
+            description=f"Take back the edits since checkpoint {checkpoint} to {names}",
             display=(),
         )
+
+
+def _checkpoint(params: Params, phone: DenwaRenji, receiver: DenwaRenji) -> int:
+    """The one that is named; else the newest, of the parent the newest when it started this agent."""
+    if params.checkpoint_id is None and receiver is phone.parent:
+        return receiver.require(phone.born)
+    return receiver.require(params.checkpoint_id)
 
 
 def _own_name(phone: DenwaRenji) -> str:

@@ -119,4 +119,4 @@ def described(record: TaskRecord) -> str:
     """One line for the model."""
     seconds = (record.ended or time.time()) - record.started
     said = f" {record.message}" if record.message else ""
-    return f"{record.id} ({record.kind}): {record.description} -- {record.status}, {seconds:.0f} s.{said}"
+    return f"{record.id} ({record.agent_id or record.kind}): {record.description} -- {record.status}, {seconds:.0f} s.{said}"

@@ -35,15 +35,24 @@ _PROBLEMS: dict[StopReason, str] = {
 }
 
 
+def new_agent_id() -> str:
+    """An id that no agent has."""
+    return f"agent_{secrets.token_hex(6)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a subagent is to do. `resume`: the id of one that goes on, with all it remembers."""
+    """What a subagent is to do. `resume`: the id of one that goes on, with all it remembers.
+
+    `agent_id`: that of a new one, made by `new_agent_id`; "" leaves it to the crew.
+    """
 
     prompt: str
     kind: str
     description: str = ""
     model: str = ""
     resume: str = ""
+    agent_id: str = ""
     timeout: float | None = None
     background: bool = False
 
@@ -103,7 +112,7 @@ class Crew:
             try:
                 forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
                 try:
-                    with self._family(birth.id, call.checkpoint):
+                    with self._family(birth, call.checkpoint):
                         return await self._with_hooks(worker, job, call)
                 finally:
                     forwarding.close()
@@ -112,9 +121,10 @@ class Crew:
         finally:
             self.market.leave(birth.id)
 
-    def _family(self, agent_id: str, born: int) -> contextlib.AbstractContextManager[None]:
+    def _family(self, birth: Birth, born: int) -> contextlib.AbstractContextManager[None]:
         assert self.phone is not None
-        return self.phone.child(self.phone.post.find(agent_id), born)
+        about = ": ".join(filter(None, (birth.record.kind, birth.source.description)))
+        return self.phone.child(self.phone.post.find(birth.id), born, about)
 
     def begun(self, call_id: str) -> int:
         """How many subagents the last daemon had started for a call that is now run again."""
@@ -133,7 +143,7 @@ class Crew:
                 depth=self.depth + 1,
                 lineage=(*self.lineage, job.kind),
             )
-            agent_id = f"agent_{secrets.token_hex(6)}"
+            agent_id = job.agent_id or new_agent_id()
         deepest = self.market.config().subagents.max_depth
         if record.depth > deepest:
             raise SubagentError(f"Subagents go {deepest} levels deep and no deeper; do this yourself.")
