@@ -94,6 +94,8 @@ async def ask(file: str) -> Said:
                             calls[delta.tool_call_id or list(calls)[-1]][1] += delta.arguments_part or ""
                         case Finish():
                             said.reason, said.usage = delta.reason, delta.usage
+                        case _:
+                            raise AssertionError(f"no server here sends media: {delta}")
         finally:
             await client.aclose()
     said.ids = list(calls)

@@ -74,6 +74,8 @@ async def ask(
                         outcome.calls[last][1] += delta.arguments_part or ""
                     case Finish():
                         outcome.finish = delta
+                    case _:
+                        raise AssertionError(f"no server here sends media: {delta}")
     except ProviderError as error:
         outcome.error = error
     return outcome
