@@ -201,7 +201,7 @@ def test_a_restore_of_files_is_a_card_that_says_what_went_back_and_what_did_not(
     assert card["title"] == "2 files restored, 2 left as they are"
     assert card["content"][0]["content"]["text"].splitlines() == [
         "- src/a.py: restored",
-        "- new\\n.py: deleted again",
+        "- new\\n.py: deleted",
         "- /elsewhere/b.py: left as it is (it was changed since in the same place)",
         "- c.py: left as it is (it changed after you were asked)",
     ]

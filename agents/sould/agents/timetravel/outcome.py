@@ -11,7 +11,7 @@ LEFT = ("conflict", "kept")
 """Actions that leave a file as it is."""
 NOT_ASKED = "it changed after you were asked"
 """Why a file is kept that the user was not asked about."""
-_DONE = {"restored": "restored", "deleted": "deleted again", "created": "brought back"}
+_DONE = {"restored": "restored", "deleted": "deleted", "created": "brought back"}
 
 
 def left(done: FilesRestored) -> Sequence[RestoredFile]:
