@@ -9,81 +9,14 @@ from hypothesis import strategies as st
 
 from sould.acp.asking import permission
 from sould.acp.chunks import PIECE
-from sould.acp.features import Facts, Features
-from sould.acp.projection import UpdatesV1
+from sould.acp.features import Features
 from sould.acp.toolcalls import CLEAR, MAX_TEXT, fenced
-from sould.agents.sessions.options import MODES, SessionOption
-from sould.agents.sessions.slash import SlashCommand
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
-from sould.agents.wire.content import AudioPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
+from sould.agents.wire.content import AudioPart, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.display import BackgroundTaskBlock, BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem
+from soultest.acpscreen import DETAIL, DIFF, REQUEST, Json, Screen, lawful, result, tool_call
 from soultest.schema import faults, schema
-
-Json = dict[str, Any]
-EVERYTHING = Features(notices=True, compaction=True, terminals=True)
-
-
-class Screen:
-    """A client's view: feed it messages, get updates, every one of them lawful."""
-
-    def __init__(self, features: Features = EVERYTHING) -> None:
-        mode = SessionOption("mode", "Mode", "mode", "What.", "ask", tuple(MODES.values()))
-        commands = (SlashCommand("init", "Begin", "what"), SlashCommand("help", "List"))
-        facts = Facts("s1", "/project", lambda: (mode,), lambda: commands, lambda: ())
-        self.updates = UpdatesV1(facts, features, "me")
-        self.seq = 0
-
-    def show(self, *messages: wire.WireMessage) -> list[Json]:
-        shown: list[Json] = []
-        for message in messages:
-            self.seq += 1
-            shown += lawful(self.updates.feed(Record(self.seq, 0, message, 1_700_000_000.5)))
-        return shown
-
-
-def lawful(lines: bytes) -> list[Json]:
-    """The updates in some lines."""
-    found: list[Json] = []
-    for line in lines.splitlines():
-        message = orjson.loads(line)
-        assert message["method"] == "session/update"
-        assert message["params"]["sessionId"] == "s1"
-        assert not faults("SessionNotification", message["params"])
-        found.append(message["params"]["update"])
-    return found
-
-
-def tool_call(name: str = "Shell", identifier: str = "c1", **arguments: Any) -> wire.ToolCall:
-    given = orjson.dumps(arguments).decode() if arguments else None
-    return wire.ToolCall(id=identifier, function=FunctionCall(name=name, arguments=given))
-
-
-def result(identifier: str = "c1", **fields: Any) -> wire.ToolResult:
-    fields.setdefault("is_error", False)
-    return wire.ToolResult(tool_call_id=identifier, return_value=wire.ToolReturn(**fields))
-
-
-DETAIL = wire.ToolCallDetail(
-    tool_call_id="c1",
-    name="StrReplaceFile",
-    title="Edit a.py",
-    kind="edit",
-    locations=(wire.Location(path="/project/a.py", line=3),),
-    arguments={"path": "a.py"},
-    display=(DiffBlock(path="a.py", old_text="a\n", new_text="b\n"),),
-)
-REQUEST = wire.ApprovalRequest(
-    id="r1",
-    tool_call_id="c1",
-    sender="StrReplaceFile",
-    action="edit file",
-    description="Edit a.py",
-    display=DETAIL.display,
-    scope="edits in this project",
-    scope_button="Allow edits this session",
-)
-DIFF = {"type": "diff", "path": "/project/a.py", "oldText": "a\n", "newText": "b\n"}
 
 
 def test_every_stable_update_of_the_official_schema_is_made_somewhere() -> None:

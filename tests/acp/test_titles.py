@@ -57,5 +57,7 @@ def width(text: str) -> int:
 def test_a_card_never_begins_with_the_bare_name_of_its_tool(name: str) -> None:
     shown = Call.opened(ToolCall(id="c", function=FunctionCall(name=name)), "/", terminals=False, parent=None)
     assert shown.title not in ("", name)
-    described = shown.describe(ToolCallDetail(tool_call_id="c", name=name, title=name, kind="other", arguments={}))
+    described = shown.describe(
+        ToolCallDetail(tool_call_id="c", name=name, title=name, kind="other", arguments={}), waits=False
+    )
     assert described.get("title") == shown.title not in ("", name)
