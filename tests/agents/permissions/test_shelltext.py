@@ -30,6 +30,13 @@ HARMLESS = [
     "ls 'a file'",
     "l''s -l",
     "stat -c %s a.txt",
+    "git status",
+    "git status --short && git diff --stat",
+    "git --no-pager log --oneline -n 5 -- src/a.py",
+    "git show HEAD:src/a.py | head",
+    "cd src && git diff HEAD~1",
+    "git branch -a; git remote",
+    "git rev-parse --show-toplevel",
 ]
 
 DANGEROUS = [
@@ -37,7 +44,8 @@ DANGEROUS = [
     "ls\nrm x", "ls; rm x", "ls && rm x", "ls || rm x", "ls | sh", "ls & rm x", "ls |& sh", "ls;\trm x", "echo a\n\n\nrm x",
     # substitutions and expansions
     "echo `rm x`", "echo $(rm x)", 'echo "$(rm x)"', 'echo "`rm x`"', "echo ${x:=$(rm x)}", "echo ${x@P}", "echo $x",
-    "echo $((a[$(rm x)]))", "ls a[$(rm x)]", "echo <(rm x)", "cat <<E\n$(rm x)\nE", "cat <<<$(rm x)", "echo ~root",
+    "echo $((a[$(rm x)]))", "ls a[$(rm x)]", "echo <(rm x)", "cat <<E\n$(rm x)\nE", "cat <<<$(rm x)", "echo ~root", "echo a=~",
+    "echo a:~/x", "echo ''~",
     "echo $'\\x72m'", "$'\\x72m' x", "$'rm' x", '$"rm" x', "echo {a,b}", "cat *", "cat ?", "ls !(x)", "echo !rm",
     # the lexer's traps
     "r\\\nm x", "r\\m x", "rm\\ x", "ls \\", "'ls", '"ls', "l\\s", "ls # x\nrm x", "ls #", "ls\rrm x", "ls\x0brm x",
@@ -50,8 +58,8 @@ DANGEROUS = [
     "IFS=x ls", "select x in a; do rm x; done", "until ls; do rm x; done", "then rm x", "do rm x",
     # programs that run programs or code
     "eval ls", "exec ls", "command ls", "builtin echo", "env ls", "env A=1 rm x", "nohup ls", "timeout 5 rm x", "nice rm x",
-    "xargs rm", "sudo ls", "find . -exec rm x +", "find . -delete", "find . -fprint x", "git status", "git diff",
-    "git log -p", "git -c core.fsmonitor=x status", "awk 'BEGIN{system(1)}'", "sed -n 1p a", "sed e a", "vi a", "less a",
+    "xargs rm", "sudo ls", "find . -exec rm x +", "find . -delete", "find . -fprint x",
+    "git -c core.fsmonitor=x status", "awk 'BEGIN{system(1)}'", "sed -n 1p a", "sed e a", "vi a", "less a",
     "man ls", "make", "npm test", "pip install .", "pytest", "python -c 1", "node -e 1", "perl -e 1", "sh x", "bash -c ls",
     ". x", "source x", "ssh h", "rsync a b", "tar -xf a --checkpoint-action=exec=x", "zip a b -TT x", "docker ps", "kill 1",
     "trap 'rm x' EXIT", "printf -v 'a[$(rm x)]' 1", "read x", "declare x", "let x", "test -v x", "rg --pre x y", "rg a",
@@ -67,6 +75,11 @@ DANGEROUS = [
     "./ls", "/bin/ls", "src/ls", "../ls", "cat /etc/passwd", "cat ../x", "ls /", "cat link", "cat .env", "cat src/.env.local",
     "head key.pem", "cat id_rsa", "grep a .ENV", "ls -la .ssh", "cat /proc/self/environ", "stat -c %n /etc/shadow", "evil",
     "grep -e /etc x", "wc ../a", "head -c 10 /dev/zero", "echo a | cat - /etc/hosts",
+    # git: what changes, runs or hides, and what is not for the model
+    "git", "git commit -m x", "git -c core.pager=x status", "git -C /tmp status", "git --git-dir=/tmp status", "git branch new",
+    "git diff --output=a", "git diff --ext-diff", "git log --textconv", "git diff --no-index a b", "git show HEAD:.env",
+    "git show HEAD:src/../.env", "git diff /etc/passwd a", "git diff -- ':(top)x'", "git diff -- '*.py'", "git blame key.pem",
+    "git remote update", "git remote -v", "git tag v1", "git stash", "git fetch", "git log --show-signature", "git status -v", "git grep x",
     # size
     "echo " + "a" * 17_000, ";".join(["ls"] * 21),
 ]  # fmt: skip
@@ -81,6 +94,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Surroundings:
         evil.write_text("#!/bin/sh\n")
         evil.chmod(0o755)
     (root / "link").symlink_to("/etc/passwd")
+    subprocess.run(["git", "init", "-q", root], check=True)
     return Surroundings.of(root, (), Environment({"PATH": f"/usr/bin:/bin:{root}/bin", "HOME": str(root.parent)}))
 
 

@@ -93,6 +93,22 @@ async def test_a_subagent_has_its_own_context_prompt_and_tools(bench: Bench) -> 
     assert (bench.project / "a.txt").read_text() == "hello\n"
 
 
+async def test_an_agent_that_explores_runs_only_what_changes_nothing_in_every_mode(bench: Bench) -> None:
+    bench.script(
+        call("Agent", prompt="look", subagent_type="explore"),
+        calls(call("Shell", command="touch new"), call("Shell", command="cat a.txt")),
+        "text: done",
+        "text: done",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new(mode="full"))
+        await finish(watcher.session, "go")
+    refused, shown = (message.return_value for message in inner(watcher) if isinstance(message, ToolResult))
+    assert "only commands that are known to change nothing are run" in refused.message
+    assert (shown.is_error, shown.output) == (False, "hello\n")
+    assert not (bench.project / "new").exists()
+
+
 async def test_subagents_are_no_sessions_of_the_store(bench: Bench) -> None:
     bench.script(call("Agent", prompt="go"), "text: ok", "text: done")
     async with bench.running():

@@ -126,13 +126,17 @@ class Approval:
         """Ask again about a tool that is not what it was when it was allowed for this session (F74)."""
         self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
 
-    def judge(self, action: Action) -> Verdict:
-        """The decision as things stand, without asking anybody. While nobody knows what the rules forbid, all is forbidden."""
+    def judge(self, action: Action, *, read_only: bool = False) -> Verdict:
+        """The decision as things stand, without asking anybody. While nobody knows what the rules forbid, all is forbidden.
+
+        `read_only`: for an agent that never changes anything.
+        """
         try:
             rules = self._rules()
         except RulesError as error:
             return Verdict("deny", f"your rules cannot be used: {error.message.rstrip('.')}")
-        return decide(action, rules + self._session, self.trust, self.mode, self._where)
+        mode: Mode = "plan" if read_only else self.mode
+        return decide(action, rules + self._session, self.trust, mode, self._where)
 
     def come_upon(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
@@ -180,13 +184,13 @@ class Approval:
         """What the command runs, as it was when a person allowed it."""
         watched = not isinstance(action, RunCommand | CallExternal)
         while True:
-            action, verdict = await self._judged(action)
+            action, verdict = await self._judged(action, call)
             if verdict.decision == "deny":
                 return _denied(verdict.reason)
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
                 async with self._shown:
                     # an answer given meanwhile may have settled this one
-                    verdict = _since(shown, now, self.judge(action))
+                    verdict = _since(shown, now, self.judge(action, read_only=call.read_only))
                     if verdict.decision == "ask":
                         question = _question(call, action, verdict, sender, description, display)
                         refused = await self._put(question, verdict)
@@ -215,21 +219,21 @@ class Approval:
         """
         return await self.request(call, CallExternal(tool, arguments or {}), sender=tool, description=description)
 
-    async def _judged(self, action: Action) -> tuple[Action, Verdict]:
+    async def _judged(self, action: Action, call: ToolCallContext) -> tuple[Action, Verdict]:
         """`judge`, and the action with all names of its file: in a thread, as files are looked into, and in order."""
         if not isinstance(action, ReadFile | EditFile | RunCommand):
-            return action, self.judge(action)
+            return action, self.judge(action, read_only=call.read_only)
         self._names = self._configured_names()
         async with self._judging:
-            return await asyncio.to_thread(self._judge_files, action)
+            return await asyncio.to_thread(self._judge_files, action, call.read_only)
 
-    def _judge_files(self, action: ReadFile | EditFile | RunCommand) -> tuple[Action, Verdict]:
+    def _judge_files(self, action: ReadFile | EditFile | RunCommand, read_only: bool) -> tuple[Action, Verdict]:
         if isinstance(action, RunCommand):
             self._secrets.remember_beside(self._where)
         else:
             others = (*action.path.others, *self.other_names(action.path.path))
             action = replace(action, path=replace(action.path, others=tuple(dict.fromkeys(others))))
-        verdict = self.judge(action)
+        verdict = self.judge(action, read_only=read_only)
         if verdict.decision == "ask":
             named = named_paths(action, self._where) if isinstance(action, RunCommand) else action.path.names
             self._secrets.remember_all(named, self._where)

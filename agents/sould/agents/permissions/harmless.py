@@ -7,7 +7,7 @@ flags that follow unnamed links, which may lead out of the project.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from sould.agents.permissions.shelltext import Argv
 
@@ -104,18 +104,55 @@ _PROGRAMS: Final[dict[str, _Safe]] = {
 }
 
 
+_HISTORY = _names(
+    """abbrev-commit after all author before branches color committer date date-order decorate first-parent follow format
+    graph grep invert-grep max-count merges name-only name-status no-abbrev-commit no-color no-decorate no-merges
+    no-patch no-renames numstat oneline patch pretty regexp-ignore-case remotes reverse shortstat since skip stat
+    summary tags topo-order unified until"""
+)
+_CHANGES = _names(
+    """cached color color-words diff-filter find-copies find-renames function-context ignore-all-space
+    ignore-blank-lines ignore-space-change merge-base minimal name-only name-status no-color no-renames no-patch numstat
+    patch patience quiet raw shortstat staged stat summary unified word-diff"""
+)
+_GIT: Final[dict[str, _Safe]] = {
+    "blame": _Safe("bcefnstw", "CLM", _names("color-by-age color-lines date porcelain show-email show-name since")),
+    "branch": _Safe("aqrv", names=_names("all list no-color remotes show-current verbose"), operands=0, reads=False),
+    "diff": _Safe("bMpRsuwz", "U", _CHANGES),
+    "log": _Safe("bipsuwz", "GnSU", _HISTORY, digits=True),
+    "ls-files": _Safe(
+        "cdmostz", names=_names("cached deleted exclude-standard modified others stage unmerged"), reads=False
+    ),
+    "remote": _Safe(operands=0, reads=False),  # its URLs, which -v shows, may hold a token
+    "rev-parse": _Safe(
+        names=_names("abbrev-ref git-dir is-inside-work-tree short show-prefix show-toplevel verify"), reads=False
+    ),
+    "show": _Safe("bpsuwz", "U", _HISTORY | _CHANGES),
+    "status": _Safe(
+        "bsuz", names=_names("ahead-behind branch ignored long porcelain renames short untracked-files"), reads=False
+    ),
+    "tag": _Safe("ln", names=_names("list sort"), operands=0, reads=False),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Harmless:
-    """A command that only shows. `files`: words to be judged as files that are read; `builtin`: PATH does not matter."""
+    """A command that only shows. `files`: words to be judged as files that are read; `builtin`: PATH does not matter.
+
+    `repository`: what it shows of a git repository, which must name no programs of its own.
+    """
 
     files: tuple[str, ...]
     builtin: bool
+    repository: Literal["nothing", "names", "contents"] = "nothing"
 
 
 def harmless(argv: Argv) -> Harmless | None:
     """What the command reads, or None when it is not known to be harmless."""
     if argv[0] == "echo":
         return Harmless((), builtin=True)
+    if argv[0] == "git":
+        return _git(argv[1:])
     safe = _PROGRAMS.get(argv[0])
     split = _split(argv[1:], safe) if safe is not None else None
     if safe is None or split is None:
@@ -124,6 +161,23 @@ def harmless(argv: Argv) -> Harmless | None:
     if len(operands) > safe.operands or not all(operand.startswith(safe.start) for operand in operands):
         return None
     return Harmless((*operands, *values) if safe.reads else (), safe.builtin)
+
+
+def _git(words: Argv) -> Harmless | None:
+    """`git diff HEAD:a b`: the words, and what stands behind a colon in them, may be files of now or of back then."""
+    if words[:1] == ("--no-pager",):
+        words = words[1:]
+    safe = _GIT.get(words[0]) if words else None
+    split = _split(words[1:], safe) if safe is not None else None
+    if safe is None or split is None:
+        return None
+    operands, values = split
+    if len(operands) > safe.operands or any(word.startswith(":") or set(word) & set("*?[") for word in operands):
+        return None
+    named = (piece for word in (*operands, *values) for piece in {word, word.rpartition(":")[2]} if piece)
+    if not safe.reads:
+        return Harmless((), builtin=False, repository="names")
+    return Harmless(tuple(named), builtin=False, repository="contents")
 
 
 def _split(words: Argv, safe: _Safe) -> tuple[list[str], list[str]] | None:

@@ -29,6 +29,7 @@ from sould.agents.permissions.rules import (
     place_is,
     place_matches,
 )
+from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
 from sould.agents.permissions.surroundings import Surroundings
@@ -46,6 +47,8 @@ _DECIDES = {
     "logout": "which key models are asked with",
 }
 """Commands of our own that the agent may not use on itself, and what each decides."""
+_LOOKING = "in plan mode, and by agents that only look"
+"""Why something is refused in plan mode, and to agents that never change anything."""
 _MOVES = frozenset({"cd", "pushd", "popd"})
 MOST_PLACES = 8
 """Directories from which the words of one command are looked at."""
@@ -184,7 +187,7 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings)
     if any(_path_rule("deny", "edit", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
     if mode == "plan":
-        return Verdict("deny", "plan mode changes no files")
+        return Verdict("deny", f"{_LOOKING}, no file is changed")
     secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:
@@ -225,7 +228,7 @@ def _judge_external(action: CallExternal, rules: Rules, mode: Mode) -> Verdict:
     if any(rules.of("deny", tool)):
         return Verdict("deny", f"a rule forbids {action.name}")
     if mode == "plan":
-        return Verdict("deny", "plan mode calls no external tools")
+        return Verdict("deny", f"{_LOOKING}, no external tool is called")
     if any(rules.of("ask", tool)):
         return Verdict("ask", f"a rule asks before {action.name} is called")
     if mode == "full" or any(not rule.sandbox for rule in rules.of("allow", tool)):
@@ -255,6 +258,11 @@ def _as_named(word: str, cwd: Path) -> Path:
     return Path(os.path.normpath(os.path.join(cwd, word)))
 
 
+def _nothing_is_hidden(path: Path) -> bool:
+    del path
+    return False
+
+
 # --- commands --------------------------------------------------------------------------------------------------------------------
 
 
@@ -277,7 +285,7 @@ class _Command:
             asked = self._asked(harmless=True)
             return Verdict("ask", asked) if asked else Verdict("allow")
         if self.mode == "plan":
-            return Verdict("deny", "plan mode only runs commands that are known to change nothing")
+            return Verdict("deny", f"{_LOOKING}, only commands that are known to change nothing are run")
         if reason := self._touches_protected() or self._gives_trust() or self._asked() or self._may_hide_denied():
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():
@@ -393,6 +401,10 @@ class _Command:
             program = self.where.find(argv[0])
             if program is None or self.where.inside(program):
                 return False
+        if known.repository != "nothing":
+            hidden = self._is_hidden if known.repository == "contents" else _nothing_is_hidden
+            if not self.where.plain_repository(cwd, hidden):
+                return False
         for word in known.files:
             path = self.where.resolve(word, cwd)
             names = (path, _as_named(word, cwd), *self.where.other_names(path))
@@ -401,6 +413,9 @@ class _Command:
             if secret_file(names, self.where):
                 return False
         return self.where.inside(cwd)
+
+    def _is_hidden(self, path: Path) -> bool:
+        return likelihood(path, self.where) != "no" and bool(secret_file((path,), self.where))
 
     def _allowed(self) -> bool:
         if any(rule.line == self.line and self._holds(rule, self.cwd) for rule in self._allowing(self.cwd)):

@@ -140,13 +140,17 @@ class _Strict:
                 if special in inner:
                     raise _UnsureError(f"there is {name} inside double quotes")
             self._add(inner, quoted=True)
-        elif char in _SPECIAL:
+        elif char in _SPECIAL and not (char == "~" and self._is_within_name()):
             raise _UnsureError(f"there is {_SPECIAL[char]}")
         elif char == "#" and self._word is None:
             raise _UnsureError("there is a comment")
         else:
             self._add(char, quoted=False)
             self._at += 1
+
+    def _is_within_name(self) -> bool:
+        """Where bash takes a tilde for itself: `HEAD~1`, but neither `~` nor `a=~` nor `a:~`."""
+        return self._word is not None and self._word[-1][-1:].isalnum()
 
     def _operator(self, char: str) -> None:
         double = self._text[self._at : self._at + 2] == char * 2

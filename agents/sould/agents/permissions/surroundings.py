@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Protocol
 
 from sould.agents.environment import Environment
+from sould.agents.permissions.gitlooks import plain_repository
 
 
 def _resolve(word: str, cwd: Path) -> Path:
     return Path(os.path.realpath(os.path.join(cwd, word)))
+
+
+def _is_not_known(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
+    del cwd, hidden
+    return False
 
 
 def _finds_nothing(program: str) -> Path | None:
@@ -69,6 +75,8 @@ class Surroundings:
 
     other_names: Callable[[Path], tuple[Path, ...]] = _knows_none
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
+    plain_repository: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
 
     @classmethod
     def of(
@@ -90,6 +98,7 @@ class Surroundings:
             own=tuple(_resolve("", directory) for directory in own),
             readable=tuple(_resolve("", directory) for directory in readable),
             find=lambda program: _find(program, environment),
+            plain_repository=plain_repository,
         )
 
     def inside(self, path: Path) -> bool:

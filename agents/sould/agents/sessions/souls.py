@@ -90,7 +90,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     soul = Soul(
         log=log,
         model=model_caller(shared, log, toolset, meter, crew.market),
-        tools=tool_runner(shared, log, toolset),
+        tools=tool_runner(shared, spec, log, toolset),
         compactor=compactor,
         limits=shared.limits,
         allowed=shared.ceilings.allow,
@@ -122,11 +122,19 @@ def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter
     return ModelCaller(log, model, lambda: toolset.specs, shared.limits, meter, session_id, market.call_ids)
 
 
-def tool_runner(shared: Shared, log: SessionLog, toolset: Toolset) -> ToolRunner:
+def tool_runner(shared: Shared, spec: AgentSpec, log: SessionLog, toolset: Toolset) -> ToolRunner:
     """Runs an agent's calls, and sees what they do to files."""
     cwd, ledger = str(shared.opening.cwd), shared.rewinder.ledger
     return ToolRunner(
-        log, toolset, shared.approval, shared.limits, ledger, cwd, hooks=shared.hooks, capture=ledger.capture
+        log,
+        toolset,
+        shared.approval,
+        shared.limits,
+        ledger,
+        cwd,
+        hooks=shared.hooks,
+        capture=ledger.capture,
+        read_only=spec.fields.read_only,
     )
 
 

@@ -197,6 +197,8 @@ class ToolRunner:
     """The turn the calls belong to; set by the soul when a turn begins."""
     source: AgentSource | None = None
     """The subagent whose calls these are; None: the session's main agent."""
+    read_only: bool = False
+    """The agent's calls change nothing, whatever the mode."""
 
     async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
@@ -283,6 +285,7 @@ class ToolRunner:
             self.log.context.checkpoint,
             send=self._send,
             printed=lambda text: setattr(call, "printed", text),
+            read_only=self.read_only,
         )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
@@ -299,10 +302,10 @@ class ToolRunner:
             )
             if refused is not None:
                 return refused
-        if self.approval.mode == "plan" and self.toolset.unasked_changes(call.name):
+        if (self.read_only or self.approval.mode == "plan") and self.toolset.unasked_changes(call.name):
             return tool_error(
-                f"Not run: in plan mode only tools that look run, and {call.name} does not say that it does. Plan without it.",
-                brief="Refused: plan mode changes nothing",
+                f"Not run: only tools that look are run now, and {call.name} does not say that it does. Do without it.",
+                brief="Refused: only tools that look are run",
             )
         result = await self._watched(call, arguments, context)
         # by hash: a film's text would take seconds to write out

@@ -59,6 +59,8 @@ class SpecFields(BaseModel):
     tools: tuple[Annotated[ToolEntry, BeforeValidator(_as_entry)], ...]
     allowed_tools: tuple[str, ...] | None = None
     exclude_tools: tuple[str, ...] = ()
+    read_only: bool = False
+    """It changes nothing in any mode: it is held to what plan mode allows."""
     mcp_tools: tuple[str, ...] | None = None
     """Patterns of the names of MCP tools it has; None: all of the session."""
     subagents: dict[str, SubagentEntry] = Field(default_factory=dict)

@@ -108,6 +108,8 @@ class ToolCallContext:
     """The name of the tool that is called."""
     printed: Callable[[str], None] = lambda _: None
     """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
+    read_only: bool = False
+    """The agent that calls may look, and change nothing in any mode."""
 
 
 @runtime_checkable

@@ -1,0 +1,146 @@
+"""Which of git's commands only show something, and in which repositories they do.
+
+`git status` runs whatever the repository's own configuration, hooks and submodules name, so a command is harmless only
+where `plain_repository` finds that they name nothing. The user's own configuration is the user's. Nothing here runs git,
+and what cannot be read for certain is not plain.
+"""
+
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+MOST_INDEX: Final = 16 * 1024 * 1024
+MOST_CONFIG: Final = 256 * 1024
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]\s*')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
+_PLAIN_SECTIONS: Final = _set("advice branch color gc init maintenance pull push rebase user")
+_PLAIN_KEYS: Final = {
+    "core": _set(
+        """abbrev autocrlf bare bigfilethreshold compression eol filemode ignorecase logallrefupdates longpaths
+        precomposeunicode preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf symlinks
+        untrackedcache whitespace"""
+    ),
+    "extensions": _set("worktreeconfig"),
+    "remote": _set("url fetch pushurl tagopt prune gh-resolved"),
+}
+_ENTRY: Final = struct.Struct(">24xI12x20xH")
+_EXTENDED: Final = 0x4000
+_SUBMODULE: Final = 0o160000
+_HOOKS: Final = ("post-index-change",)
+"""What a command that only shows may run: git writes the index anew when it finds it out of date."""
+
+
+def plain_repository(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
+    """Whether git's showing commands run no program in the repository that `cwd` is in.
+
+    `hidden` says of a tracked file that its content is not to be shown unasked: such a repository is not plain either.
+    """
+    try:
+        found = _repository(cwd)
+        if found is None:
+            return False
+        top, own, common = found
+        configs = (common / "config", own / "config.worktree")
+        return (
+            all(_is_plain_config(path) for path in configs)
+            and not any(os.path.lexists(common / "hooks" / hook) for hook in _HOOKS)
+            and not any(hidden(top / name) for name in _tracked(own / "index"))
+        )
+    except (OSError, ValueError, struct.error):
+        return False
+
+
+def _repository(cwd: Path) -> tuple[Path, Path, Path] | None:
+    """The top of the work tree, its git directory, and the one it shares with other work trees."""
+    for folder in (cwd, *cwd.parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return folder, entry, entry
+        if os.path.lexists(entry):
+            own = _led_to(entry, "gitdir: ", folder)
+            shared = own / "commondir"
+            return folder, own, _led_to(shared, "", own) if shared.exists() else own
+        if (folder / "HEAD").exists() and (folder / "objects").exists() and (folder / "refs").exists():
+            return None  # a repository without a work tree, which git takes for the one it is in
+    return None
+
+
+def _led_to(file: Path, prefix: str, base: Path) -> Path:
+    line = _text(file).rstrip("\n")
+    if not line.startswith(prefix):
+        raise ValueError(line)
+    return Path(os.path.realpath(base / line.removeprefix(prefix)))
+
+
+def _text(file: Path) -> str:
+    if not file.is_file() or file.stat().st_size > MOST_CONFIG:
+        raise ValueError(file)
+    return file.read_text(encoding="utf-8")
+
+
+def _is_plain_config(file: Path) -> bool:
+    """Whether every key is one that is known to name no program; a missing file is."""
+    if not os.path.lexists(file):
+        return True
+    section = ""
+    for line in _text(file).split("\n"):
+        rest = line.strip()
+        if head := _SECTION.match(rest):
+            section, rest = head[1].casefold(), rest[head.end() :]
+        if not rest or rest[0] in "#;":
+            continue
+        key = _KEY.fullmatch(rest)
+        if key is None or rest.endswith("\\") or not _is_plain(section, key[1].casefold()):
+            return False
+    return True
+
+
+def _is_plain(section: str, key: str) -> bool:
+    return section in _PLAIN_SECTIONS or key in _PLAIN_KEYS.get(section, ())
+
+
+def _tracked(index: Path) -> tuple[str, ...]:
+    if not index.exists():
+        return ()
+    status = index.stat()
+    return _names(index, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=8)
+def _names(index: Path, changed: int, size: int, inode: int) -> tuple[str, ...]:
+    """The paths of an index (gitformat-index(5), versions 2 and 3).
+
+    Raises:
+        ValueError: it is of another form, too large, or has a submodule, whose own configuration git would follow.
+    """
+    del changed, inode
+    if size > MOST_INDEX:
+        raise ValueError(index)
+    return tuple(_entries(index.read_bytes()))
+
+
+def _entries(data: bytes) -> Iterator[str]:
+    version, count = struct.unpack_from(">4xII", data)
+    if data[:4] != b"DIRC" or version not in (2, 3):
+        raise ValueError(version)
+    at = 12
+    for _ in range(count):
+        mode, flags = _ENTRY.unpack_from(data, at)
+        if mode == _SUBMODULE:
+            raise ValueError(mode)
+        begin = at + _ENTRY.size + (2 if flags & _EXTENDED else 0)
+        end = data.index(b"\0", begin)
+        yield os.fsdecode(data[begin:end])
+        at += (end - at) // 8 * 8 + 8
+    if data[at : at + 4] == b"link":  # most entries are in another file
+        raise ValueError(at)

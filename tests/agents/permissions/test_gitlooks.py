@@ -1,0 +1,133 @@
+"""Git's commands that only show are run unasked only where the repository can make them run or show nothing else."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sould.agents.environment import Environment
+from sould.agents.permissions.policy import RunCommand, decide
+from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.surroundings import Surroundings
+
+GIT = ("git", "-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "protocol.file.allow=always")
+
+
+def git(at: Path, *arguments: str) -> None:
+    subprocess.run([*GIT, *arguments], cwd=at, check=True, capture_output=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "a.py").write_text("a = 1\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def unasked(line: str, cwd: Path, root: Path | None = None) -> bool:
+    where = Surroundings.of(root or cwd, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}))
+    return decide(RunCommand(line, cwd), Rules(), "unknown", "plan", where).decision == "allow"
+
+
+def test_an_ordinary_repository_is_looked_at_unasked_also_from_below_and_from_another_work_tree(project: Path) -> None:
+    git(project, "remote", "add", "origin", "https://example.org/a.git")
+    git(project, "config", "branch.main.remote", "origin")
+    (project / "sub").mkdir()
+    other = project.parent / "other"
+    git(project, "worktree", "add", "-q", str(other))
+    for cwd in (project, project / "sub", other):
+        assert unasked("git status && git diff && git log -p -n 3 && git show HEAD", cwd)
+
+
+def a_key(name: str, value: str = "touch ran") -> Callable[[Path], None]:
+    return lambda project: git(project, "config", name, value)
+
+
+def a_hook(project: Path) -> None:
+    (project / ".git" / "hooks" / "post-index-change").write_text("#!/bin/sh\ntouch ran\n")
+
+
+def a_submodule(project: Path) -> None:
+    inner = project / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "b").write_text("b\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "inner")
+    git(inner, "config", "core.fsmonitor", "touch ran")
+    git(project, "add", "inner")
+
+
+def another_git_directory(project: Path) -> None:
+    (project / ".git").rename(project / "elsewhere")
+    git(project / "elsewhere", "config", "core.fsmonitor", "touch ran")
+    (project / ".git").write_text("gitdir: elsewhere\n")
+
+
+def a_bare_one_around_it(project: Path) -> None:
+    (project / ".git").rename(project / "set-aside")
+    git(project, "init", "-q", "--bare", ".")
+    git(project, "config", "core.fsmonitor", "touch ran")
+
+
+def an_index_of_another_form(project: Path) -> None:
+    git(project, "update-index", "--index-version", "4")
+
+
+def a_work_tree_s_own_configuration(project: Path) -> None:
+    git(project, "config", "extensions.worktreeConfig", "true")
+    git(project, "config", "--worktree", "core.fsmonitor", "touch ran")
+
+
+def a_key_that_is_hard_to_read(project: Path) -> None:
+    with (project / ".git" / "config").open("a") as file:
+        file.write("[core]\n\tfilemode = tr\\\nue\n")
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        a_key("core.fsmonitor"),
+        a_key("diff.external"),
+        a_key("diff.py.textconv"),
+        a_key("filter.x.clean"),
+        a_key("include.path", "../more"),
+        a_key("core.attributesFile", "x"),
+        a_key("core.worktree", "/"),
+        a_key("log.showSignature", "true"),
+        a_key("remote.origin.promisor", "true"),
+        a_hook,
+        a_submodule,
+        another_git_directory,
+        a_bare_one_around_it,
+        an_index_of_another_form,
+        a_work_tree_s_own_configuration,
+        a_key_that_is_hard_to_read,
+    ],
+    ids=lambda trap: trap.__qualname__,
+)
+def test_where_the_repository_could_run_a_program_it_is_asked_about(
+    trap: Callable[[Path], None], project: Path
+) -> None:
+    assert unasked("git status", project)
+    trap(project)
+    assert not unasked("git status", project)
+    assert not (project / "ran").exists()
+
+
+def test_a_tracked_secret_keeps_contents_from_being_shown_and_names_not(project: Path) -> None:
+    (project / "conf").mkdir()
+    (project / "conf" / ".env").write_text("KEY=1\n")
+    git(project, "add", "-f", ".")
+    for line in ("git diff", "git log -p", "git show", "git diff --stat", "git blame a.py"):
+        assert not unasked(line, project), line
+    assert unasked("git status && git ls-files", project)
+
+
+def test_outside_of_a_repository_nothing_is_known(tmp_path: Path) -> None:
+    assert not unasked("git status", tmp_path)
