@@ -391,3 +391,13 @@ async def test_a_prompt_of_nothing_is_refused(bench: Bench, connect: Connect, bl
         session = await client.new_session(bench.project)
         with pytest.raises(AgentError, match="The prompt is empty"):
             await client.request("session/prompt", sessionId=session, prompt=blocks)
+
+
+async def test_a_turn_that_is_stopped_at_its_limit_says_so(bench: Bench, connect: Connect) -> None:
+    bench.settings["loop_control"] = {"max_steps_per_turn": 1}
+    bench.script(call("ReadFile", path="a.txt"), "text: never")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert await client.prompt(session, "look") == {"stopReason": "max_turn_requests"}
+        assert "Stopped at the limit of steps of a turn" in client.text()

@@ -10,6 +10,17 @@ from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
 
 _SEVERITIES = frozenset({"info", "warning", "error"})
+STOPPED: dict[wire.StopReason, tuple[str, str]] = {
+    "max_steps_reached": (
+        "Stopped at the limit of steps of a turn",
+        "Say “go on” to continue; `max_steps_per_turn` in the configuration raises the limit.",
+    ),
+    "repeated_calls": (
+        "Stopped because the model kept making the same call",
+        "Say what it should do instead, or “go on” to continue.",
+    ),
+}
+"""Ends of a turn that clients have a code for and mostly no words: they are said to the user."""
 _COMPACTED = {"kept", "also_kept", "tokens_before", "tokens_after", "strategy", "note"}
 """What the protocol has no place for, in `_meta`."""
 

@@ -15,7 +15,7 @@ from sould.acp.chunks import TextChunks, chunk, user_chunks
 from sould.acp.content import block, text_block
 from sould.acp.custom import custom_in, custom_line
 from sould.acp.features import Facts, Features
-from sould.acp.notices import Notices
+from sould.acp.notices import STOPPED, Notices
 from sould.acp.outbound import Json
 from sould.acp.plans import Plan
 from sould.acp.restores import restored
@@ -194,9 +194,11 @@ class UpdatesV1:
         if message.stop_reason != "finished":
             yield from self._plan.put_down()
         self._steered.clear()
+        said = self._notices.words if self.replaying else self._notices.notice
         if message.error is not None and (self.replaying or not self._mine):
-            said = self._notices.words if self.replaying else self._notices.notice
             yield said("error", message.error.message, "", record)
+        if message.stop_reason in STOPPED and not self._features.own_turns:
+            yield said("warning", *STOPPED[message.stop_reason], record)
 
     def _steer(self, message: wire.SteerInput, seq: int) -> Iterator[Json]:
         if message.user_input in self._steered:

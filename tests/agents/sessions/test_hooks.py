@@ -153,12 +153,14 @@ async def test_a_forbidden_prompt_never_reaches_the_model(tmp_path: Path) -> Non
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session)
-        assert (await finish(session, "my secret")).stop_reason == "finished"
+        assert (await finish(session, "my secret")).stop_reason == "refusal"
         assert not watcher.of(StepBegin)
         assert not session.log.context.messages
         await finish(session, "hello")
         assert [part.text for part in watcher.of(TextPart)] == ["fine"]
+        await finish(session, "my secret")
         assert "secret" not in repr(session.log.context.messages)
+        assert "hello" in repr(session.log.context.messages)
 
 
 async def test_a_stop_hook_sends_the_model_back_once(tmp_path: Path) -> None:

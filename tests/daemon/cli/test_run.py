@@ -102,8 +102,8 @@ def test_the_end_of_a_command_s_output_is_shown(user: User) -> None:
 
 def test_a_reader_that_leaves_early_gets_no_traceback(user: User) -> None:
     user.scripted("\n".join(f"text: line {number}\\n" for number in range(500)))
-    done = user.sould("run", "talk", prefix=("sh", "-c", '"$@" | head -c 10', "sh"))
-    assert "Traceback" not in done.stderr
+    done = user.sould("run", "talk", prefix=("bash", "-o", "pipefail", "-c", '"$@" | head -c 10', "sh"))
+    assert (done.returncode, done.stdout, done.stderr) == (141, "line 0\\nli", "")
 
 
 # --- input ------------------------------------------------------------------------------------------------------------
@@ -115,6 +115,13 @@ def test_a_dash_reads_the_prompt_from_standard_input(user: User) -> None:
     assert done.returncode == 0, done.stderr
     shown = user.sould("sessions", "list", "--json").stdout
     assert "what is this?" in shown
+
+
+def test_what_is_piped_in_beside_a_prompt_is_given_with_it(user: User) -> None:
+    user.scripted("text: ok")
+    session = user.result("review this", stdin="- old\n+ new\n")["session_id"]
+    shown = user.sould("sessions", "export", session).stdout
+    assert "review this\n\n<stdin>\n- old\n+ new\n</stdin>" in shown
 
 
 @pytest.mark.parametrize("prompt", ["", "-", "   "])
@@ -175,6 +182,29 @@ def test_an_overloaded_model_is_temporary(user: User) -> None:
     result = user.result("hi")
     assert result["exit_code"] == 75
     assert result["error"]["kind"] == "rate_limited"
+
+
+def test_an_account_without_credit_is_not_to_be_tried_again_later(user: User) -> None:
+    user.scripted("error: 402 no credit")
+    result = user.result("hi")
+    assert (result["exit_code"], result["error"]["kind"]) == (1, "no_credit")
+
+
+def test_a_prompt_that_a_hook_forbids_has_failed(user: User) -> None:
+    user.scripted("text: never")
+    with (user.config / "config.toml").open("a") as file:
+        file.write('[[hooks]]\nevent = "UserPromptSubmit"\ncommand = "echo not today >&2; exit 2"\n')
+    done = user.sould("run", "hi")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "not today" in done.stderr
+    assert "refused, by the model or by a hook" in done.stderr
+
+
+def test_who_runs_with_yes_is_not_told_to_run_with_yes(user: User) -> None:
+    user.scripted(call("WriteFile", path=".git/config", content="x"))
+    message = user.result("--yes", "go")["error"]["message"]
+    assert "needs your approval" in message
+    assert "--yes" not in message
 
 
 def test_a_refused_key_ends_with_4(user: User) -> None:

@@ -95,8 +95,9 @@ def _judge(status: int | None, detail: str) -> tuple[str, str, bool]:
         return "context_too_long", "The conversation is longer than the model's context", False
     if status == 429 or status == 402:
         retryable = status == 429 and not _NO_CREDIT.search(detail)
-        sentence = "The model server limits how often it is asked" if retryable else "The account has no credit left"
-        return "rate_limited", sentence, retryable
+        if not retryable:
+            return "no_credit", "The account has no credit left", False
+        return "rate_limited", "The model server limits how often it is asked", True
     if status is not None and (status >= 500 or status in _RETRYABLE):
         return "provider", "The model server failed", True
     if status is not None and 300 <= status < 400:

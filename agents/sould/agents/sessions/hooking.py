@@ -11,7 +11,7 @@ from sould.agents.hooks.project import ProjectHooks
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import UserInput, input_text
-from sould.agents.wire.messages import ContextNote, ContextReverted, Notification
+from sould.agents.wire.messages import ContextNote, Notification
 from sould.agents.wire.notice import notice
 
 END_TIMEOUT = 5.0
@@ -48,14 +48,11 @@ class SessionHooks:
                 await self.hooks.fire("SessionEnd", "exit", {"reason": "exit"})
 
     async def allow_prompt(self, user_input: UserInput) -> bool:
-        """Whether the turn that just began may go on; if not, the model never learns of its prompt."""
+        """Whether the turn that just began may go on; if not, it ends as refused and the model never learns of its prompt."""
         self._stopping = False
         self._say_problem()
         text = input_text(user_input)
-        if not (await self.hooks.fire("UserPromptSubmit", text, {"prompt": text})).blocked:
-            return True
-        self._log.publish(ContextReverted(checkpoint_id=self._log.context.checkpoint))
-        return False
+        return not (await self.hooks.fire("UserPromptSubmit", text, {"prompt": text})).blocked
 
     async def send_back(self) -> bool:
         """The model is done. Whether a hook gives it more to do, which it may once a turn."""

@@ -237,7 +237,7 @@ class Session:
             self._keep_todos()
 
     def _forget_refused(self) -> None:
-        """What a model refused is not asked of it again with the next prompt (ACP); people see it all the same."""
+        """What a model or a hook refused is not asked of a model with the next prompt (ACP); people see it all the same."""
         if (refused := self.log.context.undoable) is not None and not refused.cleared:
             self.log.publish(ContextReverted(checkpoint_id=refused.checkpoint))
             self.soul.compactor.tell_used()
@@ -277,7 +277,7 @@ class Session:
             self._note_turn(prompt.user_input)
         if command is None:
             if not await self.hooks.allow_prompt(prompt.user_input):
-                return Ending("finished")
+                return Ending("refusal")
             await self.mcp.read_mentions(prompt.user_input)
             return await self._repertoire.plain(prompt.user_input)
         handler, argument = command

@@ -94,8 +94,8 @@ StopReason: TypeAlias = Literal[
 class TurnError(Message):
     """What went wrong, fit to be shown: `kind` is stable for programs, `message` is one sentence without secrets.
 
-    kind: `no_model`, `auth` (the key was refused), `auth_required` (a sign-in ended), `rate_limited`, `provider`,
-    `connection`, `malformed`, `empty`, `context_too_long`, `capability`, `disk_full`, `internal`, `interrupted`.
+    kind: `no_model`, `auth` (the key was refused), `auth_required` (a sign-in ended), `rate_limited`, `no_credit`,
+    `provider`, `connection`, `malformed`, `empty`, `context_too_long`, `capability`, `disk_full`, `internal`, `interrupted`.
     `retry_after` is seconds.
     """
 

@@ -24,7 +24,17 @@ from sould.agents.rpc.messages import Params
 from sould.daemon.cli.forms import ClosedInputError, Form, fill
 from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.link import Link
-from sould.daemon.cli.output import APPROVAL, CANCELLED, FAILED, NO_MODEL, TEMPORARY, USAGE, one_line, visible
+from sould.daemon.cli.output import (
+    APPROVAL,
+    BROKEN_PIPE,
+    CANCELLED,
+    FAILED,
+    NO_MODEL,
+    TEMPORARY,
+    USAGE,
+    one_line,
+    visible,
+)
 from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
 from sould.daemon.dial import BridgeError
@@ -37,7 +47,7 @@ NO_MODEL_KINDS = frozenset({"no_model", "auth"})
 ENDINGS = {
     "max_tokens": "The answer was cut: the model reached its limit of tokens.",
     "max_turn_requests": "The turn was stopped at its limit of steps; `sould run --continue` goes on.",
-    "refusal": "The model refused.",
+    "refusal": "The prompt was refused, by the model or by a hook.",
 }
 T = TypeVar("T")
 
@@ -280,9 +290,11 @@ class Headless:
 
     def _conclude(self, stop_reason: str, own: Mapping[str, JsonValue]) -> None:
         self._result.stop_reason = stop_reason
-        if stop_reason == "end_turn":
+        if self._stopped_by == "reader":
+            self._result.exit_code = BROKEN_PIPE
+        elif stop_reason == "end_turn":
             return
-        if own.get("kind") == "interrupted":
+        elif own.get("kind") == "interrupted":
             self._end(TEMPORARY, str(own.get("details")), "interrupted")
         elif stop_reason != "cancelled":
             self._end(FAILED, ENDINGS.get(stop_reason, f"The turn ended: {stop_reason}."), stop_reason)
@@ -300,13 +312,13 @@ class Headless:
         )
 
     def _needs_approval(self, asked: Permission) -> str:
-        # review allows edits, no commands; who runs in it already is not helped by being told of it
-        edits = asked.tool_call.get("kind") == "edit" and self._request.mode not in ("review", "full")
-        softer = "" if not edits else "--mode review (edits without asking) or "
+        # what asks in spite of a mode asks in it every time: nobody is helped by being told to choose it
+        edits = asked.tool_call.get("kind") == "edit" and self._request.mode != "review"
+        softer = "--mode review (edits without asking) or " if edits else ""
+        modes = "" if self._request.mode in ("full", "afk") else f"with {softer}--yes (everything), "
         return (
             f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
-            f"Run it with {softer}--yes (everything), at a terminal, "
-            f"or go on in an editor with session {self._result.session_id}."
+            f"Run it {modes}at a terminal, or go on in an editor with session {self._result.session_id}."
         )
 
     def _refused(self, error: RpcError) -> None:
@@ -316,6 +328,8 @@ class Headless:
             code = USAGE
         elif error.code == AUTH_REQUIRED or kind in NO_MODEL_KINDS:
             code = NO_MODEL
+        elif kind == "no_credit":
+            code = FAILED
         elif kind in TEMPORARY_KINDS or data.get("status") in (408, 429, 500, 502, 503, 504, 529):
             code = TEMPORARY
         else:

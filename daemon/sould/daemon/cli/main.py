@@ -5,7 +5,6 @@ Commands are imported when they are used, so that a short command does not pay f
 """
 
 import difflib
-import errno
 import importlib
 import os
 import sys
@@ -17,7 +16,7 @@ import click
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CANCELLED, FAILED, TEMPORARY, CommandError, complain
+from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, complain
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError
@@ -64,6 +63,13 @@ class LazyGroup(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """See click."""
         return list(COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """See click, which would take a reader that left for a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _leave(BROKEN_PIPE)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See click."""
@@ -128,23 +134,25 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (SouldError, UnsafePathError, BridgeError) as error:
         complain(str(error))
         _leave(TEMPORARY if isinstance(error, JournalFullError) else FAILED)
+    except SystemExit as leaving:
+        _leave(leaving.code)
     except OSError as error:
         full = as_disk_full(error)
-        if error.errno != errno.EPIPE:
-            complain(
-                full.message if full else f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
-            )
+        complain(
+            full.message if full else f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        )
         _leave(TEMPORARY if full else FAILED)
-    _leave(code if isinstance(code, int) else 0)
+    _leave(code)
 
 
-def _leave(code: int) -> NoReturn:
-    """Exit. A reader of ours that left early (`sould logs | head`) is no error worth a traceback."""
+def _leave(code: object) -> NoReturn:
+    """Exit, with 0 where `code` is no number. A reader of ours that left early (`sould logs | head`) is worth no traceback."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+        code = BROKEN_PIPE
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

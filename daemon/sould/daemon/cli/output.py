@@ -14,6 +14,8 @@ APPROVAL = 3
 NO_MODEL = 4
 TEMPORARY = 75
 CANCELLED = 130
+BROKEN_PIPE = 141
+"""Whoever read our output left: what a shell says of a program that SIGPIPE ended."""
 
 
 class CommandError(Exception):

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import select
+import stat
 import sys
 from pathlib import Path
 from typing import get_args
@@ -12,11 +14,13 @@ from sould.agents.errors import SouldError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.headless import Headless, Request
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, USAGE, CommandError
+from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain
 from sould.daemon.cli.render import Format, Result, renderer
 from sould.daemon.dial import BridgeError
 from sould.daemon.paths import UnsafePathError
 
+PIPE_S = 2.0
+"""After so long without anything from a pipe it is said what is waited for."""
 MODES = ("plan", "ask", "review", "full")
 
 
@@ -77,14 +81,15 @@ def run(
     """Do one PROMPT and print the answer. Quotes can be left out; PROMPT `-` is read from standard input.
 
     The answer goes to standard output while it is written; tool calls and diffs go to standard error. The session is
-    kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn.
+    kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn. What is piped in
+    beside a PROMPT is given to the agent with it.
 
     At a terminal you are asked before edits and commands. Where nobody can answer, the first question ends the run
     with exit code 3; choose a mode that does not ask.
 
     Examples:
       sould run "explain src/parser.py"
-      git diff --staged | sould run - --mode plan
+      git diff --staged | sould run "review this" --mode plan
       sould run --yes "make the tests pass" && git diff
       sould run --continue "now document it"
       sould run --agent ./reviewer.yaml "review the last commit"
@@ -98,6 +103,7 @@ def run(
       4    no model, or its key is refused
       75   try again later: overloaded, unreachable, or --timeout
       130  cancelled
+      141  whoever read the output left
     """
     prompt = " ".join(words)
     if session and latest:
@@ -156,7 +162,23 @@ def _text(prompt: str) -> str:
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise CommandError("The prompt is empty.", USAGE)
-    return text
+    piped = "" if prompt == "-" else _piped()
+    if not piped.strip():
+        return text
+    return f"{text} {piped}" if text.startswith("/") else f"{text}\n\n<stdin>\n{piped.rstrip()}\n</stdin>"
+
+
+def _piped() -> str:
+    """What is piped in beside a prompt, to its end. Who waits for a pipe that nobody closes is told so."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return ""
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return ""
+    if not select.select([0], [], [], PIPE_S)[0]:
+        complain("Reading what is piped in; with `</dev/null` the prompt is all there is.")
+    return sys.stdin.buffer.read().decode(errors="replace")
 
 
 def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
