@@ -187,7 +187,9 @@ async def test_a_project_s_hooks_run_only_when_it_is_trusted(world: World, proje
     (project / ".sould" / "hooks.toml").write_text(rule)
     async with session_of(world, project, "plain") as (client, session):
         await client.prompt(session, "hi")
-        await client.wait_update("notice", lambda notice: "do not run until you trust" in notice.get("description", ""))
+        await client.wait_update(
+            "notice", lambda notice: "the hooks of .sould/hooks.toml" in notice.get("description", "")
+        )
     assert not [each for each in journal(world, session) if each["type"] == "HookTriggered"]
     assert (await asyncio.to_thread(run, world, project, "trust", "--yes")).returncode == 0
     async with session_of(world, project, "plain") as (client, session):

@@ -10,7 +10,7 @@ import pytest
 from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, McpStatus, Notification, StatusUpdate
-from soultest.bench import Bench, Watcher, make_bench
+from soultest.bench import Bench, Watcher, finish, make_bench
 from soultest.daemon import until
 from soultest.mcpbench import (
     SERVER,
@@ -201,7 +201,11 @@ async def test_a_project_starts_nothing_until_trusted_and_nothing_again_after_on
     trust = TrustStore(bench.state / "trust.json")
     async with bench.running():
         watcher = await open_session(bench)
-        assert "until you trust this project" in (await watcher.wait_for(Notification)).body
+        bench.script("text: hello")
+        await finish(watcher.session, "hi")
+        waiting = await watcher.wait_for(Notification)
+        assert waiting.title == "Off until you trust this project"
+        assert "the MCP servers of .mcp.json" in waiting.body
         assert marked(mark) == []
         trust.set(bench.project, "trusted")
         trusted = await open_session(bench)

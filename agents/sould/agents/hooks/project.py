@@ -52,8 +52,8 @@ class ProjectHooks:
         return self._read()[0]
 
     def problem(self) -> str:
-        """Why the project's hooks do not run; "" when they do or there are none."""
-        return self._read()[1]
+        """Why the project's hooks do not run; "" when they do, there are none, or the user has not decided yet (D1)."""
+        return "" if self._trust.state(self._workspace) == "unknown" else self._read()[1]
 
     def _read(self) -> tuple[Sequence[Hook], str]:
         path = self._workspace / HOOKS_FILE

@@ -226,7 +226,7 @@ class SessionServers:
         refusal = self._files.project.refusal()
         sources = (*self._files.user, *(() if refusal else self._files.project.files()))
         read = (refusal, tuple(map(_version, sources)))
-        if refusal:
+        if refusal and not self._files.project.undecided:
             self._tell(refusal, "warning")
         if read == self._read:
             return

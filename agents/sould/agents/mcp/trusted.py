@@ -22,6 +22,11 @@ class TrustedServers:
         """The project's files that exist."""
         return tuple(path for name in MCP_FILES if (path := self._workspace / name).is_file())
 
+    @property
+    def undecided(self) -> bool:
+        """The user has not said whether they trust the project, and is told what waits for that by others (D1)."""
+        return self._trust.state(self._workspace) == "unknown"
+
     def refusal(self) -> str:
         """Why the project's servers are not started; "" when they may be. Looks into no file of an untrusted project."""
         names = " and ".join(str(path.relative_to(self._workspace)) for path in self.files())

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents
+from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
 from sould.agents.review.authors import described
+from sould.agents.sessions.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.tools.questions import Questions
@@ -61,9 +63,12 @@ def _is_text_of_a_skill(path: Path) -> bool:
 
 
 def _waiting_for_trust(workspace: Path) -> tuple[str, ...]:
-    """The project's agents and the skills with programs. Its hooks and MCP servers are named by those who would run them."""
-    found = {_named(Path(path), workspace.resolve()) for path in contents(workspace)}
-    return tuple(sorted(name for name in found if name))
+    """The project's agents, MCP servers, hooks, and the skills with programs."""
+    root = workspace.resolve()
+    found = {_named(Path(path), root) for path in contents(workspace)}
+    servers = (f"the MCP servers of {name}" for name in MCP_FILES if (root / name).is_file())
+    hooks = (f"the hooks of {HOOKS_FILE}",) if (root / HOOKS_FILE).is_file() else ()
+    return (*servers, *hooks, *sorted(name for name in found if name))
 
 
 def _named(path: Path, workspace: Path) -> str:
@@ -93,17 +98,22 @@ class TrustQuestion:
     _seen: Seen = field(default_factory=Seen)
     _told: frozenset[tuple[Path, str]] = frozenset()
     _introduced: bool = False
+    _told_once: ToldOnce = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._told_once = ToldOnce(self.sessions.with_name("told.json"))
 
     async def tell(self, *, new: bool) -> None:
         """Name the files that are not as the user trusted them, each state of them once.
 
-        In a `new` session also what of a project that nobody has decided on waits for the user's trust.
+        In a `new` session also what of a project that nobody has decided on waits for the user's trust: in one line, and
+        not again in the next session.
         """
         if new and not self._introduced and self.trust.state(self.workspace) == "unknown":
             self._introduced = True
             waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace)
             if waiting:
-                self._introduce(waiting)
+                await self._introduce(waiting)
         found = await asyncio.to_thread(self._waiting)
         news = frozenset((change.path, change.digest) for change in found)
         if news and news != self._told:
@@ -118,11 +128,11 @@ class TrustQuestion:
         changes = self.trust.changes(self.workspace, contents(self.workspace, self._seen))
         return [change for change in changes if not _is_text_of_a_skill(change.path)]
 
-    def _introduce(self, waiting: tuple[str, ...]) -> None:
+    async def _introduce(self, waiting: tuple[str, ...]) -> None:
         more = f" and {len(waiting) - MOST_LINES} more" if len(waiting) > MOST_LINES else ""
-        body = f"{', '.join(waiting[:MOST_LINES])}{more}. Look at them, then use /trust here or `sould trust` in a terminal."
-        title = "This project brings agents or skills with programs that wait until you trust it"
-        self.log.publish(notice("trust", title, body))
+        body = f"{', '.join(waiting[:MOST_LINES])}{more}. /trust shows and decides, or `sould trust` in a terminal."
+        if await asyncio.to_thread(self._told_once.is_news, "trust", self.workspace, body):
+            self.log.publish(notice("trust", "Off until you trust this project", body))
 
     def _publish(self, text: str) -> None:
         advice = "Agents, hooks, MCP servers and skills with programs wait as long as they differ. Look at the change, "

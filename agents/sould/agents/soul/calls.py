@@ -304,7 +304,8 @@ class ToolRunner:
                 return refused
         if (self.read_only or self.approval.mode == "plan") and self.toolset.unasked_changes(call.name):
             return tool_error(
-                f"Not run: only tools that look are run now, and {call.name} does not say that it does. Do without it.",
+                f"Not run: in plan mode, and by agents that only look, only tools that look are run; {call.name} does not say that it "
+                "does. Do without it.",
                 brief="Refused: only tools that look are run",
             )
         result = await self._watched(call, arguments, context)
