@@ -52,7 +52,7 @@ async def test_a_prompt_during_a_turn_is_queued_told_so_and_answered_with_its_ow
         request = await client.wait_request("session/request_permission")
         second = client.prompt(session, "b")
         notice = await client.wait_update("notice")
-        assert "waits" in notice["title"]
+        assert notice["title"] == "Queued (1st): starts after the current turn."
         client.answer(request, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert (await first)["stopReason"] == (await second)["stopReason"] == "end_turn"
         assert client.text() == "firstsecond"
@@ -67,7 +67,7 @@ async def test_cancel_ends_the_running_turn_and_the_own_queued_prompts_only(benc
         running = one.prompt(session, "a")
         await one.wait_request("session/request_permission")
         queued, foreign = one.prompt(session, "b"), two.prompt(session, "c")
-        await two.wait_update("agent_thought_chunk", lambda update: "waits" in update["content"]["text"])
+        await two.wait_update("agent_thought_chunk", lambda update: "Queued (2nd)" in update["content"]["text"])
         one.notify("session/cancel", sessionId=session)
         assert await running == {"stopReason": "cancelled"}
         assert await queued == {"stopReason": "cancelled"}

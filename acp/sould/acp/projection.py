@@ -228,4 +228,4 @@ class UpdatesV1:
         """Passing: once the turn has begun, or the prompt was taken out, there is nothing of it to tell."""
         place = self.waiting.moved(message)
         if place:
-            yield self._notices.notice("info", "Your prompt waits for the running turn", place, record)
+            yield self._notices.notice("info", place, "", record)

@@ -16,6 +16,7 @@ from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.titles import first_title, title
 from sould.agents.permissions.visible import checksum, file_name, visible
+from sould.agents.readable import readable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     BackgroundTaskBlock,
@@ -323,8 +324,9 @@ def _diff(diff: DiffBlock, cwd: str) -> Json:
 def _output(part: str | ContentPart, *, fence: bool) -> Json:
     shown = text_block(part) if isinstance(part, str) else block(part)
     if shown["type"] == "text":
-        text = cut(cast("str", shown["text"]))
-        shown = text_block(fenced(text) if fence else text)
+        given = cut(cast("str", shown["text"]))
+        text = given if fence else readable(given)
+        shown = text_block(fenced(text) if fence or text is not given else text)
     return {"type": "content", "content": shown}
 
 

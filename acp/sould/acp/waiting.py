@@ -46,9 +46,14 @@ class Waiting:
             self._asked.pop(message.turn_id, None)
         elif message.client_id == self._client_id:
             self._asked.setdefault(message.turn_id, message.user_input)
-            return f"Position {message.position} in the queue."
+            return f"Queued ({_nth(message.position)}): starts after the current turn."
         return ""
 
     def was_changed(self, turn: wire.TurnBegin) -> bool:
         """Whether the turn that begins is about something else than this client had asked for."""
         return self._asked.pop(turn.turn_id, turn.user_input) != turn.user_input
+
+
+def _nth(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -174,7 +174,7 @@ async def test_the_certificates_of_the_session_are_trusted(variable: str | None)
         assert outcome.error is None
     else:
         assert outcome.error is not None
-        assert "CERTIFICATE_VERIFY_FAILED" in outcome.error.message
+        assert "its certificate is not accepted (self-signed certificate)" in outcome.error.message
         assert outcome.retries == []
 
 

@@ -18,4 +18,6 @@ async def test_a_server_that_cannot_be_reached_is_reported_once(bench: Bench) ->
     async with bench.running():
         watcher = await open_session(bench, McpServer("far", "http", url="http://127.0.0.1:9/mcp"))
         await state_of(watcher, "far", "failed")
-        assert "far is not available" in (await watcher.wait_for(Notification)).body
+        assert (
+            await watcher.wait_for(Notification)
+        ).body == "MCP server far could not be reached: nobody answers there."

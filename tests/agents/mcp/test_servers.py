@@ -37,7 +37,7 @@ async def test_a_server_of_the_user_brings_tools_that_ask_before_they_run(bench:
         result = await result_of(bench, watcher, "box__echo", text="hello")
         assert (result.is_error, result.output) == (False, "hello")
         assert [request.action for request in watcher.of(ApprovalRequest)] == ["mcp:box__echo"]
-        assert '"text": "hello"' in watcher.of(ApprovalRequest)[0].description
+        assert "text: hello" in watcher.of(ApprovalRequest)[0].description
         assert "box__sum" in tools_of(watcher.session)
 
 

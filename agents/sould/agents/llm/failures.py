@@ -24,6 +24,8 @@ _TOO_LONG = re.compile(
     r"|reduce the length of the (?:messages|prompt)",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"^(?:error(?: code)?[: ]+)?(?:http[ /]?)?[45]\d\d\b[\s:,-]*", re.IGNORECASE)
+"""A status that the sentence before it has said."""
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _NO_CREDIT = re.compile(
     r"insufficient_quota|insufficient (?:balance|credits)|billing|exceeded_current_quota", re.IGNORECASE
@@ -54,7 +56,8 @@ def status_error(
     status: int, headers: Mapping[str, str], body: bytes, redact: Redactor, remedy: str = ""
 ) -> ProviderStatusError:
     """An answer that is not 200. `remedy` is what to do when it refused the key."""
-    error = _failure(status, _detail(body), redact, retry_after=retry_after_of(headers))
+    said, detail = _said(body)
+    error = _failure(status, detail, redact, said, retry_after=retry_after_of(headers))
     if error.kind == "auth" and remedy:
         error.message = f"{error.message.rstrip('.')}. {remedy}"
     return error
@@ -68,12 +71,18 @@ def event_error(error: Any, redact: Redactor) -> ProviderError:
     text = " ".join(str(fields[key]) for key in ("message", "detail", "type", "code") if fields.get(key))
     if status is None and re.search(r"server_error|overloaded|internal|timeout|unavailable", text, re.IGNORECASE):
         status = 500
-    return _failure(status, text or orjson.dumps(fields, default=str).decode(), redact, retry_after=None)
+    detail = text or orjson.dumps(fields, default=str).decode()
+    return _failure(
+        status, detail, redact, str(fields.get("message") or fields.get("detail") or detail), retry_after=None
+    )
 
 
-def _failure(status: int | None, detail: str, redact: Redactor, *, retry_after: float | None) -> ProviderStatusError:
+def _failure(
+    status: int | None, detail: str, redact: Redactor, said: str, *, retry_after: float | None
+) -> ProviderStatusError:
+    """`detail`, all that the server said, decides what it is; `said`, the part that is meant for people, is shown."""
     kind, sentence, retryable = _judge(status, detail)
-    shown = redact.line(detail)
+    shown = _CODE.sub("", redact.line(said))
     if re.match(r"\s*<(?:!doctype|html)", detail, re.IGNORECASE):
         shown = "it answers with a web page; check the base_url, it usually ends in /v1"
     elif kind == "context_too_long":
@@ -137,28 +146,26 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _detail(body: bytes) -> str:
-    """The message of an error body; the body itself where it has none."""
+def _said(body: bytes) -> tuple[str, str]:
+    """What an error body says to people, and all it says; the body itself where it has no message."""
+    whole = body.decode("utf-8", "replace")
     try:
         parsed = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return body.decode("utf-8", "replace")
+        return whole, whole
     if isinstance(parsed, list) and parsed:
         parsed = cast("list[Any]", parsed)[0]
     if not isinstance(parsed, dict):
-        return body.decode("utf-8", "replace")
+        return whole, whole
     fields = cast("dict[str, Any]", parsed)
     inner = fields.get("error", fields)
-    if isinstance(inner, dict):
-        parts = [
-            str(value)
-            for key in ("message", "detail", "type", "code")
-            if (value := cast("dict[str, Any]", inner).get(key))
-        ]
-        return " ".join(parts) or body.decode("utf-8", "replace")
-    return str(inner)
+    if not isinstance(inner, dict):
+        return str(inner), str(inner)
+    values = cast("dict[str, Any]", inner)
+    parts = [str(values[key]) for key in ("message", "detail", "type", "code") if values.get(key)]
+    return (parts[0], " ".join(parts)) if parts else (whole, whole)
 
 
 def status_error_plain(status: int, text: str) -> ProviderStatusError:
     """A status without headers, as a script asks for."""
-    return _failure(status, text, Redactor(), retry_after=None)
+    return _failure(status, text, Redactor(), text, retry_after=None)

@@ -36,6 +36,7 @@ from sould.agents.llm.provider import (
 from sould.agents.llm.requests import RequestStyle, media_bytes, request_body
 from sould.agents.llm.tls import verification
 from sould.agents.llm.watchdog import Watchdog
+from sould.agents.unreachable import is_refused, is_unknown_host, why_unreachable
 
 _ERROR_BODY = 64 * 1024
 _WHOLE_BODY = 64 * 1024 * 1024
@@ -147,9 +148,7 @@ class OpenAIClient:
                 f"The address of the model server cannot be used: {detail}", kind="connection"
             )
         certificate = "CERTIFICATE_VERIFY_FAILED" in detail
-        return ProviderConnectionError(
-            f"The connection to {where} failed: {detail}", retryable=not certificate, kind="connection"
-        )
+        return ProviderConnectionError(_unreached(where, error, detail), retryable=not certificate, kind="connection")
 
     def _http_client(self) -> httpx2.AsyncClient:
         settings = self.settings
@@ -293,6 +292,14 @@ async def _last_read(reads: AsyncGenerator[bytes, None]) -> None:
 def _whole(reader: AnswerReader, body: bytes) -> list[Delta]:
     """Some servers answer a request for a stream with one object, and some call a stream JSON."""
     return reader.feed_whole(body) if body.lstrip().startswith((b"{", b"[")) else reader.feed(body)
+
+
+def _unreached(where: str, error: Exception, detail: str) -> str:
+    if is_unknown_host(error):
+        return f"Cannot find {where}. Are you offline?"
+    if is_refused(error):
+        return f"Cannot reach {where}: connection refused. Is the server running?"
+    return f"Cannot reach {where}: {why_unreachable(error) or detail}."
 
 
 def _password(url: str) -> str:

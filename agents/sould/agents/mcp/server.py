@@ -14,7 +14,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from sould.agents.config import McpClient
 from sould.agents.environment import USUAL_UMASK, find_program
@@ -29,6 +29,7 @@ from sould.agents.mcp.results import (
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.tools.base import tool_error
+from sould.agents.unreachable import causes, why_unreachable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError
@@ -426,10 +427,12 @@ class Server:
         logger.info("MCP server %s: %r", self.spec.name, error)
         if self._ended.is_set():
             return "failed", "It ended before it was ready."
-        cause = _innermost(error)
-        said = str(cause)[:300].rstrip(".") or type(cause).__name__
-        status = f" (HTTP {self._status})" if self._status >= 400 else ""
-        return "failed", f"The connection failed: {said}{status}."
+        if why := why_unreachable(error):
+            return "failed", f"It could not be reached: {why}."
+        if self._status >= 400:
+            return "failed", f"It answered with HTTP {self._status}."
+        *_, cause = causes(error)
+        return "failed", f"It could not be used: {str(cause)[:300].rstrip('.') or type(cause).__name__}."
 
     async def _elicit(self, question: Elicitation) -> dict[str, Any] | None:
         async with self._asking() as session:
@@ -488,13 +491,3 @@ class Server:
 def _import() -> None:
     for module in ("link", "pipes", "carried"):
         import_module(f"sould.agents.mcp.{module}")
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while True:
-        if isinstance(error, BaseExceptionGroup):
-            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-        elif error.__cause__ is not None:
-            error = error.__cause__
-        else:
-            return error

@@ -287,7 +287,7 @@ class SessionServers:
                 self._reported.discard(name)
             elif server.state in ("failed", "unauthorized") and name not in self._reported:
                 self._reported.add(name)
-                self._tell(f"The MCP server {name} is not available. {server.trouble}", "warning", again=True)
+                self._tell(_unavailable(name, server.trouble), "warning", again=True)
         self._publish_status()
 
     def _tell_commands(self) -> None:
@@ -380,3 +380,10 @@ def _version(path: Path) -> _Version:
     except OSError:
         return path, 0, 0, 0
     return path, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _unavailable(name: str, trouble: str) -> str:
+    """One plain sentence of what is wrong with a server."""
+    if trouble.startswith("It "):
+        return f"MCP server {name} {trouble.removeprefix('It ')}"
+    return f"MCP server {name} is not available. {trouble}"

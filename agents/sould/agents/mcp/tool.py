@@ -7,7 +7,6 @@ Every call is a question unless a rule, the mode or an earlier answer allows it.
 from functools import cached_property
 from typing import Any
 
-import orjson
 from pydantic import JsonValue, RootModel
 
 from sould.agents.llm.provider import ToolSpec
@@ -16,6 +15,7 @@ from sould.agents.mcp.results import Definition
 from sould.agents.mcp.server import Asking, Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
+from sould.agents.readable import as_lines
 from sould.agents.tools.base import CallView, Tool, ToolCallContext
 from sould.agents.wire.messages import ToolReturn
 
@@ -58,12 +58,12 @@ class McpTool(Tool[Arguments]):
     async def run(self, params: Arguments, call: ToolCallContext) -> ToolReturn:
         """Ask, then let the server do it."""
         arguments: dict[str, Any] = params.root
-        shown = orjson.dumps(arguments, option=orjson.OPT_INDENT_2).decode()
+        wanted = f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name}"
         refused = await self._approval.request(
             call,
             CallExternal(self.name, arguments),
             sender=self.name,
-            description=f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name} with\n{shown}",
+            description=f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted,
         )
         if refused is not None:
             return refused

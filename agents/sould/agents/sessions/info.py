@@ -5,6 +5,7 @@ damaged session: there is simply nothing to know.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from sould.agents.wire.records import Scan
 INFO = "session.json"
 JOURNAL = "wire.jsonl"
 TITLE_LENGTH = 50
+_ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOTALL)
+"""What editors and programs put beside what was typed comes in tags, such as the files that are open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ def write_info(directory: Path, info: SessionInfo) -> None:
 
 
 def default_title(prompt: str) -> str:
-    """The title a session gets from its first prompt: one line, 50 characters."""
-    return " ".join(prompt.split())[:TITLE_LENGTH]
+    """The title a session gets from its first prompt: one line, 50 characters, without what an editor put around it."""
+    typed = _ADDED.sub(" ", prompt)
+    return " ".join((typed if typed.strip() else prompt).split())[:TITLE_LENGTH]
 
 
 def _from_journal(directory: Path) -> SessionInfo | None:

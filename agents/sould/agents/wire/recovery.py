@@ -77,7 +77,8 @@ class Recovery:
             told.append(f"damaged records at byte {places}{more} of the journal were passed over")
         if self.cut:
             told.append("the last message was cut off")
-        return f"The session was recovered: {'; '.join(told)}." if told else ""
+        said = "; ".join(told)
+        return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 class OpenWork:
