@@ -11,7 +11,6 @@ from typing import get_args
 import click
 
 from sould.agents.errors import SouldError
-from sould.daemon.cli.control import running
 from sould.daemon.cli.headless import Headless, Request
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain
@@ -186,6 +185,8 @@ def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
     directory = Path(os.path.abspath(cwd or Path.cwd()))
     if not session and not latest:
         return "", directory
+    from sould.daemon.cli.control import running  # noqa: PLC0415 -- a new session needs none of its models
+
     with running() as daemon:
         if session:
             row = daemon.sessions_show(session).session
