@@ -15,7 +15,7 @@ WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-clients test-editors check bench fmt faults dist clean
+.PHONY: help setup demo test test-docs test-clients test-editors check bench fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -26,13 +26,16 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not editors" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors" $(ARGS)
 
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx $(ARGS)
 
 test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
 	@$(PYTEST) -n 0 tests/editors $(ARGS)
+
+test-docs: $(READY)  ## follow the pages of docs/ as a reader would
+	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)
 
 check: $(READY)  ## formatting, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }

@@ -15,13 +15,21 @@ def sould() -> Iterator[Sould]:
         yield fresh
 
 
+@pytest.fixture(scope="module")
+def resident() -> Iterator[Sould]:
+    """A running daemon for the tests of a module that leave it as it was."""
+    with fresh_sould() as fresh:
+        fresh.start()
+        yield fresh
+
+
 @pytest.fixture
-def sould_after(sould: Sould) -> Iterator[Sould]:
-    """The same with a running daemon, for which the five afters are asserted when the test is over."""
-    pid = sould.start()
-    canary = sould.canary()
-    yield sould
-    sould.afters(pid, canary)
+def sould_after(resident: Sould) -> Iterator[Sould]:
+    """The resident daemon, for which the five afters are asserted when the test is over."""
+    pid, canary = resident.pid, resident.canary()
+    yield resident
+    resident.hang_up()
+    resident.afters(pid, canary)
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,29 @@
 """F38-F48 as an editor sees them: a bad model server behind the real daemon, one clear error, and the session goes on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from soultest.daemon import Sould, until
+from soultest.daemon import fresh_sould, until
 from soultest.faulty import KEY, Faulty, faulty_daemon
 
 
-@pytest.fixture
-def faulty(sould: Sould) -> Iterator[Faulty]:
-    with faulty_daemon(sould) as running:
+@pytest.fixture(scope="module")
+def resident() -> Iterator[Faulty]:
+    """One daemon for all tests: each leaves it as it was, which is asserted when the test is over."""
+    with fresh_sould() as sould, faulty_daemon(sould) as running:
         yield running
+
+
+@pytest.fixture
+def faulty(resident: Faulty) -> Iterator[Faulty]:
+    sould = resident.sould
+    canary = sould.canary()
+    yield replace(resident, asked_before=len(resident.requests()))
+    sould.hang_up()
+    sould.afters(resident.pid, canary)
 
 
 ERRORS = [

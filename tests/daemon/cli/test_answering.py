@@ -8,6 +8,8 @@ from collections.abc import Callable
 from subprocess import PIPE
 from typing import Any
 
+import pytest
+
 from sould.agents.mcp.naming import tool_name
 from soultest.cliuser import User
 from soultest.daemon import until
@@ -15,6 +17,11 @@ from soultest.faulty import Editor
 from soultest.mcpbench import SERVER, configure
 from soultest.terminal import terminal
 from soultest.world import SOULD, call
+
+
+@pytest.fixture
+def user(next_user: User) -> User:
+    return next_user
 
 
 def waits(user: User, *scripts: str, method: str = "session/request_permission") -> tuple[Editor, dict[str, Any]]:

@@ -16,6 +16,11 @@ from soultest.terminal import terminal
 from soultest.world import SOULD
 
 
+@pytest.fixture
+def user(next_user: User) -> User:
+    return next_user
+
+
 def call(name: str, **arguments: object) -> str:
     """A script's line for a tool call."""
     return "tool_call: " + json.dumps({"id": f"call-{name}", "name": name, "arguments": json.dumps(arguments)})
@@ -171,8 +176,8 @@ def test_review_mode_edits_without_asking(user: User) -> None:
     assert target.read_text() == "new\n"
 
 
-def test_without_a_model_it_ends_with_4_and_says_what_to_do(user: User) -> None:
-    result = user.result("hi")
+def test_without_a_model_it_ends_with_4_and_says_what_to_do(newcomer: User) -> None:
+    result = newcomer.result("hi")
     assert result["exit_code"] == 4
     assert "sould login" in result["error"]["message"]
 

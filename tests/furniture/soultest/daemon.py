@@ -306,12 +306,24 @@ class Sould:
         assert until_gone(self.mark, 3.0, but=bridges) == []
         assert self.canary() == canary
 
-    def close(self) -> None:
-        """End everything that was started here, by its pid."""
+    def move_to(self, project: Path) -> None:
+        """What comes now happens in another project, which is made."""
+        project.mkdir()
+        self.workspace = project
+        subprocess.run(["git", "init", "-q", str(project)], check=True, env=self.environment)
+
+    def hang_up(self) -> None:
+        """Every client leaves; the daemon stays."""
         for sock in self._sockets:
             sock.close()
+        self._sockets.clear()
         for bridge in self.bridges:
             bridge.kill()
+        self.bridges.clear()
+
+    def close(self) -> None:
+        """End everything that was started here, by its pid."""
+        self.hang_up()
         owner = self.owner
         if owner is not None:
             with suppress(ProcessLookupError):

@@ -126,6 +126,8 @@ class Faulty:
     url: str
     pid: int
     """The daemon's; a test that kills it says who came next."""
+    asked_before: int = 0
+    """Requests of the model server that are none of this test's."""
 
     def editor(self) -> Editor:
         """A client with a session of its own."""
@@ -135,7 +137,7 @@ class Faulty:
 
     def requests(self) -> list[Json]:
         """What the model server was asked so far."""
-        return asked_of(self.url)
+        return asked_of(self.url)[self.asked_before :]
 
     def shows_key(self) -> list[Path]:
         """Files below the user's HOME in which the key stands."""
