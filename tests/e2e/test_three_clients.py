@@ -15,14 +15,21 @@ pytestmark = pytest.mark.node
 by_all = pytest.mark.parametrize("client", CLIENTS)
 
 
-@pytest.fixture
-def world() -> Generator[World]:
+@pytest.fixture(scope="module")
+def home() -> Generator[World]:
     # Not tmp_path: the socket's path must stay short.
     root = Path(tempfile.mkdtemp(prefix="sould-e2e-"))
     made = World(root)
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def world(home: World) -> World:
+    """A project of its own in the home of all."""
+    home.project = Path(tempfile.mkdtemp(dir=home.root))
+    return home
 
 
 def play(client: ClientName, world: World, *steps: tuple[Any, ...], reject: bool = False) -> Run:
