@@ -10,8 +10,8 @@ WorkspaceError
 └── OutsideError        the path leaves the workspace, or goes through a link that does
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -79,6 +79,8 @@ class Command:
     line: str
     cwd: Path
     timeout: float
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Beside those of the session."""
 
 
 @dataclass(frozen=True, slots=True)

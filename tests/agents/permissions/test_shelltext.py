@@ -30,6 +30,8 @@ HARMLESS = [
     "ls 'a file'",
     "l''s -l",
     "stat -c %s a.txt",
+    "rg -n 'def foo' src",
+    "rg --files -t py",
     "git status",
     "git status --short && git diff --stat",
     "git --no-pager log --oneline -n 5 -- src/a.py",
@@ -62,7 +64,7 @@ DANGEROUS = [
     "git -c core.fsmonitor=x status", "awk 'BEGIN{system(1)}'", "sed -n 1p a", "sed e a", "vi a", "less a",
     "man ls", "make", "npm test", "pip install .", "pytest", "python -c 1", "node -e 1", "perl -e 1", "sh x", "bash -c ls",
     ". x", "source x", "ssh h", "rsync a b", "tar -xf a --checkpoint-action=exec=x", "zip a b -TT x", "docker ps", "kill 1",
-    "trap 'rm x' EXIT", "printf -v 'a[$(rm x)]' 1", "read x", "declare x", "let x", "test -v x", "rg --pre x y", "rg a",
+    "trap 'rm x' EXIT", "printf -v 'a[$(rm x)]' 1", "read x", "declare x", "let x", "test -v x", "rg --pre x y",
     "tee a", "dd of=a", "busybox rm x", "curl h", "wget h", "nc h", "alias ls", "set -x", "export A", "hash -p x ls",
     "enable -f x y", "mapfile a", "unset x", "jobs -x rm x", "script -c x", "watch ls", "strace ls",
     # flags that write, run or follow
@@ -75,6 +77,9 @@ DANGEROUS = [
     "./ls", "/bin/ls", "src/ls", "../ls", "cat /etc/passwd", "cat ../x", "ls /", "cat link", "cat .env", "cat src/.env.local",
     "head key.pem", "cat id_rsa", "grep a .ENV", "ls -la .ssh", "cat /proc/self/environ", "stat -c %n /etc/shadow", "evil",
     "grep -e /etc x", "wc ../a", "head -c 10 /dev/zero", "echo a | cat - /etc/hosts",
+    # searches: what runs others, or reaches what is passed over
+    "rg --pre cat x", "rg -z x", "rg -u x", "rg -uu x", "rg --hidden x", "rg -. x", "rg --no-ignore x", "rg -L x", "rg -g '*.json' x",
+    "rg --glob=.env x", "rg --iglob x y", "rg x .env", "rg x /etc", "rg -f p x", "rg --ignore-file a x", "rg --no-config x", "rg -d 1 x",
     # git: what changes, runs or hides, and what is not for the model
     "git", "git commit -m x", "git -c core.pager=x status", "git -C /tmp status", "git --git-dir=/tmp status", "git branch new",
     "git diff --output=a", "git diff --ext-diff", "git log --textconv", "git diff --no-index a b", "git show HEAD:.env",

@@ -216,3 +216,19 @@ async def test_configured_names_are_asked_about(tmp_path: Path) -> None:
         session, watcher = await session_in(bench, "full")
         await finish(session, "read")
         assert "a.vault holds secrets" in watcher.of(ApprovalRequest)[0].description
+
+
+async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_project_s_ignore_files_say(
+    bench: Bench,
+) -> None:
+    project = bench.project
+    (project / ".ignore").write_text("!.env\n!*.pem\n")
+    for name in (".env", "key.pem", "secrets.yml", "conf.env", "notes.md"):
+        (project / name).write_text("canary = hunter2\n")
+    bench.script(call("Shell", command="rg -n hunter2"), "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new("plan"))
+        await finish(watcher.session, "search")
+    (result,) = watcher.of(ToolResult)
+    assert str(result.return_value.output) == "notes.md:1:canary = hunter2\n"
+    assert not watcher.of(ApprovalRequest)

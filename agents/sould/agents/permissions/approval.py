@@ -41,6 +41,7 @@ from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rules, RulesError
 from sould.agents.permissions.scopes import button, difference, exactly, told
+from sould.agents.permissions.secretnames import secret_globs
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
@@ -137,6 +138,10 @@ class Approval:
             return Verdict("deny", f"your rules cannot be used: {error.message.rstrip('.')}")
         mode: Mode = "plan" if read_only else self.mode
         return decide(action, rules + self._session, self.trust, mode, self._where)
+
+    def kept_from(self, action: RunCommand) -> tuple[str, ...]:
+        """Globs, without case, of the secrets that a command must not look into, because nobody was asked about it."""
+        return secret_globs(self._where) if self.judge(action).searches else ()
 
     def come_upon(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""

@@ -77,6 +77,17 @@ _PROGRAMS: Final[dict[str, _Safe]] = {
     "readlink": _Safe("efmnqsvz", names=_names("canonicalize canonicalize-existing canonicalize-missing no-newline")),
     "realpath": _Safe("eLmPqsz", names=_names("canonicalize-existing canonicalize-missing relative-to relative-base")),
     "rev": _Safe(),
+    "rg": _Safe(
+        "0FHINPSUacilnopsvwx",
+        "ABCeEjmMrtT",
+        _names(
+            """after-context before-context case-sensitive color column context count count-matches files
+            files-with-matches files-without-match fixed-strings heading ignore-case invert-match json line-number
+            line-regexp max-columns max-count max-depth multiline no-filename no-heading no-line-number null
+            only-matching pcre2 pretty regexp smart-case sort sortr stats text threads trim type type-not vimgrep
+            with-filename word-regexp"""
+        ),
+    ),
     "seq": _Safe("w", "fs", _names("equal-width format separator"), operands=3, reads=False),
     "sha1sum": _SUMS,
     "sha256sum": _SUMS,
@@ -145,6 +156,10 @@ class Harmless:
     files: tuple[str, ...]
     builtin: bool
     repository: Literal["nothing", "names", "contents"] = "nothing"
+
+
+SEARCHES: Final = frozenset({"rg"})
+"""They look into files that nobody named: what they pass over by themselves, or because of a glob, must not be a secret."""
 
 
 def harmless(argv: Argv) -> Harmless | None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from sould.agents.permissions.harmless import harmless
+from sould.agents.permissions.harmless import SEARCHES, harmless
 from sould.agents.permissions.programs import Changed, Programs, changed, programs
 from sould.agents.permissions.protected import change_is_protected, read_is_protected
 from sould.agents.permissions.rules import (
@@ -129,6 +129,8 @@ class Verdict:
     reason: str = ""
     scope_offer: Rule | None = None
     grant: Rule | None = None
+    searches: bool = False
+    """Allowed because it only looks, into files that it does not name: it is to be kept from secrets."""
     changes: tuple[Changed, ...] = ()
     """What the session would have allowed, had it stayed as it was."""
 
@@ -283,7 +285,7 @@ class _Command:
             return Verdict("deny", denied)
         if self._is_harmless():
             asked = self._asked(harmless=True)
-            return Verdict("ask", asked) if asked else Verdict("allow")
+            return Verdict("ask", asked) if asked else Verdict("allow", searches=self._searches())
         if self.mode == "plan":
             return Verdict("deny", f"{_LOOKING}, only commands that are known to change nothing are run")
         if reason := self._touches_protected() or self._gives_trust() or self._asked() or self._may_hide_denied():
@@ -413,6 +415,9 @@ class _Command:
             if secret_file(names, self.where):
                 return False
         return self.where.inside(cwd)
+
+    def _searches(self) -> bool:
+        return any(argv[0] in SEARCHES for argv in self.reading.commands)
 
     def _is_hidden(self, path: Path) -> bool:
         return likelihood(path, self.where) != "no" and bool(secret_file((path,), self.where))

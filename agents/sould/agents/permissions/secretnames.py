@@ -144,6 +144,13 @@ def certain_globs() -> tuple[str, ...]:
     )
 
 
+def secret_globs(where: Surroundings) -> tuple[str, ...]:
+    """The names of files that are or may be secrets, the user's own among them, also of templates that look like one."""
+    more = where.secret_names()
+    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", ".git/**")
+    return (*certain_globs(), *likely, *more.certain, *more.likely)
+
+
 def is_fixture(path: Path, where: Surroundings) -> bool:
     """Whether it is test data of the project: where the project itself lies says nothing."""
     roots = [root for root in (where.root, *where.additional) if path.is_relative_to(root)]

@@ -21,7 +21,7 @@ class CommandRunner:
         return await self._guard.start(
             [self._environment.shell, "--noprofile", "--norc", "-c", command.line],
             command.cwd,
-            self._environment.variables,
+            {**self._environment.variables, **command.variables},
             timeout=command.timeout,
             umask=self._environment.umask,
         )

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -19,6 +19,7 @@ from sould.agents.config import Config
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
+from sould.agents.privatefile import write_private
 from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.result import ToolResultBuilder
@@ -43,6 +44,13 @@ class OutputDirectory:
         with contextlib.suppress(OSError):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self.path / f"output-{secrets.token_hex(4)}.txt"
+
+    def search_settings(self, globs: Sequence[str]) -> Path:
+        """A file of settings for ripgrep that keeps it from what these globs name."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.path / "ripgreprc"
+        write_private(path, "".join(f"--iglob=!{'**/' if '/' in glob else ''}{glob}\n" for glob in globs).encode())
+        return path
 
 
 class Params(ToolParams):
@@ -108,6 +116,7 @@ class Shell(Tool[Params]):
                 self._tasks.require_room()  # nobody is asked about what cannot begin
         except TaskError as error:
             return tool_error(error.message, brief="Not started")
+        command = await self._command(params)
         where = "in the background in" if params.run_in_background else "in"
         refused = await self._approval.request(
             call,
@@ -119,15 +128,24 @@ class Shell(Tool[Params]):
         if refused is not None:
             return refused
         if params.run_in_background:
-            return self._begin(params)
-        return await self._wait_for(params, call)
+            return self._begin(params, command)
+        return await self._wait_for(command, call)
 
-    def _begin(self, params: Params) -> ToolReturn:
+    async def _command(self, params: Params) -> Command:
+        """What runs, within the limits of time; one that searches unasked is kept from secrets."""
+        most = self._limits.shell_max_background_s if params.run_in_background else self._limits.shell_max_timeout_s
+        usual = most if params.run_in_background else self._limits.shell_timeout_s
+        timeout = min(params.timeout if "timeout" in params.model_fields_set else usual, most)
+        root = self._files.root
+        globs = await asyncio.to_thread(self._approval.kept_from, RunCommand(params.command, root))
+        variables: dict[str, str] = {}
+        if globs and self._outputs is not None:
+            variables["RIPGREP_CONFIG_PATH"] = str(await asyncio.to_thread(self._outputs.search_settings, globs))
+        return Command(params.command, root, timeout, variables)
+
+    def _begin(self, params: Params, command: Command) -> ToolReturn:
         if self._tasks is None:
             return tool_error("Nothing can be run in the background here.", brief="Not started")
-        most = self._limits.shell_max_background_s
-        timeout = min(params.timeout, most) if "timeout" in params.model_fields_set else most
-        command = Command(params.command, self._files.root, timeout)
         try:
             record = self._tasks.begin(
                 "shell", params.description or params.command, lambda printed: self._go_on(command, printed)
@@ -158,12 +176,9 @@ class Shell(Tool[Params]):
             return Ended("failed", f"Ended by signal {_signal_name(ended.signal)}.")
         return Ended("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{_left_behind(ended)}")
 
-    async def _wait_for(self, params: Params, call: ToolCallContext) -> ToolReturn:
-        root = self._files.root
-        given = params.timeout if "timeout" in params.model_fields_set else self._limits.shell_timeout_s
-        timeout = min(given, self._limits.shell_max_timeout_s)
+    async def _wait_for(self, command: Command, call: ToolCallContext) -> ToolReturn:
         try:
-            running = await self._start(Command(params.command, root, timeout))
+            running = await self._start(command)
         except WorkspaceError as error:
             return tool_error(str(error), brief="Not started")
         builder = ToolResultBuilder(
@@ -178,7 +193,7 @@ class Shell(Tool[Params]):
             await _finished(running.kill())
             call.printed(builder.finish()[0])
             raise
-        return _report(builder, ended, timeout, flooded=flooded)
+        return _report(builder, ended, command.timeout, flooded=flooded)
 
     async def _start(self, command: Command) -> RunningCommand:
         starting = asyncio.ensure_future(self._files.run(command))
