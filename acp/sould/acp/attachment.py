@@ -73,6 +73,7 @@ class Attachment:
             terminals=capabilities.display_terminals,
             forms=capabilities.elicitation.form is not None,
             names=names,
+            pages=capabilities.elicitation.url is not None,
             queue=capabilities.own.queue,
             custom=capabilities.own.custom,
             own_turns=capabilities.own.own_turns,

@@ -20,6 +20,7 @@ from sould.acp.intext import TextQuestions
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
+from sould.acp.serverforms import form_response, server_form, shows
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.session import Session
@@ -37,6 +38,7 @@ from sould.agents.wire.messages import (
     WireMessage,
     WireRequest,
 )
+from sould.agents.wire.questions import ServerForm
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +96,8 @@ class Dialogs:
         match request:
             case ApprovalRequest():
                 work = self._permission(request)
+            case QuestionRequest(form=ServerForm() as form) if shows(form, self._features):
+                work = self._server_form(request, form)
             case QuestionRequest():
                 work = self._question(request)
             case HookRequest():
@@ -247,6 +251,18 @@ class Dialogs:
         outcome = PermissionAnswer.model_validate(raw).outcome
         return outcome.option_id if outcome.outcome == "selected" else ""
 
+    async def _server_form(self, request: QuestionRequest, form: ServerForm) -> None:
+        """A client that cannot show it after all has not declined it."""
+        try:
+            raw = await self._connection.request("elicitation/create", server_form(self._session.id, request, form))
+            response = form_response(request, form, ElicitationAnswer.model_validate(raw))
+        except ConnectionGoneError:
+            return
+        except (RpcError, ValidationError) as error:
+            logger.warning("form %s: %s", request.id, error)
+            response = QuestionResponse(request_id=request.id)
+        self._answer(response)
+
     # --- hooks ------------------------------------------------------------------------------------------------------
 
     async def _hook(self, request: HookRequest) -> None:
@@ -275,7 +291,7 @@ def answered(message: WireMessage) -> str:
         case ApprovalResponse(answered_by=by) if by:
             how = f"{_DECIDED[message.response]}{f': {message.feedback}' if message.feedback else ''}"
         case QuestionResponse(answered_by=by) if by:
-            how = "; ".join(message.answers.values()) or "dismissed"
+            how = "; ".join(message.answers.values()) or ("declined" if message.declined else "dismissed")
         case _:
             return ""
     return f"answered elsewhere, by {by}: {how}"

@@ -22,6 +22,8 @@ class Features:
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
     names: bool = True
     """Buttons say what they are; without that, questions are asked in words and permissions one at a time."""
+    pages: bool = False
+    """It sends the user to pages that servers want them to visit."""
     queue: bool = False
     """Ours: the prompts that wait, told with every change."""
     custom: bool = False

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
+from sould.agents.mcp.asking import content_of
+from sould.agents.mcp.forms import problem
 from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.visible import both_ends
 from sould.agents.wire.choosing import Choices
@@ -90,11 +92,23 @@ def _response(request: WireRequest, params: AnswerParams) -> Response:
             also_changed=params.also_changed,
         )
     if isinstance(request, QuestionRequest) and params.decision in ("answer", "reject"):
-        return QuestionResponse(request_id=request.id, answers=_answers(request, params.answers))
+        return _answered(request, params)
     if isinstance(request, ApprovalRequest | QuestionRequest):
         verb = "sould approve` or `sould reject" if isinstance(request, ApprovalRequest) else "sould answer"
         raise OptionError(f"Request {request.id} takes another kind of answer: `{verb}`.")
     raise OptionError(f"Request {request.id} is for a program, not for a person.")
+
+
+def _answered(request: QuestionRequest, params: AnswerParams) -> QuestionResponse:
+    response = QuestionResponse(
+        request_id=request.id,
+        answers=_answers(request, params.answers),
+        declined=request.form is not None and params.decision == "reject",
+    )
+    content = content_of(request.form, response) if request.form is not None and params.answers else None
+    if request.form is not None and content and (why := problem(request.form, content)):
+        raise OptionError(why)
+    return response
 
 
 def _answers(request: QuestionRequest, given: tuple[str, ...]) -> dict[str, str]:

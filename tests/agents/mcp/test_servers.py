@@ -3,7 +3,7 @@
 import asyncio
 
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.mcp.results import Elicitation, Sampled, Sampling
+from sould.agents.mcp.results import Elicitation, Elicited, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
@@ -180,7 +180,7 @@ async def test_a_question_for_a_password_comes_with_a_warning(bench: Bench) -> N
         watcher = await open_session(bench)
         watcher.answers = {}
         schema = {"properties": {"pass": {"type": "string", "title": "Your password"}}}
-        assert await watcher.session.mcp.elicit("box", Elicitation("Sign in, please", schema)) is None
+        assert await watcher.session.mcp.elicit("box", Elicitation("Sign in, please", schema)) == Elicited("cancel")
         assert "Type no password or key here" in watcher.of(QuestionRequest)[0].questions[0].body
 
 

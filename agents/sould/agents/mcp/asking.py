@@ -1,108 +1,117 @@
-"""A server's question to the user: its form as questions of ours, and the answers as its form wants them.
+"""A server's question to the user: put as a form, and as questions of ours for those who show no forms.
 
-Nothing is answered in the user's name: without an answer, and for a form that cannot be shown, there is none.
+Nothing is answered in the user's name, and what does not fit the form is never sent on: it is asked again, with the
+reason. A form that cannot be shown or checked has no answer.
 """
 
 import re
 import secrets
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final
 
+from pydantic import JsonValue
+
+from sould.agents.mcp.forms import choices, problem, read_form, text_of, typed
 from sould.agents.mcp.naming import cleaned
-from sould.agents.mcp.results import Elicitation
+from sould.agents.mcp.results import Elicitation, Elicited
 from sould.agents.wire.channel import RequestClosedError
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.questions import ServerForm
 
-LONGEST = 4000
-MOST_FIELDS = 20
-YES, NO = "Yes", "No"
+LONGEST: Final = 4000
+TRIES: Final = 3
+"""How often a form is put to the user when the answers do not fit."""
 WARNING = "Type no password or key here: the server reads it, and this session keeps it."
 _SECRET = re.compile(r"passw|passphrase|secret|credential|api.?key|private.?key|token|\bpin\b|\bcvc\b", re.IGNORECASE)
 DONE = "Done"
+_DISMISSED = Elicited("cancel")
 
 
-async def ask_user(log: SessionLog, server: str, question: Elicitation) -> dict[str, Any] | None:
-    """Ask everybody who looks at the session; None when the question was dismissed or the form cannot be shown."""
-    properties = cast("dict[str, dict[str, Any]]", (question.schema or {}).get("properties", {}))
-    if len(properties) > MOST_FIELDS:
-        return None
-    said = f"The MCP server {cleaned(server)} asks: {cleaned(question.message)[:LONGEST]}"
-    if any(map(_SECRET.search, (question.message, *map(str, properties), *map(str, properties.values())))):
-        said = f"{said}\n\n{WARNING}"
-    if question.url:
-        said = f"{said}\n\nIt wants you to visit {cleaned(question.url)}"
-    items = {name: _item(name, field, said) for name, field in properties.items()} or {
-        "": QuestionItem(question=said, header="MCP", options=(QuestionOption(label=DONE),))
-    }
+async def ask_user(log: SessionLog, server: str, question: Elicitation) -> Elicited:
+    """Ask everybody who looks at the session, again while the answers do not fit."""
+    warning = WARNING if not question.url and _SECRET.search(f"{question.message} {question.schema}") else ""
+    message = cleaned(question.message)[:LONGEST]
+    form = read_form(cleaned(server), message, warning, question.schema, _address(question.url))
+    if form is None or (question.url and not form.url):
+        return _DISMISSED
+    for _ in range(TRIES):
+        response = await _asked(log, form)
+        if response is None or response.declined:
+            return _DISMISSED if response is None else Elicited("decline")
+        if form.url:
+            return Elicited("accept") if response.answers or response.content is not None else _DISMISSED
+        content = content_of(form, response)
+        if content is None:
+            return _DISMISSED
+        why = problem(form, content)
+        if not why:
+            return Elicited("accept", content)
+        form = form.model_copy(update={"problem": why})
+    return _DISMISSED
+
+
+async def _asked(log: SessionLog, form: ServerForm) -> QuestionResponse | None:
     request = QuestionRequest(
-        id=secrets.token_hex(8), tool_call_id=f"mcp_{secrets.token_hex(4)}", questions=tuple(items.values())
+        id=secrets.token_hex(8),
+        tool_call_id=f"mcp_{secrets.token_hex(4)}",
+        questions=tuple(items(form).values()),
+        form=form,
     )
     try:
         response = await log.channel.request(request)
     except RequestClosedError:
         return None
-    if not isinstance(response, QuestionResponse) or not response.answers:
-        return None
-    given = {name: response.answers[item.question] for name, item in items.items() if item.question in response.answers}
-    return _content(properties, given, (question.schema or {}).get("required", []))
+    return response if isinstance(response, QuestionResponse) else None
 
 
-def _item(name: str, field: Mapping[str, Any], said: str) -> QuestionItem:
-    title = cleaned(str(field.get("title") or name))
-    about = cleaned(str(field.get("description") or ""))[:1000]
-    options = tuple(QuestionOption(label=label) for label in _labels(field))
+def _address(url: str) -> str:
+    """The page, if it is one that a browser may be sent to and a person can read whole."""
+    fits = url.startswith(("https://", "http://")) and cleaned(url) == url and len(url) <= LONGEST
+    return url if fits and not any(char.isspace() for char in url) else ""
+
+
+def items(form: ServerForm) -> dict[str, QuestionItem]:
+    """The form as questions, by field; what is said above it stands at the first of them."""
+    if form.url or not form.properties:
+        said = f"{form.text}\n\nIt wants you to visit {form.url}" if form.url else form.text
+        return {"": QuestionItem(question=said, header="MCP", options=(QuestionOption(label=DONE),))}
+    found: dict[str, QuestionItem] = {}
+    known: set[str] = set()
+    for name, field in form.properties.items():
+        item = _item(name, field, form.text if not found else "", known)
+        known.add(item.question)
+        found[name] = item
+    return found
+
+
+def _item(name: str, field: Mapping[str, JsonValue], said: str, known: set[str]) -> QuestionItem:
+    title, about = str(field["title"]), str(field.get("description") or "")
+    question = f"{title}: {about}" if about else title
     return QuestionItem(
-        question=f"{title}: {about}" if about else title,
+        question=question if question not in known else f"{question} ({cleaned(name)})",
         header=title[:40],
         body=said,
-        options=options,
-        multi_select=field.get("type") == "array",
+        options=tuple(QuestionOption(label=label) for label in choices(field)),
+        multi_select=field["type"] == "array",
     )
 
 
-def _choices(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Label to value; empty for a field of free text."""
-    if field.get("type") == "boolean":
-        return {YES: True, NO: False}
-    source = cast("Mapping[str, Any]", field.get("items", {})) if field.get("type") == "array" else field
-    titled = cast("list[dict[str, Any]]", source.get("oneOf") or source.get("anyOf") or [])
-    if titled:
-        return {cleaned(str(choice.get("title") or choice.get("const"))): choice.get("const") for choice in titled}
-    names = cast("list[str]", field.get("enumNames") or [])
-    values = cast("list[Any]", source.get("enum") or [])
-    return {cleaned(str(names[at] if at < len(names) else value)): value for at, value in enumerate(values)}
-
-
-def _labels(field: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(_choices(field))
-
-
-def _content(
-    properties: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], required: list[str]
-) -> dict[str, Any] | None:
-    """The form filled in; None when something required is missing or does not fit."""
-    content: dict[str, Any] = {}
-    for name, text in given.items():
-        if not name:
-            continue
-        value = _value(properties[name], text)
-        if value is not None:
-            content[name] = value
-    return content if all(name in content for name in required) else None
-
-
-def _value(field: Mapping[str, Any], text: str) -> Any:
-    choices = _choices(field)
-    if field.get("type") == "array":
-        return [choices[label] for label in text.split(", ") if label in choices]
-    if choices:
-        return choices.get(text, text if text in choices.values() else None)
-    try:
-        if field.get("type") == "integer":
-            return int(text)
-        if field.get("type") == "number":
-            return float(text)
-    except ValueError:
+def content_of(form: ServerForm, response: QuestionResponse) -> dict[str, Any] | None:
+    """The values of an answer; None when it was dismissed, or leaves out what is required and cannot be asked there."""
+    if response.content is not None:
+        return typed(form, response.content)
+    asked = items(form)
+    given = {name: response.answers[item.question] for name, item in asked.items() if item.question in response.answers}
+    if not given or any(name not in given for name in form.required):
         return None
-    return text
+    return typed(form, given)
+
+
+def answers_of(form: ServerForm, content: Mapping[str, JsonValue]) -> dict[str, str]:
+    """The values as answers to the questions, for everybody who sees what was answered."""
+    return {
+        item.question: text_of(form.properties[name], content[name])
+        for name, item in items(form).items()
+        if name in form.properties and content.get(name) is not None
+    }

@@ -35,6 +35,7 @@ from sould.agents.mcp.bounded import bound
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,
+    Elicited,
     PromptDefinition,
     ResourceDefinition,
     Sampled,
@@ -50,8 +51,9 @@ from sould.agents.wire.messages import ToolReturn
 
 for _noisy in ("mcp", "fastmcp"):
     logging.getLogger(_noisy).setLevel(logging.ERROR)
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # what it logs with a traceback, it raises, too
 
-Elicit = Callable[[Elicitation], Awaitable[dict[str, Any] | None]]
+Elicit = Callable[[Elicitation], Awaitable[Elicited]]
 Sample = Callable[[Sampling], Awaitable[Sampled | str]]
 """The model's answer, or why there is none."""
 
@@ -128,9 +130,8 @@ class _Side:
         schema: Any = params.requested_schema if isinstance(params, mcp_types.ElicitRequestFormParams) else None
         url = params.url if isinstance(params, mcp_types.ElicitRequestURLParams) else ""
         answer = await self.handlers.elicit(Elicitation(message, schema, url))
-        if answer is None:
-            return mcp_types.ElicitResult(action="cancel")
-        return mcp_types.ElicitResult(action="accept", content=answer if schema is not None else None)
+        content = answer.content if schema is not None and answer.action == "accept" else None
+        return mcp_types.ElicitResult(action=answer.action, content=cast("Any", content))
 
     async def sampled(self, _: object, params: mcp_types.CreateMessageRequestParams, __: object) -> Any:
         assert self.handlers.sample is not None

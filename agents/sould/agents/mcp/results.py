@@ -5,7 +5,7 @@ The only conversion there is; images and structured content are kept, text is cu
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from pydantic import JsonValue
@@ -78,6 +78,14 @@ class Elicitation:
     message: str
     schema: Mapping[str, Any] | None
     url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """What the user did with it: filled it in (or agreed to visit the page), said no, or went away."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, JsonValue] | None = None
 
 
 def converted(result: "CallToolResult", limit: int) -> ToolReturn:

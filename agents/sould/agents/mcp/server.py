@@ -21,6 +21,7 @@ from sould.agents.environment import USUAL_UMASK, find_program
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,
+    Elicited,
     PromptDefinition,
     ResourceDefinition,
     Sampled,
@@ -70,8 +71,8 @@ class Place:
 class Asking(Protocol):
     """A session, as far as a server may ask its user something."""
 
-    async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
-        """The form filled in; None when it was dismissed."""
+    async def elicit(self, server: str, question: Elicitation) -> Elicited:
+        """What the user did with the question."""
         ...
 
     async def sample(self, server: str, wanted: Sampling) -> Sampled | str:
@@ -434,9 +435,9 @@ class Server:
         *_, cause = causes(error)
         return "failed", f"It could not be used: {str(cause)[:300].rstrip('.') or type(cause).__name__}."
 
-    async def _elicit(self, question: Elicitation) -> dict[str, Any] | None:
+    async def _elicit(self, question: Elicitation) -> Elicited:
         async with self._asking() as session:
-            return await session.elicit(self.spec.name, question) if session is not None else None
+            return await session.elicit(self.spec.name, question) if session is not None else Elicited("cancel")
 
     async def _sample(self, wanted: Sampling) -> Sampled | str:
         async with self._asking() as session:

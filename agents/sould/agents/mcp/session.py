@@ -18,7 +18,7 @@ from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.mcp.resources import ReadMcpResource
-from sould.agents.mcp.results import Elicitation, PromptDefinition, Sampled, Sampling
+from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
@@ -203,7 +203,7 @@ class SessionServers:
         """The session's servers by name."""
         return self._servers
 
-    async def elicit(self, server: str, question: Elicitation) -> dict[str, Any] | None:
+    async def elicit(self, server: str, question: Elicitation) -> Elicited:
         """Put a server's question to whoever looks at the session."""
         return await ask_user(self._log, server, question)
 

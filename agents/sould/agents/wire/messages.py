@@ -56,6 +56,8 @@ from sould.agents.wire.extensions import (
 from sould.agents.wire.extensions import Location as Location
 from sould.agents.wire.extensions import RestoredFile as RestoredFile
 from sould.agents.wire.extensions import ToolKind as ToolKind
+from sould.agents.wire.questions import QuestionItem, ServerForm
+from sould.agents.wire.questions import QuestionOption as QuestionOption
 
 PROTOCOL_VERSION = "1.10"
 LEGACY_VERSION = "1.1"
@@ -345,39 +347,28 @@ class ToolCallRequest(Message):
     arguments: str | None = None
 
 
-class QuestionOption(Message):
-    """One choice."""
-
-    label: str
-    description: str = ""
-
-
-class QuestionItem(Message):
-    """One question of a `QuestionRequest`. `default` (ours): the text a free answer begins with."""
-
-    question: str
-    header: str = ""
-    options: tuple[QuestionOption, ...] = ()
-    multi_select: bool = False
-    body: str = ""
-    other_label: str = ""
-    other_description: str = ""
-    default: str = ""
-
-
 class QuestionRequest(Message):
-    """The soul asks the user. Answered by `QuestionResponse`; no answers: dismissed."""
+    """The soul asks the user. Answered by `QuestionResponse`; no answers: dismissed.
+
+    `form` (ours): the same as an MCP server put it. Whoever can show that need not ask the questions.
+    """
 
     id: str
     tool_call_id: str
     questions: tuple[QuestionItem, ...]
+    form: ServerForm | None = None
 
 
 class QuestionResponse(Message):
-    """Question text to chosen label (several joined by commas) or free text. Published by us so that every client sees it."""
+    """Question text to chosen label (several joined by commas) or free text. Published by us so that every client sees it.
+
+    Ours: `content` has the values of a `form` by their fields; `declined` is a no, where dismissing is none.
+    """
 
     request_id: str
     answers: dict[str, str] = Field(default_factory=dict)
+    content: dict[str, JsonValue] | None = None
+    declined: bool = False
     answered_by: str = ""
 
 

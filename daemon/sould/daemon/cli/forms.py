@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field
 
 from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.editor import edited
@@ -59,7 +59,7 @@ def _show(question: Question) -> None:
 
 async def _choice(choices: Choices) -> tuple[str, ...] | str | None:
     while True:
-        typed = (await _line()).strip()
+        typed = (await typed_line()).strip()
         if typed.lower() == DISMISS:
             return None
         chosen = choices.read(typed)
@@ -76,7 +76,7 @@ async def ask_words(label: str) -> str:
     Raises:
         ClosedInputError: the end of input.
     """
-    return (await _line(f"  {one_line(label, 80)}: ")).strip()
+    return (await typed_line(f"  {one_line(label, 80)}: ")).strip()
 
 
 def _hint(choices: Choices) -> str:
@@ -91,10 +91,15 @@ async def _text(default: str) -> str | None:
         except CommandError as error:
             click.echo(f"  {visible(str(error))}", err=True)
             return None
-    return (await _line("  (Enter alone: no answer) > ")).strip() or None
+    return (await typed_line("  (Enter alone: no answer) > ")).strip() or None
 
 
-async def _line(prompt: str = "") -> str:
+async def typed_line(prompt: str = "") -> str:
+    """A line as it was typed.
+
+    Raises:
+        ClosedInputError: the end of input.
+    """
     line = await read_line(prompt)
     if not line:
         raise ClosedInputError
@@ -133,6 +138,12 @@ class Schema(BaseModel):
     properties: dict[str, Property] = Field(default_factory=dict[str, Property])
 
 
+class Asker(BaseModel):
+    """Who asks by `elicitation/create`, where it is an MCP server."""
+
+    server: str = Field(default="", validation_alias=AliasPath("_meta", "sould", "server"))
+
+
 class Form(BaseModel):
     """The parameters of `elicitation/create` that are used here."""
 
@@ -166,6 +177,11 @@ class Form(BaseModel):
             tuple(f"{option.const}: {option.description}" for option in options if option.description),
             field.default,
         )
+
+
+def from_server(params: dict[str, Any]) -> bool:
+    """Whether it is an MCP server that asks, whose fields have types, and not the agent."""
+    return bool(Asker.model_validate(params).server)
 
 
 async def fill(form: Form) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from sould.agents.permissions.visible import cut_to
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
-from sould.daemon.cli.forms import ClosedInputError, Form, fill
+from sould.daemon.cli.forms import ClosedInputError, Form, fill, from_server
 from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
@@ -121,7 +121,9 @@ class Headless:
             case "session/request_permission":
                 return await self._permission(Permission.model_validate(params))
             case "elicitation/create":
-                return await self._form(Form.model_validate(params))
+                return await (
+                    self._server_form(params) if from_server(params) else self._form(Form.model_validate(params))
+                )
             case _:
                 raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
 
@@ -142,6 +144,18 @@ class Headless:
             return {"action": "accept", "content": await self._asked(call, lambda: fill(form))}
         except ClosedInputError:
             self._give_up(self._needs_answer(form.title))
+            return {"action": "cancel"}
+
+    async def _server_form(self, params: Params) -> Params:
+        from sould.daemon.cli.serverforms import DeclinedError, TypedForm, fill_typed  # noqa: PLC0415 -- few runs need it
+
+        asked = TypedForm.model_validate(params)
+        try:
+            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked))}
+        except DeclinedError:
+            return {"action": "decline"}
+        except ClosedInputError:
+            self._give_up(self._needs_answer(asked.message.split("\n", 1)[0]))
             return {"action": "cancel"}
 
     async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:

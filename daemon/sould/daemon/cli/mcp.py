@@ -302,12 +302,14 @@ async def _signed_in(spec: ServerSpec, *, browser: bool) -> str:
     """Sign in; why that failed, "" when it did not."""
     from sould.agents.mcp.link import Handlers, open_link, remote_transport  # noqa: PLC0415 -- only `auth` connects
     from sould.agents.mcp.oauth import InteractiveOAuth  # noqa: PLC0415 -- as above
+    from sould.agents.mcp.results import Elicited  # noqa: PLC0415 -- as above
 
     def show(url: str) -> None:
         click.echo(f"Sign in at:\n{visible(url)}", err=True)
 
-    async def nobody(_: object) -> None:
+    async def nobody(_: object) -> Elicited:
         """Nobody answers a server's questions here."""
+        return Elicited("cancel")
 
     variables = _environment().variables
     before = _sign_ins().has(spec.url)
