@@ -13,6 +13,7 @@ from sould.agents.wire.messages import (
     MCPLoadingEnd,
     QuestionRequest,
     StatusUpdate,
+    ToolCall,
     ToolOutput,
     ToolResult,
 )
@@ -28,6 +29,7 @@ from soultest.mcpbench import (
     tools_of,
     user_file,
 )
+from soultest.mcpserver import READY
 
 
 async def test_a_server_of_the_user_brings_tools_that_ask_before_they_run(bench: Bench) -> None:
@@ -164,6 +166,28 @@ async def test_a_changed_file_of_the_user_holds_from_the_next_turn(bench: Bench)
         assert "not found" in gone.message
         await state_of(watcher, "crate", "connected")
         assert (await result_of(bench, watcher, "crate__echo", text="three")).output == "three"
+
+
+async def test_a_call_to_a_server_that_is_still_starting_waits_for_it(bench: Bench) -> None:
+    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 60_000}
+    async with bench.running():
+        watcher = await open_session(bench, asked("box", "late"))
+        calling = asyncio.ensure_future(result_of(bench, watcher, "box__echo", text="at last"))
+        await watcher.wait_for(ToolCall)
+        assert "box__echo" not in tools_of(watcher.session)
+        (bench.project / READY).touch()
+        assert (await calling).output == "at last"
+
+
+async def test_a_call_to_a_server_that_does_not_start_is_told_its_trouble(bench: Bench) -> None:
+    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 500}
+    async with bench.running():
+        watcher = await open_session(bench, asked("slow", "hang"), asked("broken", "crash"))
+        assert "did not answer within 0.5 s" in (await result_of(bench, watcher, "slow__echo", text="x")).message
+        assert "boom: no database" in (await result_of(bench, watcher, "broken__echo", text="x")).message
+        assert (
+            "Tool `stranger__echo` not found" in (await result_of(bench, watcher, "stranger__echo", text="x")).message
+        )
 
 
 async def test_a_question_of_a_server_reaches_the_user_and_the_answer_the_server(bench: Bench) -> None:

@@ -1,6 +1,6 @@
 """An MCP server over stdio that behaves, or misbehaves as its first argument says. Standard library only, so it starts at once.
 
-    python mcpserver.py ok|rich|hang|crash|garbage|ignore_eof|poison|exit_after_call|noisy [MARK]
+    python mcpserver.py ok|rich|hang|crash|late|garbage|ignore_eof|poison|exit_after_call|noisy [MARK]
 
 It is a program of its own, started by the daemon under test; tests tell its processes by MARK.
 """
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 PIXEL = base64.b64encode(b"not really a picture").decode()
@@ -53,6 +54,8 @@ RICH = [
     tool("visit", "Sends the user to a page."),
     tool("roots", "The roots, how often it was told of others, and its process id."),
 ]
+READY = "ready"
+"""The file in its directory for which a `late` one waits."""
 GUIDE = "docs://guide"
 PAGE = "https://pay.example/order?id=1"
 FORM: Json = {
@@ -270,6 +273,9 @@ def main(mode: str) -> None:
     if mode == "crash":
         complain("boom: no database")
         sys.exit(3)
+    if mode == "late":
+        while not Path(READY).exists():
+            time.sleep(0.01)
     if mode == "hang":
         complain("waiting for a licence")
     if mode == "garbage":

@@ -16,6 +16,8 @@ LARGEST_SCHEMA: Final = 64 * 1024
 """Characters of its JSON text; a larger one is replaced by "any object"."""
 DEEPEST: Final = 24
 
+_TAIL = 8
+"""Characters of a hash."""
 _DROPPED = frozenset({"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor"})
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -29,8 +31,14 @@ def tool_name(server: str, tool: str) -> str:
     ambiguous = "__" in server or server.endswith("_") or tool.startswith("_")
     if plain == f"{server}__{tool}" and not ambiguous and len(plain) <= LONGEST_NAME:
         return plain
-    tail = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:8]
+    tail = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:_TAIL]
     return f"{plain[: LONGEST_NAME - len(tail) - 1]}_{tail}"
+
+
+def may_be_of(name: str, server: str) -> bool:
+    """Whether a tool of this server can be called so."""
+    beginning = f"{_UNFIT.sub('_', server)}__"[: LONGEST_NAME - _TAIL - 1]
+    return name.startswith(beginning)
 
 
 def described(server: str, text: str) -> str:

@@ -5,7 +5,7 @@ The only conversion there is; images and structured content are kept, text is cu
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
 from pydantic import JsonValue
@@ -86,6 +86,18 @@ class Elicited:
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, JsonValue] | None = None
+
+
+class Asking(Protocol):
+    """A session, as far as a server may ask its user something."""
+
+    async def elicit(self, server: str, question: Elicitation) -> Elicited:
+        """What the user did with the question."""
+        ...
+
+    async def sample(self, server: str, wanted: Sampling) -> Sampled | str:
+        """The model's answer, which the user allowed; else why there is none."""
+        ...
 
 
 def converted(result: "CallToolResult", limit: int) -> ToolReturn:

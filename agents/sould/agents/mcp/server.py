@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 from sould.agents.config import McpClient
 from sould.agents.environment import USUAL_UMASK, find_program
 from sould.agents.mcp.results import (
+    Asking,
     Definition,
     Elicitation,
     Elicited,
@@ -66,18 +67,6 @@ class Place:
     umask: int = USUAL_UMASK
     sampling: bool = False
     """Somebody can be asked whether the server may use the model, so it is told that it may ask."""
-
-
-class Asking(Protocol):
-    """A session, as far as a server may ask its user something."""
-
-    async def elicit(self, server: str, question: Elicitation) -> Elicited:
-        """What the user did with the question."""
-        ...
-
-    async def sample(self, server: str, wanted: Sampling) -> Sampled | str:
-        """The model's answer, which the user allowed; else why there is none."""
-        ...
 
 
 class SignIns(Protocol):
@@ -151,6 +140,8 @@ class Server:
         """Of the last HTTP response."""
         self._up = asyncio.Event()
         self._down = asyncio.Event()
+        self._settled = asyncio.Event()
+        """It is connected or is not, and nobody is at work on that."""
 
     async def run(self) -> None:
         """Connect, and again after every end, until cancelled."""
@@ -189,11 +180,7 @@ class Server:
         """Call a tool. Whatever goes wrong is an error for the model; only cancellation is raised."""
         link = await self._connected()
         if link is None:
-            return tool_error(
-                f"The MCP server {self.spec.name} is not connected, so nothing was run. {self.trouble} "
-                "Go on without it or tell the user.",
-                brief=f"{self.spec.name} is not connected",
-            )
+            return self.not_connected()
         limits = self._limits()
         seconds = self.spec.call_timeout or limits.tool_call_timeout_ms / 1000
         try:
@@ -212,6 +199,20 @@ class Server:
             )
         except Exception as error:  # noqa: BLE001 -- a tool call: whatever a server or the library does is its result
             return await self._failed_call(error)
+
+    def not_connected(self) -> ToolReturn:
+        """The error for a call that it cannot be given, with its trouble."""
+        trouble = self.trouble or ("It is still starting." if not self._settled.is_set() else "")
+        return tool_error(
+            f"The MCP server {self.spec.name} is not connected, so nothing was run. {trouble} "
+            "Go on without it or tell the user.",
+            brief=f"{self.spec.name} is not connected",
+        )
+
+    async def settled(self) -> None:
+        """Return when it is connected or has failed, at most the time that it has to start."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._settled.wait(), self._start_seconds)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """The text of one of its prompts, at most as long as a call's result.
@@ -247,7 +248,7 @@ class Server:
 
     async def _connected(self) -> "Link | None":
         """The connection, waiting for one that is being made."""
-        if self._link is None and self.state == "connecting":
+        if self._link is None and self.state in ("pending", "connecting"):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._up.wait(), self._start_seconds)
         return self._link
@@ -480,7 +481,10 @@ class Server:
     def _change(self, state: State, trouble: str) -> None:
         self.state = state
         self.trouble = trouble
-        if state != "connecting":
+        if state == "connecting":
+            self._settled.clear()
+        else:
+            self._settled.set()
             self.attempted.set()
         self._tell()
 

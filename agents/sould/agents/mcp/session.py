@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
+from sould.agents.mcp.naming import may_be_of
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.mcp.resources import ReadMcpResource
@@ -38,6 +39,7 @@ from sould.agents.wire.messages import (
     Notification,
     SessionChanged,
     StatusUpdate,
+    ToolReturn,
 )
 
 _Version: TypeAlias = tuple[Path, int, int, int]
@@ -197,6 +199,20 @@ class SessionServers:
             }
             known = self._offered[patterns] = (self._tools, fitting)
         return known[1]
+
+    async def arrived(self, name: str) -> None:
+        """See `Arriving`."""
+        starting = [server.settled() for server in self._named(name) if not server.definitions]
+        if name not in self._tools and starting:
+            await asyncio.gather(*starting)
+
+    def missing(self, name: str) -> ToolReturn | None:
+        """See `Arriving`."""
+        return next((server.not_connected() for server in self._named(name) if server.state != "connected"), None)
+
+    def _named(self, name: str) -> list[Server]:
+        """The servers whose tool this may be."""
+        return [server for key, server in self._servers.items() if name == RESOURCES or may_be_of(name, key)]
 
     @property
     def servers(self) -> Mapping[str, Server]:

@@ -11,8 +11,8 @@ from pydantic import JsonValue, RootModel
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
-from sould.agents.mcp.results import Definition
-from sould.agents.mcp.server import Asking, Server
+from sould.agents.mcp.results import Asking, Definition
+from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines

@@ -48,6 +48,7 @@ def labor_market(
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
         soul.tools.source = birth.source
         soul.tools.toolset.external = lambda: market.external(birth.spec.fields.mcp_tools)
+        soul.tools.toolset.expect_from(market.arriving)
         soul.model.meter.above = market.meter
         _recover(birth, log, soul, market.unfinished)
         return soul

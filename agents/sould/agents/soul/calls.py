@@ -207,6 +207,7 @@ class ToolRunner:
         kills the tools; what had finished is published with its real result.
         """
         calls.complete = True
+        await self.toolset.arrived([call.name for call in calls.all if call.result is None])
         repeats.begin_step()
         order = StepOrder((self.workspace.root, *self.workspace.additional))
         prepared = [self._prepare(call, order) for call in calls.all]

@@ -4,13 +4,14 @@ Tools are named by import path in the agent spec and receive services by the ann
 here knows a particular tool; a tool that raises is caught here, because its bug must not end the turn.
 """
 
+import asyncio
 import inspect
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast, get_type_hints
+from typing import Any, Protocol, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -43,6 +44,18 @@ class CheckedCall:
     has_effects: bool
 
 
+class Arriving(Protocol):
+    """Servers whose tools may be still to come."""
+
+    async def arrived(self, name: str) -> None:
+        """Return when a tool of this name is there, or cannot come any more, or takes longer than it may."""
+        ...
+
+    def missing(self, name: str) -> ToolReturn | None:
+        """Why it is not there; None where no server can say."""
+        ...
+
+
 class Toolset:
     """The tools an agent has, in the order the model sees them."""
 
@@ -52,6 +65,7 @@ class Toolset:
         self._services: Mapping[Any, object] = {}
         self.external: Callable[[], Mapping[str, Tool[Any]]] = lambda: _NONE
         """Further tools that come and go, by name; the same object as long as they are the same. Ours are never shadowed."""
+        self._arriving: Arriving | None = None
         self._offered: tuple[Mapping[str, Tool[Any]], tuple[ToolSpec, ...]] | None = None
         self._take(loaded)
 
@@ -86,6 +100,16 @@ class Toolset:
     def become(self, other: "Toolset") -> None:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
         self._take(tuple(other._tools.values()))
+
+    def expect_from(self, servers: Arriving | None) -> None:
+        """Calls wait for the tools of these."""
+        self._arriving = servers
+
+    async def arrived(self, names: Iterable[str]) -> None:
+        """Wait for tools of servers that are only just starting."""
+        unknown = {name for name in names if self._entry(name) is None}
+        if self._arriving is not None and unknown:
+            await asyncio.gather(*map(self._arriving.arrived, unknown))
 
     def _take(self, loaded: Sequence["_LoadedTool"]) -> None:
         self._tools = {entry.tool.name: entry for entry in loaded}
@@ -172,7 +196,8 @@ class Toolset:
             )
 
     def _missing(self, name: str) -> ToolReturn:
-        return tool_error(
+        why = self._arriving.missing(name) if self._arriving is not None else None
+        return why or tool_error(
             f"Tool `{name}` not found. The tools are: {', '.join([*self._tools, *self.external()])}.",
             brief="No such tool",
         )

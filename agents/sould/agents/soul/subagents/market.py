@@ -25,6 +25,7 @@ from sould.agents.soul.usage import Meter
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import AgentSource, Tool
 from sould.agents.tools.loading import same_tool
+from sould.agents.tools.toolset import Arriving
 from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SubagentCreated
 
@@ -84,6 +85,8 @@ class LaborMarket:
     hooks: Hooks
     external: Callable[[tuple[str, ...] | None], Mapping[str, Tool[Any]]] = lambda _: {}
     """The session's MCP tools that fit one of these patterns; set once its servers are known."""
+    arriving: Arriving | None = None
+    """Those servers."""
     meter: Meter | None = None
     """The session's; set once its main agent is made."""
     unfinished: Unfinished = field(default_factory=Unfinished)
