@@ -85,23 +85,44 @@ def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
     assert "Nobody signed in" in user.sould("mcp", "reset-auth", "far").stdout
 
 
+async def signing_in(user: User) -> tuple[asyncio.subprocess.Process, str]:
+    """A sign-in that waits for its user, and the page they are to open."""
+    signing = await asyncio.create_subprocess_exec(
+        str(SOULD), "mcp", "auth", "far", "--no-browser",
+        env=user.environment, cwd=user.project, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert signing.stderr is not None
+    page = ""
+    while not page.startswith("http"):
+        line = await signing.stderr.readline()
+        assert line, await signing.communicate()
+        page = line.decode().strip()
+    return signing, page
+
+
 async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_forgotten(user: User) -> None:
     async with remote("oauth", user.home) as url:
         user.sould("mcp", "add", "far", url)
+        for ending in (signal.SIGINT, signal.SIGKILL):
+            broken_off, _ = await signing_in(user)
+            broken_off.send_signal(ending)
+            _, complaint = await broken_off.communicate()
+            assert b"Traceback" not in complaint
         refused = await asyncio.to_thread(user.sould, "mcp", "test", "far")
         assert "sould mcp auth far" in refused.stderr
-        signing = await asyncio.create_subprocess_exec(
-            str(SOULD), "mcp", "auth", "far", "--no-browser",
-            env=user.environment, cwd=user.project, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        assert signing.stderr is not None
-        page = ""
-        while not page.startswith("http"):
-            line = await signing.stderr.readline()
-            assert line, await signing.communicate()
-            page = line.decode().strip()
+        assert refused.stderr.count("\n") == 1, refused.stderr
+        assert "signed in" not in user.sould("mcp", "list").stdout
+        signing, page = await signing_in(user)
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
-            await browser.get(page)
+            back = str(httpx2.URL(page).params["redirect_uri"])
+            forged = await browser.get(back, params={"code": "theirs", "state": "theirs"})
+            denied = await browser.get(f"{back}/else")
+            reached = await browser.get(page)
+        assert [answer.status_code for answer in (forged, denied, reached)] == [400, 404, 200]
+        assert "sould can use far now" in reached.text
+        for answer in (forged, denied, reached):
+            assert "//" not in answer.text  # no address of anything
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
         said, _ = await signing.communicate()
         assert b"Signed in to far" in said
         kept = list((user.state / "mcp-sign-ins").glob("*.json"))

@@ -11,12 +11,15 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, ClassVar, SupportsFloat, cast
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import orjson
 from fastmcp.client.auth import OAuth
+from mcp.shared.auth import AuthorizationCodeResult
 
 from sould.agents.errors import JournalFullError, why_refused
+from sould.agents.mcp.callback import wait_for_code
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.privatefile import write_private
@@ -228,12 +231,20 @@ class InteractiveOAuth(StoredOAuth):
         browser: bool,
     ) -> None:
         super().__init__(spec, file, variables)
+        self._server = spec.name
         self._show = show
         self._browser = browser
+        self._state = ""
 
     async def redirect_handler(self, authorization_url: str) -> None:
         """See `OAuth`."""
+        self._state = dict(parse_qsl(urlsplit(authorization_url).query)).get("state", "")
         self._show(authorization_url)
         if self._browser:
             with contextlib.suppress(webbrowser.Error):
                 webbrowser.open(authorization_url)
+
+    async def callback_handler(self) -> AuthorizationCodeResult:
+        """See `OAuth`; the library's own page loads pictures from its makers' site."""
+        came = await wait_for_code(self.redirect_port, self._server, self._state)
+        return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.iss)

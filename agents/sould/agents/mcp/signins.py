@@ -27,6 +27,18 @@ class StoredSignIns:
         """Somebody signed in there and did not forget it."""
         return self.file(url).exists()
 
+    def unfinished(self, url: str) -> Path:
+        """Where a sign-in is kept while the user is at it: one that is broken off, however, leaves the last as it was."""
+        return self.file(url).with_suffix(".new")
+
+    def finish(self, url: str) -> bool:
+        """It is done, and takes the place of the last; False when none was begun."""
+        try:
+            self.unfinished(url).replace(self.file(url))
+        except FileNotFoundError:
+            return False
+        return True
+
     def forget(self, url: str) -> bool:
         """Remove it; False when there was none."""
         try:

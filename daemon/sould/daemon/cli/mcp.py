@@ -312,14 +312,16 @@ async def _signed_in(spec: ServerSpec, *, browser: bool) -> str:
         return Elicited("cancel")
 
     variables = _environment().variables
-    before = _sign_ins().has(spec.url)
-    oauth = InteractiveOAuth(spec, _sign_ins().file(spec.url), variables, show=show, browser=browser)
+    stored = _sign_ins()
+    unfinished = stored.unfinished(spec.url)
+    unfinished.unlink(missing_ok=True)
+    oauth = InteractiveOAuth(spec, unfinished, variables, show=show, browser=browser)
     transport = remote_transport(spec, variables, oauth, lambda _: None)
     try:
         async with open_link(transport, lambda: (Path.cwd(),), Handlers(lambda: None, nobody), VERSION) as link:
             await link.definitions()
+        return "" if stored.finish(spec.url) else "The server did not ask for a sign-in."
     except Exception as error:  # noqa: BLE001 -- the library raises anything; the user is told one sentence
-        if not before:
-            _sign_ins().forget(spec.url)
         return f"The sign-in failed: {str(error)[:300] or type(error).__name__}"
-    return "" if _sign_ins().has(spec.url) else "The server did not ask for a sign-in."
+    finally:
+        unfinished.unlink(missing_ok=True)
