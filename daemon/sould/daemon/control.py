@@ -7,7 +7,7 @@ user and `data.kind`. Nothing here may hold state of its own: it reads the serve
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class ControlModel(BaseModel):
@@ -75,6 +75,8 @@ class Waiting(ControlModel):
     changed: bool = False
     """It was approved for the session, but what it runs is another by now."""
     questions: tuple[Asked, ...] = ()
+    form: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """Of an MCP server: the `ServerForm`, whose fields are the questions in the same order. An answer of "" leaves one out."""
 
 
 class SessionState(ControlModel):

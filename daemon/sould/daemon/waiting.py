@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
-from sould.agents.mcp.asking import content_of
+from sould.agents.mcp.asking import typed_answers
 from sould.agents.mcp.forms import problem
 from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.visible import both_ends
@@ -105,9 +105,11 @@ def _answered(request: QuestionRequest, params: AnswerParams) -> QuestionRespons
         answers=_answers(request, params.answers),
         declined=request.form is not None and params.decision == "reject",
     )
-    content = content_of(request.form, response) if request.form is not None and params.answers else None
-    if request.form is not None and content and (why := problem(request.form, content)):
-        raise OptionError(why)
+    if request.form is not None and params.answers:
+        content = typed_answers(request.form, response.answers)
+        if why := problem(request.form, content):
+            raise OptionError(why)
+        response = response.model_copy(update={"content": content})
     return response
 
 
@@ -117,7 +119,8 @@ def _answers(request: QuestionRequest, given: tuple[str, ...]) -> dict[str, str]
         raise OptionError(
             f"{plural(len(request.questions), 'question')}, {plural(len(given), 'answer')}: give one for each."
         )
-    return {item.question: _choice(item, words) for item, words in zip(request.questions, given, strict=False)}
+    pairs = zip(request.questions, given, strict=False)
+    return {item.question: _choice(item, words) for item, words in pairs if words or request.form is None}
 
 
 def _choice(item: QuestionItem, typed: str) -> str:
@@ -162,6 +165,7 @@ def shown_request(session_id: str, request: WireRequest, most: int | None) -> Wa
                 lines=tuple(lines[:most]),
                 more=len(lines[most:]) if most is not None else 0,
                 questions=tuple(map(_asked, request.questions)),
+                form=request.form.model_dump(mode="json") if request.form is not None else {},
             )
         case _:
             return Waiting(id=request.id, session=session_id, kind="program", title=type(request).__name__)

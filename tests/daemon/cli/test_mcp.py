@@ -16,6 +16,7 @@ from soultest.daemon import until
 from soultest.mcpbench import SERVER, configure
 from soultest.mcpremote import RENEWALS, remote
 from soultest.processes import MARK, marked, until_gone
+from soultest.terminal import terminal
 from soultest.world import SOULD, call
 
 
@@ -144,6 +145,67 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
         assert (user.home / RENEWALS).read_text() == "renewed\n" * 2
         assert not [path for path in files_with(user.home, access_token(kept[0])) if path != kept[0]]
         assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout
+
+
+def test_a_form_of_a_server_is_filled_in_at_the_terminal_as_its_types_say(user: User) -> None:
+    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "rich"]}})
+    user.scripted(
+        call("box__form", "1"),
+        "text: Ordered.",
+        call("box__form", "2"),
+        "text: No.",
+        call("box__form", "3"),
+        "text: Late.",
+    )
+    with terminal(user, "run", "--mode", "full", "order") as screen:
+        screen.expect("Tell us.")
+        screen.expect("E-mail\r\n")
+        screen.type("")
+        screen.expect("E-mail is required.")
+        screen.type("nobody")
+        screen.expect("this is not an e-mail address")
+        screen.type("ada@example.org")
+        screen.expect("How many [3]")
+        screen.type("")
+        screen.expect("Wrap it [No] (optional)")
+        screen.type("yes")
+        screen.expect("Day: When it should come. (optional)")
+        screen.type("2026-11-22")
+        screen.expect("[1] Small  [2] Large")
+        screen.type("2")
+        for title in ("Extras", "Voucher token", "Discount code"):
+            screen.expect(f"{title} (optional)")
+            screen.type("")
+        screen.read_until("go on:")
+    given = {"mail": "ada@example.org", "count": 3, "gift": True, "day": "2026-11-22", "size": "l"}
+    assert heard(user) == [{"action": "accept", "content": given}]
+    assert screen.seen.count("Type no password") == 1
+    with terminal(user, "run", "--continue", "--mode", "full", "again") as screen:
+        screen.expect("E-mail\r\n")
+        screen.type("/decline")
+        screen.read_until("go on:")
+    assert heard(user)[1:] == [{"action": "decline"}]
+    with terminal(user, "run", "--continue", "--mode", "full", "again") as screen:
+        screen.expect("E-mail\r\n")
+        (waits,) = re.findall(r"→ sould answer (\w+)", user.sould("status").stdout)
+        unfit = user.sould("answer", waits, "nobody", "3", "", "", "", "", "", "")
+        assert "E-mail: this is not an e-mail address." in unfit.stderr
+        with terminal(user, "answer", waits) as other:
+            for typed in ("bea@example.org", "7", "no", "", "1", "1", "", ""):
+                other.expect("  > ")
+                other.type(typed)
+            assert other.wait() == 0
+        screen.read_until("go on:")
+    given = {"mail": "bea@example.org", "count": 7, "gift": False, "size": "s", "extras": ["card"]}
+    assert heard(user)[2:] == [{"action": "accept", "content": given}]
+
+
+def heard(user: User) -> list[dict[str, object]]:
+    """What the server was answered, in order."""
+    (journal,) = user.state.glob("sessions/*/wire.jsonl")
+    results = [json.loads(line).get("message", {}) for line in journal.read_text().splitlines()]
+    outputs = [each["payload"]["return_value"]["output"] for each in results if each.get("type") == "ToolResult"]
+    return [json.loads(output) for output in outputs]
 
 
 def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:

@@ -101,11 +101,14 @@ def content_of(form: ServerForm, response: QuestionResponse) -> dict[str, Any] |
     """The values of an answer; None when it was dismissed, or leaves out what is required and cannot be asked there."""
     if response.content is not None:
         return typed(form, response.content)
-    asked = items(form)
-    given = {name: response.answers[item.question] for name, item in asked.items() if item.question in response.answers}
-    if not given or any(name not in given for name in form.required):
-        return None
-    return typed(form, given)
+    given = typed_answers(form, response.answers)
+    return None if not response.answers or any(name not in given for name in form.required) else given
+
+
+def typed_answers(form: ServerForm, answers: Mapping[str, str]) -> dict[str, JsonValue]:
+    """The values of answers to the questions, by field; what is no value stays text, and does not fit."""
+    asked = items(form).items()
+    return typed(form, {name: answers[item.question] for name, item in asked if item.question in answers})
 
 
 def answers_of(form: ServerForm, content: Mapping[str, JsonValue]) -> dict[str, str]:

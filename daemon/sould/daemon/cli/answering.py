@@ -72,7 +72,8 @@ def answer(words: tuple[str, ...]) -> None:
     """Answer a question of a session, with one ANSWER for each question: an option's number, its label, or your words.
 
     REQUEST may be left out when one question waits. Where several options may be chosen, separate them with commas.
-    Words may follow the number of the option that asks for them. Without an ANSWER you are asked here.
+    Words may follow the number of the option that asks for them. In a form of an MCP server "" leaves an answer out.
+    Without an ANSWER you are asked here.
 
     Examples:
       sould answer 91b07e52
@@ -82,7 +83,7 @@ def answer(words: tuple[str, ...]) -> None:
     """
     with running() as daemon:
         found, answers = _question(daemon, words)
-        if not all(each.strip() for each in answers):
+        if not found.form and not all(each.strip() for each in answers):
             raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
         if _at_terminal():
             from sould.daemon.cli.asking import asked_here  # noqa: PLC0415 -- brings asyncio with it

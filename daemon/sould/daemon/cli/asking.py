@@ -20,6 +20,8 @@ async def _complete(request: Waiting, answers: tuple[str, ...]) -> tuple[str, ..
 
 
 async def _ask(request: Waiting) -> tuple[str, ...] | None:
+    if request.form.get("properties"):
+        return await _form(request)
     given: list[str] = []
     body = "\n".join(request.lines)
     for question in request.questions:
@@ -32,6 +34,16 @@ async def _ask(request: Waiting) -> tuple[str, ...] | None:
             return None
         given.append(_typed(choices(question), answered))
     return tuple(given)
+
+
+async def _form(request: Waiting) -> tuple[str, ...] | None:
+    from sould.agents.wire.questions import ServerForm  # noqa: PLC0415 -- only where an MCP server asks
+    from sould.daemon.cli.serverforms import fill_in_words  # noqa: PLC0415 -- as above
+
+    try:
+        return await fill_in_words(ServerForm.model_validate(request.form))
+    except ClosedInputError:
+        raise CommandError("Nothing was answered.") from None
 
 
 async def _completed(question: Asked, answer: str) -> str:

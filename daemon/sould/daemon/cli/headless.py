@@ -151,7 +151,7 @@ class Headless:
 
         asked = TypedForm.model_validate(params)
         try:
-            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked))}
+            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked.form))}
         except DeclinedError:
             return {"action": "decline"}
         except ClosedInputError:

@@ -43,15 +43,14 @@ class TypedForm(Asker):
         )
 
 
-async def fill_typed(asked: TypedForm) -> dict[str, JsonValue]:
+async def fill_typed(form: ServerForm) -> dict[str, JsonValue]:
     """What the user entered, by field, each value fitting its field.
 
     Raises:
         DeclinedError: they said no.
         ClosedInputError: the end of input.
     """
-    form = asked.form
-    first, *more = asked.message.rstrip().split("\n")
+    first, *more = form.message.rstrip().split("\n")
     lines = [f"{click.style('?', fg='yellow')} {visible(first)}", *(f"  {visible(line)}".rstrip() for line in more)]
     click.echo("\n".join([*lines, f"  {HINT}"]), err=True)
     content: dict[str, JsonValue] = {}
@@ -79,6 +78,26 @@ async def _asked(form: ServerForm, name: str) -> JsonValue:
         if not why:
             return value
         click.echo(f"  {visible(why)}", err=True)
+
+
+async def fill_in_words(form: ServerForm) -> tuple[str, ...] | None:
+    """The same as words for each field, options by their numbers, "" for what was left out; None: they said no.
+
+    Raises:
+        ClosedInputError: the end of input.
+    """
+    try:
+        content = await fill_typed(form.model_copy(update={"message": form.text}))
+    except DeclinedError:
+        return None
+    return tuple(_words(field, content[name]) if name in content else "" for name, field in form.properties.items())
+
+
+def _words(field: dict[str, JsonValue], value: JsonValue) -> str:
+    values = list(choices(field).values())
+    if not values:
+        return text_of(field, value)
+    return ",".join(str(values.index(each) + 1) for each in (value if isinstance(value, list) else [value]))
 
 
 def _read(field: dict[str, JsonValue], offered: Choices, typed: str) -> JsonValue:
