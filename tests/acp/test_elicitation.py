@@ -35,7 +35,7 @@ async def told(
         answer = await client.request("session/new", cwd=str(bench.project), mcpServers=[server])
         await client.prompt(answer["sessionId"], "ask")
         ended = [each for each in client.updates("tool_call_update") if each.get("status") == "completed"]
-        (output,) = [each["rawOutput"]["output"] for each in ended if each["toolCallId"].startswith("call_")]
+        (output,) = [each["rawOutput"]["output"] for each in ended if not each["toolCallId"].startswith("mcp_")]
         return json.loads(output)
 
 
