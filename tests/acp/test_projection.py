@@ -146,7 +146,8 @@ def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
     """Found in a real editor: these texts are shown as Markdown, where lines run together."""
     screen = Screen()
     screen.show(REQUEST)
-    asked = REQUEST.model_copy(update={"description": "Run a command in /project\nasked because there is a glob"})
+    why = "Run a command in /project\nasked because there is a glob"
+    asked = REQUEST.model_copy(update={"description": why, "scope_button": ""})
     diff, words = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
     assert words["content"]["text"] == "Run a command in /project\n\nasked because there is a glob"
     assert diff == DIFF, "first: CodeCompanion shows nothing else"
@@ -155,7 +156,7 @@ def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
 def test_a_subagent_s_edit_is_asked_about_with_the_diff_first() -> None:
     screen = Screen()
     screen.show(REQUEST)
-    asked = REQUEST.model_copy(update={"subagent_type": "coder", "description": "Edit a.py\nbecause it is new"})
+    asked = REQUEST.model_copy(update={"subagent_type": "coder", "description": "Edit a.py\nbecause it is new", "scope_button": ""})
     content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
     assert [item["type"] for item in content] == ["diff", "content", "content"]
     assert "coder" in content[1]["content"]["text"]
@@ -213,7 +214,7 @@ def test_words_that_a_markdown_renderer_would_change_are_code() -> None:
     asked = REQUEST.model_copy(update={"description": "\n".join(lines), "scope_button": ""})
     content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
     shown = [*lines[:2], f"`` {lines[2]} ``", f"` {lines[3]} `"]
-    assert content[0]["content"]["text"].split("\n\n") == shown
+    assert content[1]["content"]["text"].split("\n\n") == shown
 
 
 def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() -> None:

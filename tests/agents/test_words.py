@@ -15,7 +15,7 @@ from sould.agents.unreachable import is_unknown_host, why_unreachable
 
 def wrapped(error: Exception) -> Exception:
     """As libraries raise it: in a group, in an error of their own."""
-    outer = RuntimeError("All connection attempts failed")
+    outer = RuntimeError("Client failed to connect")
     outer.__cause__ = ExceptionGroup("several", [ValueError("no"), error])
     return outer
 
@@ -28,6 +28,7 @@ def test_the_reason_is_found_below_what_libraries_make_of_it() -> None:
         why_unreachable(wrapped(ssl.SSLError("wrong version number"))) == "the encrypted connection could not be made"
     )
     assert why_unreachable(wrapped(OSError("odd"))) == ""
+    assert why_unreachable(RuntimeError("Client failed to connect: All connection attempts failed")) == "nobody answers there"
 
 
 JSON = st.recursive(

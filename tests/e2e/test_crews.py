@@ -276,16 +276,16 @@ async def test_a_child_may_have_another_model_by_the_call_or_by_its_file(world: 
 async def test_conditions_and_files_of_an_agent_are_looked_at_before_each_turn(world: World) -> None:
     async with editor(world, model="picky", agent="picky") as (client, session):
         await client.prompt(session, "go")
-        ran = [call["title"] for call in calls(client) if call["status"] == "completed"]
+        ran = [call["title"].removeprefix("Use ") for call in calls(client) if call["status"] == "completed"]
         assert ran == ["Always", "WithTerminal", "Given", "GivenToo"]
         for name in ("Given", "GivenToo"):
-            assert f"given {len(INJECTED)} of {len(INJECTED)} in step 2" in str(titled(client, name))
-        assert titled(client, "Leaves")["status"] == "failed"
+            assert f"given {len(INJECTED)} of {len(INJECTED)} in step 2" in str(titled(client, f"Use {name}"))
+        assert titled(client, "Use Leaves")["status"] == "failed"
         (world.project / "ready.txt").touch()
         prompt = world.root / "config" / "sould" / "agents" / "picky.md"
         prompt.write_text("You are very picky.")
         await client.prompt(session, "and now?")
-        assert titled(client, "WithFile", last=True)["status"] == "completed"
+        assert titled(client, "Use WithFile", last=True)["status"] == "completed"
         notice = await client.wait_update("notice", lambda update: "picky" in str(update))
         assert f"because of {prompt}." in str(notice)
 

@@ -118,10 +118,10 @@ def test_a_question_is_answered_by_number(user: User) -> None:
 
 
 def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
-    both = call("Shell", "c1", command="touch a") + "\n" + call("Shell", "c2", command="touch b")
+    both = call("ReadFile", "c1", path="/etc/hostname") + "\n" + call("ReadFile", "c2", path="/etc/hosts")
     asks = [question(f"q{number}", "Which database?", "SQLite", "PostgreSQL") for number in (1, 2)]
     editor, _ = waits(user, both, *asks, "text: Done.")
-    editor.wait(asked_about("touch b"))
+    editor.wait(asked_about("/etc/hosts`"))
     several = user.sould("approve")
     assert several.returncode == 2
     assert several.stdout.count("→ sould approve") == 2
@@ -132,9 +132,9 @@ def test_the_only_thing_that_waits_needs_no_id(user: User) -> None:
     assert "→ sould approve" in other.stdout
     unseen = user.sould("approve")  # nobody is there to say that they mean it
     assert unseen.returncode == 2
-    assert "$ touch b" in unseen.stderr
+    assert "/etc/hosts" in unseen.stderr
     with terminal(user, "approve") as screen:
-        screen.expect("$ touch b")
+        screen.expect("/etc/hosts")
         screen.expect("Allow it?")
         screen.type("y")
         assert screen.wait() == 0

@@ -26,10 +26,12 @@ async def editor(
 
 def calls(client: AcpClient) -> list[Json]:
     """The tool calls as the editor shows them now, in the order they were announced."""
-    shown: dict[str, Json] = {}
-    for update in client.updates():
-        if update["sessionUpdate"] in ("tool_call", "tool_call_update"):
-            shown[update["toolCallId"]] = shown.get(update["toolCallId"], {}) | update
+    shown: dict[tuple[str, str], Json] = {}
+    for message in client.messages:
+        update = message["params"]["update"] if message.get("method") == "session/update" else {}
+        if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
+            key = (message["params"]["sessionId"], update["toolCallId"])
+            shown[key] = shown.get(key, {}) | update
     return list(shown.values())
 
 
