@@ -156,7 +156,9 @@ def test_what_is_asked_and_why_are_paragraphs_of_their_own() -> None:
 def test_a_subagent_s_edit_is_asked_about_with_the_diff_first() -> None:
     screen = Screen()
     screen.show(REQUEST)
-    asked = REQUEST.model_copy(update={"subagent_type": "coder", "description": "Edit a.py\nbecause it is new", "scope_button": ""})
+    asked = REQUEST.model_copy(
+        update={"subagent_type": "coder", "description": "Edit a.py\nbecause it is new", "scope_button": ""}
+    )
     content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
     assert [item["type"] for item in content] == ["diff", "content", "content"]
     assert "coder" in content[1]["content"]["text"]

@@ -17,6 +17,7 @@ from sould.agents.wire.messages import (
     QuestionOption,
     QuestionRequest,
     QuestionResponse,
+    ToolResult,
     TurnBegin,
 )
 from soultest.acpbench import Connect
@@ -209,8 +210,8 @@ async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_tur
 async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a_time(
     bench: Bench, connect: Connect
 ) -> None:
-    edits = [call("WriteFile", path=name, content=f"{name}\n") for name in ("a.txt", "b.txt")]
-    bench.script("\n".join(edits), "text: Done.")
+    reads = [call("ReadFile", path=path) for path in ("/etc/hostname", "/etc/hosts")]
+    bench.script("\n".join(reads), "text: Done.")
     async with bench.running() as host, connect(permissions=ignore) as client:
         await client.initialize({}, clientInfo=CODE_COMPANION)
         session = await client.new_session(bench.project)
@@ -225,5 +226,4 @@ async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a
         second = await client.wait_for(lambda message: message in client.asked("session/request_permission")[1:])
         client.answer(second, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await turn == {"stopReason": "end_turn"}
-        assert (bench.project / "a.txt").exists()
-        assert (bench.project / "b.txt").exists()
+        assert not any(result.return_value.is_error for result in watcher.of(ToolResult))

@@ -28,7 +28,10 @@ def test_the_reason_is_found_below_what_libraries_make_of_it() -> None:
         why_unreachable(wrapped(ssl.SSLError("wrong version number"))) == "the encrypted connection could not be made"
     )
     assert why_unreachable(wrapped(OSError("odd"))) == ""
-    assert why_unreachable(RuntimeError("Client failed to connect: All connection attempts failed")) == "nobody answers there"
+    assert (
+        why_unreachable(RuntimeError("Client failed to connect: All connection attempts failed"))
+        == "nobody answers there"
+    )
 
 
 JSON = st.recursive(
