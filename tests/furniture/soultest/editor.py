@@ -28,9 +28,9 @@ def calls(client: AcpClient) -> list[Json]:
     """The tool calls as the editor shows them now, in the order they were announced."""
     shown: dict[tuple[str, str], Json] = {}
     for message in client.messages:
-        update = message["params"]["update"] if message.get("method") == "session/update" else {}
+        update: Json = message["params"]["update"] if message.get("method") == "session/update" else {}
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
-            key = (message["params"]["sessionId"], update["toolCallId"])
+            key = (str(message["params"]["sessionId"]), str(update["toolCallId"]))
             shown[key] = shown.get(key, {}) | update
     return list(shown.values())
 
