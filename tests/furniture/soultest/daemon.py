@@ -32,6 +32,8 @@ from soultest.world import SOULD, World
 
 FULL = os.environ.get("SOULD_FAULTS") == "full"
 NOBODY = 65534
+PATIENCE = 40.0
+"""Seconds that anything may take on a busy machine (D46): only what never comes is waited for so long."""
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
 
 
@@ -40,7 +42,7 @@ def count(full: int, short: int) -> int:
     return full if FULL else short
 
 
-def until(reached: Callable[[], Any], seconds: float = 10.0, what: str = "the condition") -> Any:
+def until(reached: Callable[[], Any], seconds: float = PATIENCE, what: str = "the condition") -> Any:
     """Wait for a true value and return it; fails when it does not come."""
     deadline = time.monotonic() + seconds
     while not (value := reached()):
@@ -69,14 +71,14 @@ class Bridge:
         self.process.stdin.write(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
-    def line(self, seconds: float = 15.0) -> bytes:
+    def line(self, seconds: float = PATIENCE) -> bytes:
         """The next line; b"" at the end of the stream."""
         try:
             return self._lines.get(timeout=seconds) or b""
         except queue.Empty:
             raise AssertionError(f"no line within {seconds} s") from None
 
-    def answer(self, identifier: int | str, seconds: float = 15.0) -> dict[str, Any]:
+    def answer(self, identifier: int | str, seconds: float = PATIENCE) -> dict[str, Any]:
         """The answer to a request; other messages before it are passed over."""
         deadline = time.monotonic() + seconds
         while True:
@@ -87,12 +89,12 @@ class Bridge:
                 if message.get("id") == identifier and "method" not in message:
                     return message
 
-    def request(self, identifier: int | str, method: str, seconds: float = 15.0, **params: Any) -> dict[str, Any]:
+    def request(self, identifier: int | str, method: str, seconds: float = PATIENCE, **params: Any) -> dict[str, Any]:
         """Ask and wait."""
         self.send({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params})
         return self.answer(identifier, seconds)
 
-    def initialize(self, seconds: float = 15.0) -> dict[str, Any]:
+    def initialize(self, seconds: float = PATIENCE) -> dict[str, Any]:
         """The first request of every client."""
         self.send(INITIALIZE)
         return self.answer(1, seconds)
@@ -103,7 +105,7 @@ class Bridge:
         with suppress(BrokenPipeError):
             self.process.stdin.close()
 
-    def wait(self, seconds: float = 10.0) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """The exit code."""
         return self.process.wait(seconds)
 
@@ -220,7 +222,7 @@ class Sould:
             yield client
 
     def cli(
-        self, *arguments: str, seconds: float = 30.0, env: Mapping[str, str] | None = None
+        self, *arguments: str, seconds: float = PATIENCE, env: Mapping[str, str] | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """A command of the command line, to its end."""
         return subprocess.run(

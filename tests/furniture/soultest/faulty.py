@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from soultest import llm
-from soultest.daemon import Bridge, Sould
+from soultest.daemon import PATIENCE, Bridge, Sould
 
 Json: TypeAlias = dict[str, Any]
 
@@ -85,7 +85,7 @@ class Editor:
         """A turn and its answer."""
         return self.request("session/prompt", sessionId=self.session, prompt=[{"type": "text", "text": text}])
 
-    def wait(self, found: Callable[[Json], bool], seconds: float = 20.0) -> Json:
+    def wait(self, found: Callable[[Json], bool], seconds: float = PATIENCE) -> Json:
         """The next message of this kind; permission requests on the way are answered."""
         deadline = time.monotonic() + seconds
         while True:

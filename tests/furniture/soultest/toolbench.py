@@ -17,6 +17,7 @@ from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import Command, RunningCommand, TextFile, Workspace
+from soultest.daemon import PATIENCE
 
 FILE_TOOLS = (
     "sould.agents.tools.readfile:ReadFile",
@@ -86,7 +87,7 @@ class ToolBench:
         workspace: Workspace | None = None,
         approval: Approval | None = None,
         path: str = "",
-        seconds: float = 20.0,
+        seconds: float = PATIENCE,
     ) -> None:
         self.workspace = workspace or LocalWorkspace(root, (), no_commands)
         self.approval = RecordedApproval(root) if approval is None else approval
