@@ -153,7 +153,7 @@ def test_f57_a_second_term_hurries(sould: Sould) -> None:
     assert owner is not None
     os.kill(owner.pid, signal.SIGTERM)
     os.kill(owner.pid, signal.SIGTERM)
-    until(lambda: not owner.alive(), 2)
+    until(lambda: not owner.alive())
 
 
 def close_pipes(bridge: Bridge) -> None:

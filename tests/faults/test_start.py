@@ -177,7 +177,9 @@ def test_f12_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
     bridge.initialize()
     pid = sould.pid
     with sould.control() as daemon:
-        assert daemon.ping().pid == pid, "and what that needs is loaded"
+        assert daemon.ping().pid == pid
+        daemon.sessions_list()
+        daemon.status()  # what these need is loaded now
     shutil.rmtree(copies)
     until(lambda: "our own files are gone" in sould.log())
     with sould.control() as daemon:
