@@ -1,5 +1,6 @@
 """Git's commands that only show are run unasked only where the repository can make them run or show nothing else."""
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -40,8 +41,8 @@ def test_an_ordinary_repository_is_looked_at_unasked_also_from_below_and_from_an
     (project / "sub").mkdir()
     other = project.parent / "other"
     git(project, "worktree", "add", "-q", str(other))
-    for cwd in (project, project / "sub", other):
-        assert unasked("git status && git diff && git log -p -n 3 && git show HEAD", cwd)
+    for cwd, root in ((project, project), (project / "sub", project), (other, other)):
+        assert unasked("git status && git diff && git log -p -n 3 && git show HEAD", cwd, root)
 
 
 def a_key(name: str, value: str = "touch ran") -> Callable[[Path], None]:
@@ -87,6 +88,65 @@ def a_work_tree_s_own_configuration(project: Path) -> None:
 def a_key_that_is_hard_to_read(project: Path) -> None:
     with (project / ".git" / "config").open("a") as file:
         file.write("[core]\n\tfilemode = tr\\\nue\n")
+
+
+def armed(config: Path, worktree: Path) -> None:
+    config.write_text(f"[core]\n\tbare = false\n\tworktree = {worktree}\n\tfsmonitor = touch ran\n")
+
+
+def a_git_directory_whose_other_half_is_a_directory_of_files(project: Path) -> None:
+    """It is `commondir` that says where a git directory's configuration is, also in one that is no further work tree's."""
+    for name in ("objects", "refs"):
+        shutil.copytree(project / ".git" / name, project / "files" / name)
+    armed(project / "files" / "config", project)
+    (project / ".git" / "commondir").write_text("../files\n")
+
+
+def an_empty_one_below_one_that_is_not_plain(project: Path) -> None:
+    (project / "sub" / ".git").mkdir(parents=True)
+    armed(project / ".git" / "config", project)
+
+
+def files_that_git_takes_for_a_repository(project: Path) -> None:
+    sub = project / "sub"
+    for name in ("objects", "refs"):
+        (sub / name).mkdir(parents=True)
+    (sub / "HEAD").symlink_to("refs/heads/none")
+    armed(sub / "config", project)
+
+
+def files_whose_other_half_is_elsewhere(project: Path) -> None:
+    sub, other = project / "sub", project / "other"
+    for name in ("objects", "refs"):
+        (other / name).mkdir(parents=True)
+    sub.mkdir()
+    (sub / "HEAD").write_text("ref: refs/heads/none\n")
+    (sub / "commondir").write_text("../other\n")
+    armed(other / "config", project)
+
+
+@pytest.mark.parametrize(
+    ("trap", "below"),
+    [
+        (a_git_directory_whose_other_half_is_a_directory_of_files, ""),
+        (an_empty_one_below_one_that_is_not_plain, "sub"),
+        (files_that_git_takes_for_a_repository, "sub"),
+        (files_whose_other_half_is_elsewhere, "sub"),
+    ],
+    ids=lambda each: getattr(each, "__qualname__", ""),
+)
+def test_what_git_takes_for_another_repository_is_asked_about(
+    trap: Callable[[Path], None], below: str, project: Path
+) -> None:
+    trap(project)
+    assert not unasked("git status", project / below, project)
+
+
+def test_a_repository_that_reaches_out_of_the_project_is_asked_about(project: Path) -> None:
+    (project / "sub").mkdir()
+    for line in ("git status", "git diff", "git log -p"):
+        assert unasked(line, project / "sub", project)
+        assert not unasked(line, project / "sub", project / "sub")
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,12 @@ _PLAIN_KEYS: Final = {
     "remote": _set("url fetch pushurl tagopt prune gh-resolved"),
 }
 _ENTRY: Final = struct.Struct(">24xI12x20xH")
+_CHECKSUM: Final = 20
 _EXTENDED: Final = 0x4000
 _SUBMODULE: Final = 0o160000
+_FOLDED: Final = 0o040000
+"""A directory of a sparse index, whose files are not named."""
+_HEAD = re.compile(r"ref: refs/[^\s\0]+\n?|(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _HOOKS: Final = ("post-index-change",)
 """What a command that only shows may run: git writes the index anew when it finds it out of date."""
 
@@ -43,7 +47,7 @@ _HOOKS: Final = ("post-index-change",)
 def plain_repository(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
     """Whether git's showing commands run no program in the repository that `cwd` is in.
 
-    `hidden` says of a tracked file that its content is not to be shown unasked: such a repository is not plain either.
+    `hidden` says of the work tree, and of a tracked file, that it is not to be shown unasked: then it is not plain either.
     """
     try:
         found = _repository(cwd)
@@ -52,8 +56,10 @@ def plain_repository(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
         top, own, common = found
         configs = (common / "config", own / "config.worktree")
         return (
-            all(_is_plain_config(path) for path in configs)
+            not hidden(top)
+            and all(_is_plain_config(path) for path in configs)
             and not any(os.path.lexists(common / "hooks" / hook) for hook in _HOOKS)
+            and not os.path.lexists(common / "objects" / "info" / "alternates")
             and not any(hidden(top / name) for name in _tracked(own / "index"))
         )
     except (OSError, ValueError, struct.error):
@@ -64,28 +70,35 @@ def _repository(cwd: Path) -> tuple[Path, Path, Path] | None:
     """The top of the work tree, its git directory, and the one it shares with other work trees."""
     for folder in (cwd, *cwd.parents):
         entry = folder / ".git"
-        if entry.is_dir():
-            return folder, entry, entry
         if os.path.lexists(entry):
-            own = _led_to(entry, "gitdir: ", folder)
+            own = entry if entry.is_dir() else _led_to(entry, "gitdir: ", folder)
             shared = own / "commondir"
-            return folder, own, _led_to(shared, "", own) if shared.exists() else own
-        if (folder / "HEAD").exists() and (folder / "objects").exists() and (folder / "refs").exists():
-            return None  # a repository without a work tree, which git takes for the one it is in
+            common = _led_to(shared, "", own) if os.path.lexists(shared) else own
+            return (folder, own, common) if _is_taken_for_one(own, common) else None
+        if os.path.lexists(folder / "HEAD"):
+            return None  # it may be a repository without a work tree, which git takes for the one it is in
     return None
+
+
+def _is_taken_for_one(own: Path, common: Path) -> bool:
+    """Whether git surely uses this directory, and does not look for another one further up."""
+    head = own / "HEAD"
+    found = not head.is_symlink() and _HEAD.fullmatch(_text(head)) is not None
+    return found and all(os.access(common / name, os.R_OK | os.X_OK) for name in ("objects", "refs"))
 
 
 def _led_to(file: Path, prefix: str, base: Path) -> Path:
     line = _text(file).rstrip("\n")
-    if not line.startswith(prefix):
+    if not line.startswith(prefix) or not line.isprintable():
         raise ValueError(line)
     return Path(os.path.realpath(base / line.removeprefix(prefix)))
 
 
 def _text(file: Path) -> str:
+    """As git reads it: a carriage return ends no line."""
     if not file.is_file() or file.stat().st_size > MOST_CONFIG:
         raise ValueError(file)
-    return file.read_text(encoding="utf-8")
+    return file.read_bytes().decode()
 
 
 def _is_plain_config(file: Path) -> bool:
@@ -136,11 +149,14 @@ def _entries(data: bytes) -> Iterator[str]:
     at = 12
     for _ in range(count):
         mode, flags = _ENTRY.unpack_from(data, at)
-        if mode == _SUBMODULE:
+        if mode in (_SUBMODULE, _FOLDED):
             raise ValueError(mode)
         begin = at + _ENTRY.size + (2 if flags & _EXTENDED else 0)
         end = data.index(b"\0", begin)
         yield os.fsdecode(data[begin:end])
         at += (end - at) // 8 * 8 + 8
-    if data[at : at + 4] == b"link":  # most entries are in another file
-        raise ValueError(at)
+    while at + 8 <= len(data) - _CHECKSUM:
+        name, length = struct.unpack_from(">4sI", data, at)
+        if name == b"link":  # most entries are in another file
+            raise ValueError(name)
+        at += 8 + length

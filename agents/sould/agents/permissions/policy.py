@@ -260,11 +260,6 @@ def _as_named(word: str, cwd: Path) -> Path:
     return Path(os.path.normpath(os.path.join(cwd, word)))
 
 
-def _nothing_is_hidden(path: Path) -> bool:
-    del path
-    return False
-
-
 # --- commands --------------------------------------------------------------------------------------------------------------------
 
 
@@ -404,7 +399,7 @@ class _Command:
             if program is None or self.where.inside(program):
                 return False
         if known.repository != "nothing":
-            hidden = self._is_hidden if known.repository == "contents" else _nothing_is_hidden
+            hidden = self._is_hidden if known.repository == "contents" else self._is_outside
             if not self.where.plain_repository(cwd, hidden):
                 return False
         for word in known.files:
@@ -419,7 +414,12 @@ class _Command:
     def _searches(self) -> bool:
         return any(argv[0] in SEARCHES for argv in self.reading.commands)
 
+    def _is_outside(self, path: Path) -> bool:
+        return not self.where.inside(path)
+
     def _is_hidden(self, path: Path) -> bool:
+        if self._is_outside(path):
+            return True
         return likelihood(path, self.where) != "no" and bool(secret_file((path,), self.where))
 
     def _allowed(self) -> bool:
