@@ -32,8 +32,8 @@ LARGEST: Final = 1024 * 1024
 
 SHELLS: Final = _set(". ash bash dash fish ksh mksh sh source zsh")
 WRAPPERS: Final = _set(
-    """builtin bundle chroot chrt command doas entr env exec find flock hatch ionice nice nohup npx parallel pdm pipenv
-    pnpx poetry rye script setarch setpriv setsid stdbuf strace sudo time timeout unbuffer unshare uv uvx watch xargs
+    """builtin bundle busybox chroot chronic chrt command doas entr env eval exec find flock hatch ionice nice nohup npx parallel pdm pipenv
+    pnpx poetry rye script setarch setpriv setsid stdbuf strace sudo time timeout trap unbuffer unshare uv uvx watch xargs
     xvfb-run"""
 )
 """Programs that run the one named behind their own options."""
@@ -45,7 +45,8 @@ CODE_RUNNERS: Final = _set(
 """Interpreters, test runners, linters and builders: they run, or are steered by, what the agent writes."""
 _BUILTIN: Final = _set(". source")
 """Of these no other program can run."""
-_SHELL_VALUES: Final = _set("-o +o -O +O --rcfile --init-file")
+_SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]|--rcfile|--init-file")
+"""Options of a shell that take the next word: `-o`, also as the last of several letters (`-euo pipefail`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ _SCRIPT_RUNNERS: Final = {
 _SCRIPT_ALIASES: Final = {"t": "test", "tst": "test", "i": "install", "ci": "install", "add": "install"}
 _KNOWN: Final = SHELLS | _RECIPES.keys() | _SCRIPT_RUNNERS.keys()
 _VERSION = re.compile(r"[\d.]+$")
+_LETTERS = re.compile(r"-[a-zA-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def _named(argv: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Path,
             continue
         yield from _program(argv[start:], place, where)
         known = word in _KNOWN or _plain(word) in CODE_RUNNERS or where.find(word) is not None
-        if "/" in word or (known and word not in WRAPPERS):
+        runs = os.access(place / word, os.X_OK) if "/" in word else known and word not in WRAPPERS
+        if runs:  # `flock ./lock bash b.sh`: a file that cannot be run is for the wrapper itself
             return
 
 
@@ -160,7 +163,7 @@ def _script(words: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Pat
     """What a shell is given: a script, or a text with commands of its own."""
     rest = iter(words)
     for word in rest:
-        if word in _SHELL_VALUES:
+        if _SHELL_VALUES.fullmatch(word):
             next(rest, None)
         elif re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word):
             for argv in read_loosely(next(rest, ""), runners=False):
@@ -187,10 +190,10 @@ def _recipes(recipes: _Recipes, words: Argv, place: Path, where: Surroundings) -
 
 
 def _values(words: Argv, options: frozenset[str]) -> Iterator[str]:
-    """`-f NAME`, `-fNAME`, `--file NAME`, `--file=NAME`."""
+    """`-f NAME`, `-fNAME`, `-sf NAME`, `--file NAME`, `--file=NAME`."""
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = word.partition("=")
-        if word in options:
+        if word in options or (_LETTERS.fullmatch(word) and f"-{word[-1]}" in options):
             yield following
         elif equals and name in options:
             yield value
