@@ -54,7 +54,7 @@ class HardLinks:
         """The secrets that the file at `path` is, by names it has elsewhere."""
         try:
             found = os.lstat(path)
-        except OSError:
+        except (OSError, ValueError):  # no file can have such a name
             return ()
         if not _has_several_names(found):
             return ()

@@ -93,7 +93,7 @@ class SecretFiles:
                     )
                     self._keep(self._judged, identity, known)
                 return known
-        except OSError:
+        except (OSError, ValueError):  # no file can have such a name
             return ""
 
     def content(self, path: Path, data: bytes, where: Surroundings) -> str:
