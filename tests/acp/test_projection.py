@@ -6,11 +6,13 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from sould.acp.asking import permission
 from sould.acp.chunks import PIECE
 from sould.acp.features import Features
 from sould.acp.toolcalls import CLEAR, MAX_TEXT, fenced
+from sould.agents.readable import as_lines
 from sould.agents.wire import messages as wire
 from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
@@ -217,6 +219,19 @@ def test_words_that_a_markdown_renderer_would_change_are_code() -> None:
     content = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
     shown = [*lines[:2], f"`` {lines[2]} ``", f"` {lines[3]} `"]
     assert content[1]["content"]["text"].split("\n\n") == shown
+
+
+def test_what_is_indented_is_shown_as_it_is_because_it_would_mean_another_thing() -> None:
+    screen = Screen()
+    screen.show(REQUEST)
+
+    def shown(**arguments: JsonValue) -> str:
+        asked = REQUEST.model_copy(update={"description": f"Call x with\n{as_lines(arguments)}", "scope_button": ""})
+        _, words = permission("s1", screen.updates.calls["c1"], asked)["toolCall"]["content"]
+        return str(words["content"]["text"])
+
+    assert shown(path="a\n\nforce: true") == "```\nCall x with\npath: |-\n  a\n\n  force: true\n```"
+    assert shown(path="a", force=True) == "Call x with\n\npath: a\n\nforce: true"
 
 
 def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() -> None:

@@ -192,8 +192,7 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     content = contents(request.display, call.cwd) or call.content
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
-        paragraphs = map(verbatim, request.description.split("\n"))  # editors show Markdown
-        content = [_text_content("\n\n".join(paragraphs)), *content]
+        content = [_text_content(_as_written(request.description)), *content]
     if request.scope_button:
         scope = verbatim(f"“{request.scope_button}” covers {request.scope}".replace("\n", " ⏎ "))
         content = [*content, _text_content(scope)]
@@ -202,6 +201,14 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     if content:
         fields["content"] = sorted(content, key=lambda item: item["type"] != "diff")
     return fields
+
+
+def _as_written(description: str) -> str:
+    """For editors, which show Markdown; what is indented or has blank lines means another thing without them."""
+    lines = description.split("\n")
+    if any(not line or line[0].isspace() for line in lines):
+        return fenced(description, whole=True)
+    return "\n\n".join(map(verbatim, lines))
 
 
 def _who_asks(request: ApprovalRequest) -> str:
