@@ -42,6 +42,10 @@ def test_the_end_of_a_long_line_and_of_many_lines_is_shown_and_all_of_them_can_b
     assert many.question(whole=True).splitlines()[1:-1] == [f"  {line}" for line in lines]
 
 
+def test_a_line_that_reads_like_the_title_is_shown_all_the_same() -> None:
+    assert "  a command" in explained("path: x\na command").question().splitlines()
+
+
 def question(action: Action) -> ApprovalRequest:
     """What is asked about an action, as the tools ask it."""
     asked: list[ApprovalRequest] = []

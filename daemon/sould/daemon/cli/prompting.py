@@ -51,8 +51,8 @@ class Permission(BaseModel):
         blocks = self.tool_call.get("content")
         known = blocks if isinstance(blocks, list) else []
         texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
-        lines = [visible(line) for text in texts for line in _plain(text)]
-        return [line for line in lines if line != self.title]
+        paragraphs = [[visible(line) for line in _plain(text)] for text in texts]
+        return [line for lines in paragraphs if lines != [self.title] for line in lines]
 
     @property
     def is_cut(self) -> bool:
