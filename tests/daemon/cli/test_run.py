@@ -129,6 +129,12 @@ def test_what_is_piped_in_beside_a_prompt_is_given_with_it(user: User) -> None:
     assert "review this\n\n<stdin>\n- old\n+ new\n</stdin>" in shown
 
 
+def test_standard_input_may_be_closed(user: User) -> None:
+    user.scripted("text: ok")
+    done = user.sould("run", "hello", prefix=("bash", "-c", '"$@" <&-', "sh"))
+    assert (done.returncode, done.stdout) == (0, "ok\n")
+
+
 @pytest.mark.parametrize("prompt", ["", "-", "   "])
 def test_an_empty_prompt_is_a_usage_error(user: User, prompt: str) -> None:
     done = user.sould("run", prompt)

@@ -128,7 +128,7 @@ def run(
         agent=_agent(agent),
         mode=mode,
         timeout_s=timeout,
-        can_ask=form == "text" and prompt != "-" and sys.stdin.isatty() and sys.stderr.isatty(),
+        can_ask=form == "text" and prompt != "-" and os.isatty(0) and sys.stderr.isatty(),
     )
     sys.exit(asyncio.run(Headless(request, renderer(form)).run()))
 
@@ -158,7 +158,7 @@ def _agent(agent: str) -> str:
 
 
 def _text(prompt: str) -> str:
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = _read() if prompt == "-" else prompt
     if not text.strip():
         raise CommandError("The prompt is empty.", USAGE)
     piped = "" if prompt == "-" else _piped()
@@ -177,7 +177,12 @@ def _piped() -> str:
         return ""
     if not select.select([0], [], [], PIPE_S)[0]:
         complain("Reading what is piped in; with `</dev/null` the prompt is all there is.")
-    return sys.stdin.buffer.read().decode(errors="replace")
+    return _read()
+
+
+def _read() -> str:
+    """Standard input to its end, whatever bytes it has; nothing when it is closed."""
+    return sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
 
 
 def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
