@@ -223,7 +223,7 @@ async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_proje
 ) -> None:
     project = bench.project
     (project / ".ignore").write_text("!.env\n!*.pem\n")
-    for name in (".env", "key.pem", "secrets.yml", "conf.env", "notes.md"):
+    for name in (".env", "key.pem", "secrets.yml", "conf.env", "conf.env.old", "#.env#", "notes.md"):
         (project / name).write_text("canary = hunter2\n")
     bench.script(call("Shell", command="rg -n hunter2"), "text: done")
     async with bench.running():

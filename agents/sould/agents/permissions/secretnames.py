@@ -145,9 +145,12 @@ def certain_globs() -> tuple[str, ...]:
 
 
 def secret_globs(where: Surroundings) -> tuple[str, ...]:
-    """The names of files that are or may be secrets, the user's own among them, also of templates that look like one."""
+    """The names of files that are or may be secrets, the user's own among them, also of templates that look like one.
+
+    Of backups all: what is one of a secret (`_BACKUP`) cannot be told by a glob.
+    """
     more = where.secret_names()
-    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", ".git/**")
+    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", ".git/**", *_BACKUPS)
     return (*certain_globs(), *likely, *more.certain, *more.likely)
 
 
@@ -169,6 +172,7 @@ def _original(name: str) -> str:
 
 
 _BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[nop]))+$|^#(?=.+#$)|(?<=.)#$")
+_BACKUPS: Final = ("*~", "*.{bak,backup,old,orig,save,saved,copy,tmp,swn,swo,swp}", "[#]*", "*#")
 _same = lru_cache(maxsize=4096)(normalised)
 _CERTAIN_NAME = re.compile("|".join(map(translate, _PATTERNS)))
 _LIKELY_NAME = re.compile("|".join(map(translate, _LIKELY_PATTERNS)))
