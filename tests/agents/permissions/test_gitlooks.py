@@ -189,5 +189,23 @@ def test_a_tracked_secret_keeps_contents_from_being_shown_and_names_not(project:
     assert unasked("git status && git ls-files", project)
 
 
+@pytest.mark.parametrize("kept_as", ["branch", "stash"])
+def test_a_secret_of_the_past_keeps_history_from_being_shown_and_what_is_there_now_not(
+    kept_as: str, project: Path
+) -> None:
+    (project / ".env").write_text("KEY=1\n")
+    git(project, "add", "-f", ".env")
+    if kept_as == "stash":
+        git(project, "stash")
+    else:
+        git(project, "commit", "-qm", "oh")
+        git(project, "rm", "-q", ".env")
+        git(project, "commit", "-qm", "gone")
+    for line in ("git show", "git log -p", "git log -n 2 -bu", "git log -S KEY", "git diff HEAD", "git diff --cached"):
+        assert not unasked(line, project), line
+    for line in ("git log --stat -n 3", "git log", "git diff", "git status", "git blame a.py"):
+        assert unasked(line, project), line
+
+
 def test_outside_of_a_repository_nothing_is_known(tmp_path: Path) -> None:
     assert not unasked("git status", tmp_path)

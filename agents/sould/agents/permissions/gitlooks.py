@@ -1,20 +1,24 @@
 """Which of git's commands only show something, and in which repositories they do.
 
 `git status` runs whatever the repository's own configuration, hooks and submodules name, so a command is harmless only
-where `plain_repository` finds that they name nothing. The user's own configuration is the user's. Nothing here runs git,
-and what cannot be read for certain is not plain.
+where `plain_repository` finds that they name nothing. The user's own configuration is the user's. Git itself is
+run only to name what history holds, where it runs nothing else. What cannot be read for certain is not plain.
 """
 
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 MOST_INDEX: Final = 16 * 1024 * 1024
 MOST_CONFIG: Final = 256 * 1024
+MOST_NAMES: Final = 100_000
+HISTORY_S: Final = 5.0
+"""A history that takes longer to list is not known."""
 
 
 def _set(text: str) -> frozenset[str]:
@@ -64,6 +68,27 @@ def plain_repository(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
         )
     except (OSError, ValueError, struct.error):
         return False
+
+
+def plain_history(cwd: Path, git: Path | None, variables: Mapping[str, str], hidden: Callable[[Path], bool]) -> bool:
+    """Whether no commit that a name or the reflog leads to has a file that is `hidden`. Only of a plain repository."""
+    try:
+        found = _repository(cwd)
+        if found is None or git is None:
+            return False
+        listed = subprocess.run(
+            (str(git), "rev-list", "--objects", "--all", "--reflog"),
+            cwd=cwd,
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=HISTORY_S,
+            check=True,
+        ).stdout
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return False
+    names = {os.fsdecode(name) for line in listed.split(b"\n") if (name := line.partition(b" ")[2])}
+    return len(names) <= MOST_NAMES and not any(hidden(found[0] / name) for name in names)
 
 
 def _repository(cwd: Path) -> tuple[Path, Path, Path] | None:

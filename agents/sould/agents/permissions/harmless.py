@@ -146,6 +146,9 @@ _GIT: Final[dict[str, _Safe]] = {
 }
 
 
+_LETTERS_OF_CONTENTS: Final = frozenset("puUGS")
+
+
 @dataclass(frozen=True, slots=True)
 class Harmless:
     """A command that only shows. `files`: words to be judged as files that are read; `builtin`: PATH does not matter.
@@ -156,6 +159,8 @@ class Harmless:
     files: tuple[str, ...]
     builtin: bool
     repository: Literal["nothing", "names", "contents"] = "nothing"
+    history: bool = False
+    """It may show what files held in the past, also those that are gone."""
 
 
 SEARCHES: Final = frozenset({"rg"})
@@ -192,7 +197,24 @@ def _git(words: Argv) -> Harmless | None:
     named = (piece for word in (*operands, *values) for piece in {word, word.rpartition(":")[2]} if piece)
     if not safe.reads:
         return Harmless((), builtin=False, repository="names")
-    return Harmless(tuple(named), builtin=False, repository="contents")
+    return Harmless(tuple(named), builtin=False, repository="contents", history=_shows_the_past(words, operands))
+
+
+def _shows_the_past(words: Argv, operands: list[str]) -> bool:
+    """Not where git compares what is tracked now, nor where `log` says of commits no more than what they are named."""
+    match words[0]:
+        case "diff":
+            return bool(operands) or not {"--cached", "--staged"}.isdisjoint(words)
+        case "log":
+            return any(_is_about_contents(word) for word in words[1:])
+        case command:
+            return command == "show"
+
+
+def _is_about_contents(word: str) -> bool:
+    if word.startswith("--"):
+        return word.partition("=")[0] in ("--patch", "--unified")
+    return word.startswith("-") and not _LETTERS_OF_CONTENTS.isdisjoint(word)
 
 
 def _split(words: Argv, safe: _Safe) -> tuple[list[str], list[str]] | None:

@@ -402,6 +402,8 @@ class _Command:
             hidden = self._is_hidden if known.repository == "contents" else self._is_outside
             if not self.where.plain_repository(cwd, hidden):
                 return False
+        if known.history and not self.where.plain_history(cwd, self._was_hidden):
+            return False
         for word in known.files:
             path = self.where.resolve(word, cwd)
             names = (path, _as_named(word, cwd), *self.where.other_names(path))
@@ -421,6 +423,10 @@ class _Command:
         if self._is_outside(path):
             return True
         return likelihood(path, self.where) != "no" and bool(secret_file((path,), self.where))
+
+    def _was_hidden(self, path: Path) -> bool:
+        """By its name: what it held is nowhere to be looked into."""
+        return likelihood(path, self.where) == "certain"
 
     def _allowed(self) -> bool:
         if any(rule.line == self.line and self._holds(rule, self.cwd) for rule in self._allowing(self.cwd)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sould.agents.environment import Environment
-from sould.agents.permissions.gitlooks import plain_repository
+from sould.agents.permissions.gitlooks import plain_history, plain_repository
 
 
 def _resolve(word: str, cwd: Path) -> Path:
@@ -77,6 +77,8 @@ class Surroundings:
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
     plain_repository: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
     """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
+    plain_history: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    """Whether nothing that is hidden was ever committed there. Blocks."""
 
     @classmethod
     def of(
@@ -99,6 +101,9 @@ class Surroundings:
             readable=tuple(_resolve("", directory) for directory in readable),
             find=lambda program: _find(program, environment),
             plain_repository=plain_repository,
+            plain_history=lambda cwd, hidden: plain_history(
+                cwd, _find("git", environment), environment.variables, hidden
+            ),
         )
 
     def inside(self, path: Path) -> bool:
