@@ -109,6 +109,25 @@ async def test_an_agent_that_explores_runs_only_what_changes_nothing_in_every_mo
     assert not (bench.project / "new").exists()
 
 
+async def test_what_an_agent_that_only_looks_starts_only_looks_too(bench: Bench) -> None:
+    write_agent(
+        bench,
+        "lead",
+        "  read_only: true\n  tools: ['sould.agents.tools.agent:Agent']\n  subagents:\n    coder: inherit\n",
+    )
+    bench.script(
+        call("Agent", prompt="write", subagent_type="coder"),
+        call("Shell", command="touch new"),
+        "text: done",
+        "text: done",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new(mode="full"))
+        await watcher.session.set_option("agent", "lead", "c")
+        await finish(watcher.session, "go")
+    assert not (bench.project / "new").exists()
+
+
 async def test_subagents_are_no_sessions_of_the_store(bench: Bench) -> None:
     bench.script(call("Agent", prompt="go"), "text: ok", "text: done")
     async with bench.running():

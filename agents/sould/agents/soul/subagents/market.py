@@ -122,9 +122,17 @@ class LaborMarket:
     def spec_of(self, kind: str, fixed: AgentSpec, creator: str) -> AgentSpec:
         """The spec of a kind that an agent with the spec `fixed` may start. `creator`: that agent's id, "" for the main one.
 
+        What an agent that only looks starts only looks, too.
+
         Raises:
             SubagentError: there is no such kind for it. ConfigError, InvalidToolError: its file is wrong.
         """
+        spec = self._spec_of(kind, fixed, creator)
+        if not fixed.fields.read_only:
+            return spec
+        return replace(spec, fields=spec.fields.model_copy(update={"read_only": True}))
+
+    def _spec_of(self, kind: str, fixed: AgentSpec, creator: str) -> AgentSpec:
         entry = fixed.fields.subagents.get(kind)
         if entry is not None:
             return _as_subagent(self.load(entry.path))
