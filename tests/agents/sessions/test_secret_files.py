@@ -223,6 +223,8 @@ async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_proje
 ) -> None:
     project = bench.project
     (project / ".ignore").write_text("!.env\n!*.pem\n")
+    (project / "bare.git").mkdir()
+    (project / "bare.git" / "config").write_text("url = https://u:hunter2@example.org\n")
     for name in (".env", "key.pem", "secrets.yml", "conf.env", "conf.env.old", "#.env#", "notes.md"):
         (project / name).write_text("canary = hunter2\n")
     bench.script(call("Shell", command="rg -n hunter2"), "text: done")

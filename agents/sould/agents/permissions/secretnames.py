@@ -150,7 +150,7 @@ def secret_globs(where: Surroundings) -> tuple[str, ...]:
     Of backups all: what is one of a secret (`_BACKUP`) cannot be told by a glob.
     """
     more = where.secret_names()
-    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", ".git/**", *_BACKUPS)
+    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", "*.git/**", *_BACKUPS)
     return (*certain_globs(), *likely, *more.certain, *more.likely)
 
 
