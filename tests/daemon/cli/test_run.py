@@ -301,7 +301,7 @@ def test_at_a_terminal_an_edit_is_shown_directly_above_its_question_one_at_a_tim
     with terminal(user, "run", "write it") as screen:
         screen.type("y")  # before there is a question, so it is no answer
         screen.read_until("[n] Reject")
-        assert until(lambda: user.sould("status").stdout.count("→ sould approve") == 2)
+        assert user.sould("status").stdout.count("→ sould approve") == 1, "the next edit waits for its turn"
         screen.type("what?")
         screen.expect("Type one of")
         before = len(screen.seen)
