@@ -171,8 +171,9 @@ class Call:
             return [fields]
         updates: list[ToolFields] = []
         said = plain(result.output)
-        if not self.tail and (said or result.message):
-            updates.append(self.printed(cut(said or result.message)))
+        words = said or _brief(result) or result.message
+        if not self.tail and words:
+            updates.append(self.printed(cut(words)))
         elif self.late and said:
             updates.append(self.printed(CLEAR + cut(said)))
         fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
@@ -227,8 +228,7 @@ def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:
 def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
     """What a person sees of a result: its diffs, else its output, else one line."""
     if result.is_error:
-        brief = [item.text for item in result.display if isinstance(item, BriefBlock)]
-        said = plain(result.output) or "\n".join(brief) or result.message
+        said = plain(result.output) or _brief(result) or result.message
         return [_text_content(cut(said))] if said else []
     shown = contents((item for item in result.display if not isinstance(item, BriefBlock)), cwd)
     if shown:
@@ -236,6 +236,11 @@ def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
     parts = (result.output,) if isinstance(result.output, str) else result.output
     output = [_output(part, fence=kind in _FENCED) for part in parts if part != ""]
     return output or contents(result.display, cwd)
+
+
+def _brief(result: ToolReturn) -> str:
+    """What a result is in the words of people, where it says that; its message is the model's."""
+    return "\n".join(item.text for item in result.display if isinstance(item, BriefBlock)) if result.is_error else ""
 
 
 def raw_output(result: ToolReturn) -> Json:

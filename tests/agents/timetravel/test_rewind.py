@@ -6,8 +6,10 @@ import os
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
+from sould.agents.timetravel.outcome import told
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
+from sould.agents.wire.extensions import RestoredFile
 from sould.agents.wire.messages import ApprovalRequest, ContextReverted, FilesRestored, FilesRestoring
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -217,3 +219,11 @@ async def test_the_timeline_tells_turns_steps_and_what_happened(bench: Bench) ->
     (step,) = [moment for moment in moments if moment.checkpoint == 4]
     assert len(step.files) == 2
     assert [moment.text for moment in moments if moment.kind == "event"] == ["restored 2 files", "went back to 3"]
+
+
+def test_what_was_left_as_it_is_is_not_called_nothing_to_restore() -> None:
+    kept = RestoredFile(path="/p/a.txt", action="conflict", reason="it was changed since in the same place")
+    assert told(FilesRestored(restore_id="r", files=(kept,))) == (
+        "Left as it is: `/p/a.txt` (it was changed since in the same place)."
+    )
+    assert told(FilesRestored(restore_id="r")) == "No file needed restoring."

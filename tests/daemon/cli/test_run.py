@@ -290,7 +290,7 @@ def running(user: User, *arguments: str) -> Generator["subprocess.Popen[str]"]:
 # --- at a terminal --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("answer", "content"), [("y", "new\n"), ("n", "old\n")])
+@pytest.mark.parametrize(("answer", "content"), [("Yes", "new\n"), ("n", "old\n")])
 def test_at_a_terminal_an_edit_is_shown_directly_above_its_question_one_at_a_time(
     user: User, answer: str, content: str
 ) -> None:

@@ -282,7 +282,10 @@ class _Command:
             asked = self._asked(harmless=True)
             return Verdict("ask", asked) if asked else Verdict("allow", searches=self._searches())
         if self.mode == "plan":
-            return Verdict("deny", f"{_LOOKING}, only commands that are known to change nothing are run")
+            return Verdict(
+                "deny",
+                f"{_LOOKING}, only commands that are known to change nothing are run, on files of the project without secrets",
+            )
         if reason := self._touches_protected() or self._gives_trust() or self._asked() or self._may_hide_denied():
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():

@@ -29,7 +29,8 @@ def headline(done: FilesRestored) -> str:
 def told(done: FilesRestored) -> str:
     """What became of the files, in sentences."""
     restored = len(done.files) - len(left(done))
-    said = [f"{plural(restored, 'file')} restored." if restored else "No file needed restoring."]
+    nothing = [] if left(done) else ["No file needed restoring."]
+    said = [f"{plural(restored, 'file')} restored."] if restored else nothing
     said += [f"Left as it is: `{visible(file.path)}` ({file.reason})." for file in left(done)]
     return " ".join(said)
 

@@ -14,6 +14,8 @@ from sould.daemon.cli.render import DIFF_LINES, content_text, diffs
 DETAILS = 30
 """Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
+WORDS = {"yes": "y", "always": "a", "no": "n"}
+"""What people type in place of a key."""
 OWN_KEYS = {"allow_always_also_changed": "c"}
 """By the id, where two options are of a kind."""
 ALL = "v"
@@ -91,10 +93,11 @@ async def ask(asked: Permission) -> Choice | None:
     click.echo(asked.question(), err=True)
     while line := await read_line():
         key, _, why = line.strip().partition(" ")
-        option = choices.get(key.lower().rstrip(",:"))
+        key = key.lower().rstrip(",:")
+        option = choices.get(WORDS.get(key, key))
         if option is not None and (not why or option.kind == "reject_once"):
             return Choice(option.option_id, why.strip())
-        if key.lower() == ALL and not why:
+        if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
         hint = "" if asked.is_question else "; words behind n tell the agent why not"

@@ -22,7 +22,8 @@ def files(setup: SetUp) -> Iterator[Finding]:
     except ConfigFileError as error:
         mend = f"Write {error.nearest!r} in its place" if error.nearest else "Correct it"
         place = f"{path}, line {error.line}" if error.line else f"{path}"
-        yield fail("configuration", error.message, f"{mend}: {place} (sould config edit)")
+        advice = f"{mend}: {place} (sould config edit)"
+        yield fail("configuration", error.message, "Run that command." if "chmod" in error.message else advice)
         return
     for notice in loaded.notices:
         if "chmod" not in notice:  # modes have a check of their own
