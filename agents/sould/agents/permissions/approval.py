@@ -34,6 +34,7 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
     is_granted,
+    may_search,
     named_paths,
     programs_run,
 )
@@ -141,7 +142,7 @@ class Approval:
 
     def kept_from(self, action: RunCommand) -> tuple[str, ...]:
         """Globs, without case, of the secrets that a command must not look into, because nobody was asked about it."""
-        return secret_globs(self._where) if self.judge(action).searches else ()
+        return secret_globs(self._where) if may_search(action) and self.judge(action).searches else ()
 
     def come_upon(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
@@ -195,7 +196,8 @@ class Approval:
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
                 async with self._shown:
                     # an answer given meanwhile may have settled this one
-                    verdict = _since(shown, now, self.judge(action, read_only=call.read_only))
+                    action, verdict = await self._judged(action, call)
+                    verdict = _since(shown, now, verdict)
                     if verdict.decision == "ask":
                         question = _question(call, action, verdict, sender, description, display)
                         refused = await self._put(question, verdict)

@@ -153,6 +153,15 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surrou
             return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats itself")
 
 
+def may_search(action: RunCommand) -> bool:
+    """Whether a command is one that looks into files it does not name, by its text alone: judging it may take seconds."""
+    return _searches(read_strictly(action.line))
+
+
+def _searches(reading: Reading) -> bool:
+    return any(argv[0] in SEARCHES for argv in reading.commands)
+
+
 def _capped(mode: Mode, trust: Trust) -> Mode:
     if trust == "restricted" and mode != "plan":
         return "ask"
@@ -280,7 +289,7 @@ class _Command:
             return Verdict("deny", denied)
         if self._is_harmless():
             asked = self._asked(harmless=True)
-            return Verdict("ask", asked) if asked else Verdict("allow", searches=self._searches())
+            return Verdict("ask", asked) if asked else Verdict("allow", searches=_searches(self.reading))
         if self.mode == "plan":
             return Verdict(
                 "deny",
@@ -415,9 +424,6 @@ class _Command:
             if secret_file(names, self.where):
                 return False
         return self.where.inside(cwd)
-
-    def _searches(self) -> bool:
-        return any(argv[0] in SEARCHES for argv in self.reading.commands)
 
     def _is_outside(self, path: Path) -> bool:
         return not self.where.inside(path)
