@@ -46,6 +46,7 @@ from sould.agents.mcp.results import (
 )
 from sould.agents.mcp.results import resource as resource_part
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.unreachable import causes
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 
@@ -349,21 +350,11 @@ async def _ignore(_: object) -> None:
 
 def wants_sign_in(error: BaseException) -> bool:
     """The server refused for want of a sign-in, wherever below `error` that stands."""
-    seen: set[int] = set()
-    pending: list[BaseException | None] = [error]
-    while pending:
-        each = pending.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        if isinstance(each, UnauthorizedError):
-            return True
-        if isinstance(each, httpx2.HTTPStatusError) and each.response.status_code in (401, 403):
-            return True
-        if isinstance(each, BaseExceptionGroup):
-            pending.extend(cast("BaseExceptionGroup[BaseException]", each).exceptions)
-        pending += [each.__cause__, each.__context__]
-    return False
+    return any(
+        isinstance(cause, UnauthorizedError)
+        or (isinstance(cause, httpx2.HTTPStatusError) and cause.response.status_code in (401, 403))
+        for cause in causes(error)
+    )
 
 
 def http_client(
