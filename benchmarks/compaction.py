@@ -21,9 +21,9 @@ from sould.agents.compaction.strategies import Room, StrategyName, strategy_name
 from sould.agents.compaction.summary import SECTIONS
 from sould.agents.compaction.transcript import language, last_request, message_tokens
 from sould.agents.llm.provider import ChatRequest
+from sould.agents.sessionlog.context import Context
 from sould.agents.tokens import tokens
 from sould.agents.wire.content import FunctionCall, TextPart, input_text
-from sould.agents.wire.context import Context
 from sould.agents.wire.messages import (
     CompactionEnd,
     StepBegin,

@@ -18,9 +18,9 @@ PIECE = "The quick brown fox jumps over the lazy dog, and nothing in particular 
 
 async def fill(directory: Path, turns: int) -> dict[str, float]:
     """Append turns of one question and one answer each: two messages a turn."""
+    from sould.agents.sessionlog.journal import JournalWriter  # noqa: PLC0415
+    from sould.agents.sessionlog.log import SessionLog  # noqa: PLC0415
     from sould.agents.wire.content import TextPart  # noqa: PLC0415 -- `read` must not pay for it
-    from sould.agents.wire.journal import JournalWriter  # noqa: PLC0415
-    from sould.agents.wire.log import SessionLog  # noqa: PLC0415
     from sould.agents.wire.messages import StepBegin, TurnBegin, TurnEnd  # noqa: PLC0415
 
     log = await SessionLog.open(directory, JournalWriter())
@@ -36,8 +36,8 @@ async def fill(directory: Path, turns: int) -> dict[str, float]:
 
 async def append(scratch: Path, records: int) -> dict[str, float]:
     """Microseconds of one append, early and late; milliseconds until a promise is on the disk, beside a bare fdatasync."""
-    from sould.agents.wire.journal import JournalWriter  # noqa: PLC0415
-    from sould.agents.wire.log import SessionLog  # noqa: PLC0415
+    from sould.agents.sessionlog.journal import JournalWriter  # noqa: PLC0415
+    from sould.agents.sessionlog.log import SessionLog  # noqa: PLC0415
     from sould.agents.wire.messages import StatusUpdate  # noqa: PLC0415
 
     log = await SessionLog.create(scratch, JournalWriter(), session_id="bench", cwd=scratch)

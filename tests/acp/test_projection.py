@@ -13,8 +13,8 @@ from sould.acp.chunks import PIECE
 from sould.acp.features import Features
 from sould.acp.toolcalls import CLEAR, MAX_TEXT, fenced
 from sould.agents.readable import as_lines
+from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
-from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.display import BackgroundTaskBlock, BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem
 from soultest.acpscreen import DETAIL, DIFF, REQUEST, Json, Screen, lawful, result, tool_call

@@ -13,7 +13,7 @@ import pytest
 
 from sould.agents.compaction.preview import CONFIRM, EDIT_IT, REGENERATE
 from sould.agents.config import Compaction, LoopControl
-from sould.agents.wire.context import COMPACTED
+from sould.agents.sessionlog.context import COMPACTED
 from soultest.acpclient import FULL, AcpClient, Json, ProcessStream
 from soultest.cliuser import User
 from soultest.daemon import Sould

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from sould.agents.errors import JournalFullError, SessionNotFoundError, SessionOpenElsewhereError
+from sould.agents.sessionlog.channel import Channel
+from sould.agents.sessionlog.journal import Journal, JournalWriter, read_records
+from sould.agents.sessionlog.journalfile import JournalFile
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessionlog.openline import OpenLine
+from sould.agents.sessionlog.records import metadata_line, record_line
 from sould.agents.sessions.store import SessionStore
-from sould.agents.wire.channel import Channel
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
-from sould.agents.wire.journal import Journal, JournalWriter, read_records
-from sould.agents.wire.journalfile import JournalFile
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ToolCall, ToolCallPart, TurnBegin, TurnEnd, WireMessage
-from sould.agents.wire.openline import OpenLine
-from sould.agents.wire.records import metadata_line, record_line
 from sould.agents.wire.stream import Cursor, piece
 from soultest.streams import until
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sould.agents.sessionlog.records import read_records
 from sould.agents.wire.content import TextPart, ThinkPart
-from sould.agents.wire.records import read_records
 from sould.daemon.client import ControlClient
 from soultest.daemon import Sould, count, until
 from soultest.faulty import Editor

@@ -6,8 +6,8 @@ from sould.acp.chunks import chunk
 from sould.acp.content import text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json
+from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
-from sould.agents.wire.channel import Record
 
 _SEVERITIES = frozenset({"info", "warning", "error"})
 STOPPED: dict[wire.StopReason, tuple[str, str]] = {

@@ -21,8 +21,8 @@ from sould.acp.plans import Plan
 from sould.acp.restores import restored
 from sould.acp.standing import Standing
 from sould.acp.waiting import Waiting
+from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
-from sould.agents.wire.channel import Record
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.display import TodoBlock
 

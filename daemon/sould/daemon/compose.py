@@ -16,11 +16,11 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
+from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.news import News
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store import SessionStore
-from sould.agents.wire.journal import JournalWriter
 from sould.daemon.configfile import config_path, other_configuration
 from sould.daemon.configuration import LiveConfig, Refreshed
 from sould.daemon.credentials import Credentials

@@ -6,10 +6,10 @@ import pytest
 
 from sould.agents.compaction.compactor import DECLINED
 from sould.agents.compaction.preview import CONFIRM, EDIT, EDIT_IT, GUIDE, QUESTION, REGENERATE
+from sould.agents.sessionlog.context import COMPACTED
 from sould.agents.sessions.session import Session
 from sould.agents.tokens import tokens
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.context import COMPACTED
 from sould.agents.wire.messages import (
     CompactionBegin,
     CompactionEnd,

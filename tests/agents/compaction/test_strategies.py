@@ -10,8 +10,8 @@ from sould.agents.compaction.importance import by_embeddings, by_words, importan
 from sould.agents.compaction.strategies import Plan, Room, Simple, Smart, StrategyName, strategy_named, topics
 from sould.agents.compaction.transcript import groups, language, last_request, message_tokens, tail
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.sessionlog.context import COMPACTED, Context
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
-from sould.agents.wire.context import COMPACTED, Context
 from sould.agents.wire.messages import (
     CompactionEnd,
     StepBegin,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.sessionlog.context import Context
 from sould.agents.tokens import MEDIA_TOKENS, tokens, weight
 from sould.agents.wire.content import ImagePart, MediaUrl, TextPart
-from sould.agents.wire.context import Context
 from sould.agents.wire.messages import StatusUpdate, TokenUsage, TurnBegin
 
 

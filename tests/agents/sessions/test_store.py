@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError
+from sould.agents.sessionlog.locking import lock_file
+from sould.agents.sessionlog.records import metadata_line, record_line
 from sould.agents.sessions.store import SessionInfo, SessionStore, new_id
-from sould.agents.wire.locking import lock_file
 from sould.agents.wire.messages import TurnBegin, TurnEnd
-from sould.agents.wire.records import metadata_line, record_line
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ from sould.agents.config import LoopControl
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.rules import Rules
+from sould.agents.sessionlog.channel import Record
+from sould.agents.sessionlog.journal import JournalWriter
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import NOT_BEGUN, StepCalls, Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.toolset import Toolset
-from sould.agents.wire.channel import Record
 from sould.agents.wire.content import FunctionCall
-from sould.agents.wire.journal import JournalWriter
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

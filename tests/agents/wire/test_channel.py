@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.wire.channel import Channel, Cursor, Record, RequestClosedError
+from sould.agents.sessionlog.channel import Channel, Cursor, Record, RequestClosedError
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import (
     ApprovalRequest,

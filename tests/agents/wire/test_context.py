@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.sessionlog.context import COMPACTED, Context
+from sould.agents.sessionlog.entries import INTERRUPTED
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
-from sould.agents.wire.context import COMPACTED, Context
-from sould.agents.wire.entries import INTERRUPTED
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,

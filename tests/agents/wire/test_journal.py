@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sould.agents.errors import SessionOpenElsewhereError, SouldError
-from sould.agents.wire.channel import Channel, Cursor, Record
+from sould.agents.sessionlog.channel import Channel, Cursor, Record
+from sould.agents.sessionlog.journal import Journal, JournalWriter, read_records
+from sould.agents.sessionlog.openline import OpenLine
+from sould.agents.sessionlog.records import metadata_line, record_line, seal
 from sould.agents.wire.content import FunctionCall, TextPart
-from sould.agents.wire.journal import Journal, JournalWriter, read_records
 from sould.agents.wire.messages import (
     ApprovalRequest,
     CompactionBegin,
@@ -27,8 +29,6 @@ from sould.agents.wire.messages import (
     TurnEnd,
     WireMessage,
 )
-from sould.agents.wire.openline import OpenLine
-from sould.agents.wire.records import metadata_line, record_line, seal
 from sould.agents.wire.stream import joined
 from soultest.streams import messages, until
 

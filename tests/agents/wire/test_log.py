@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sould.agents.errors import SouldError
-from sould.agents.wire.channel import Cursor, Record
+from sould.agents.sessionlog.channel import Cursor, Record
+from sould.agents.sessionlog.journal import JournalWriter, read_records
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.content import FunctionCall, TextPart
-from sould.agents.wire.journal import JournalWriter, read_records
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,

@@ -19,13 +19,13 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
+from sould.agents.sessionlog.channel import Record
+from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store import SessionStore
-from sould.agents.wire.channel import Record
-from sould.agents.wire.journal import JournalWriter
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,

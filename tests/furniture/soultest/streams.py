@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from sould.agents.wire.channel import Cursor, Record
+from sould.agents.sessionlog.channel import Cursor, Record
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import (
     StatusUpdate,

@@ -29,9 +29,9 @@ from sould.agents.llm.provider import (
     ToolSpec,
 )
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.tokens import tokens
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd, StatusUpdate
 from sould.agents.wire.notice import notice
 

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from sould.agents.wire.channel import RequestClosedError
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 
 QUESTION = "Replace the conversation so far by this summary?"

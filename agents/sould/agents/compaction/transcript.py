@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 from sould.agents.compaction.summary import Summary, parse, without_thinking
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.sessionlog.context import COMPACTED
+from sould.agents.sessionlog.entries import message_weight
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
-from sould.agents.wire.context import COMPACTED
-from sould.agents.wire.entries import message_weight
 
 Language: TypeAlias = Literal["en", "zh"]
 _HAN = re.compile("[\u4e00-\u9fff]")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Edge, Flow, Node
+from sould.agents.sessionlog.context import Context
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.context import Context
 from sould.agents.wire.display import TodoItem
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError
 
 _CHOICE = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from sould.agents.flows.loopstate import LoopState
-from sould.agents.wire.channel import Record, Subscription
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.channel import Record, Subscription
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate, SubagentEvent
 
 

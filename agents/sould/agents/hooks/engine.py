@@ -18,8 +18,8 @@ from sould.agents.config import Hook
 from sould.agents.hooks.command import MOST_REASON, Decision, HookRunner
 from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.hooks.matching import fitting, may_fit
-from sould.agents.wire.channel import RequestClosedError
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
 
 MOST_TARGET: Final = 200

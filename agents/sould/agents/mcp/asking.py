@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from sould.agents.mcp.forms import choices, problem, read_form, text_of, typed
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Elicitation, Elicited
-from sould.agents.wire.channel import RequestClosedError
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 from sould.agents.wire.questions import ServerForm
 

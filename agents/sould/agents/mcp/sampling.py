@@ -13,8 +13,8 @@ from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
+from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.soul.answer import ModelCaller
-from sould.agents.wire.channel import RequestClosedError
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 

@@ -26,10 +26,10 @@ from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, m
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.opening import McpServer, Opening
 from sould.agents.tools.base import Tool
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     ContextNote,
     MCPLoadingBegin,

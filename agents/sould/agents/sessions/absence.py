@@ -6,7 +6,7 @@ remembered: a session that is opened anew has its user back.
 
 from typing import Final
 
-from sould.agents.wire.channel import Channel, Record
+from sould.agents.sessionlog.channel import Channel, Record
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

@@ -7,7 +7,7 @@ outside the session, leaves nothing but words for people.
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from sould.agents.wire.channel import Channel, Record
+from sould.agents.sessionlog.channel import Channel, Record
 from sould.agents.wire.messages import ContextNote, DirectoryAdded, SessionChanged, StepBegin
 
 _LASTING = (ContextNote, DirectoryAdded, SessionChanged, StepBegin)

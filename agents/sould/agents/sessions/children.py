@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.agents import missing_model, offered_model
 from sould.agents.sessions.recovery import close_open_work, take_up
 from sould.agents.sessions.shared import Shared
@@ -14,7 +15,6 @@ from sould.agents.soul.subagents.market import Birth, LaborMarket
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

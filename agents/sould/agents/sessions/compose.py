@@ -27,6 +27,7 @@ from sould.agents.review.authors import LEDGER
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.capture import Capture
 from sould.agents.review.ledger import Ledger
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.absence import Absence
 from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
 from sould.agents.sessions.asking import Asker
@@ -50,7 +51,6 @@ from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
 from sould.agents.tools.todo import TodoList
-from sould.agents.wire.log import SessionLog
 
 
 @dataclass(slots=True)

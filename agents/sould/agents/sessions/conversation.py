@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 from pydantic import JsonValue
 
+from sould.agents.sessionlog.records import read_records
 from sould.agents.sessions.info import read_info
 from sould.agents.timetravel.outcome import told
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
@@ -31,7 +32,6 @@ from sould.agents.wire.messages import (
     TurnEnd,
     WireMessage,
 )
-from sould.agents.wire.records import read_records
 
 EXCERPT = 40
 """Lines of a tool's output in Markdown."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sould.agents.review.capture import Capture
+from sould.agents.sessionlog.channel import Record
 from sould.agents.soul.order import not_begun
 from sould.agents.tools.background import BackgroundTasks
-from sould.agents.wire.channel import Record
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

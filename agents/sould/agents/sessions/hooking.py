@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.project import ProjectHooks
+from sould.agents.sessionlog.channel import Record
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.channel import Record
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, Notification
 from sould.agents.wire.notice import notice

@@ -16,6 +16,7 @@ from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldErr
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.review.authors import LEDGER
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.opening import Client, Opening
@@ -24,7 +25,6 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.state import load_state
 from sould.agents.sessions.store import Page
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)

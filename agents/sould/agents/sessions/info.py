@@ -13,9 +13,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from sould.agents.privatefile import write_private
+from sould.agents.sessionlog.records import Scan
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.messages import TurnBegin
-from sould.agents.wire.records import Scan
 
 INFO = "session.json"
 JOURNAL = "wire.jsonl"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.notice import notice
 
 Severity: TypeAlias = Literal["info", "warning", "error"]

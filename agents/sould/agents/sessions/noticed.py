@@ -6,7 +6,7 @@ Keeps a few and publishes nothing. One of them is told twice only where that is 
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from sould.agents.wire.channel import Channel, Cursor, Record
+from sould.agents.sessionlog.channel import Channel, Cursor, Record
 from sould.agents.wire.messages import Notification
 
 MOST = 20

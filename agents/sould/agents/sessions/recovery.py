@@ -5,6 +5,8 @@ a subagent. Every other open turn is closed honestly: its calls may or may not h
 """
 
 from sould.agents.review.capture import Capture
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessionlog.recovery import OpenWork, Recovery
 from sould.agents.sessions import cutoff
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.turns import INTERRUPTED, Prompt, Turns
@@ -16,7 +18,6 @@ from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
 from sould.agents.tools.agent import in_background
 from sould.agents.tools.background import Ended, Printed, TaskError
 from sould.agents.tools.base import ToolCallContext, tool_error
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     CompactionEnd,
     RequestClosed,
@@ -29,7 +30,6 @@ from sould.agents.wire.messages import (
     TurnError,
 )
 from sould.agents.wire.notice import notice
-from sould.agents.wire.recovery import OpenWork, Recovery
 
 AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."

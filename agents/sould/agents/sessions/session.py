@@ -19,6 +19,8 @@ from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
+from sould.agents.sessionlog.channel import Cursor, Record, Resolution
+from sould.agents.sessionlog.recovery import Recovery
 from sould.agents.sessions.absence import BY, GONE
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
@@ -38,7 +40,6 @@ from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.usage import usage_of
 from sould.agents.timetravel.outcome import told
-from sould.agents.wire.channel import Cursor, Record, Resolution
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import (
     ContextReverted,
@@ -48,7 +49,6 @@ from sould.agents.wire.messages import (
     StatusUpdate,
 )
 from sould.agents.wire.notice import notice
-from sould.agents.wire.recovery import Recovery
 from sould.agents.workspace import Workspace
 
 logger = logging.getLogger(__name__)

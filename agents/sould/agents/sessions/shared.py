@@ -16,6 +16,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.review.capture import Writers
 from sould.agents.review.secretblobs import SecretBlobs
+from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.absence import Absence
 from sould.agents.sessions.ceilings import Ceilings
 from sould.agents.sessions.directories import Directories
@@ -29,7 +30,6 @@ from sould.agents.timetravel.dmail import Exchange, Post
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.questions import Questions
-from sould.agents.wire.journal import JournalWriter
 
 
 @dataclass(frozen=True, slots=True)

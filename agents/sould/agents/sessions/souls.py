@@ -13,6 +13,7 @@ from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.agents import offered_paths
 from sould.agents.sessions.shared import Shared
 from sould.agents.soul.answer import ModelCaller
@@ -36,7 +37,6 @@ from sould.agents.tools.session import Session as ToolSession
 from sould.agents.tools.shell import OutputDirectory
 from sould.agents.tools.todo import TodoList
 from sould.agents.tools.toolset import Toolset
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.workspace import Workspace
 

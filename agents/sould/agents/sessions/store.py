@@ -19,9 +19,9 @@ from pathlib import Path
 import orjson
 
 from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
+from sould.agents.sessionlog.locking import lock_file
 from sould.agents.sessions.index import SessionIndex
 from sould.agents.sessions.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
-from sould.agents.wire.locking import lock_file
 
 __all__ = ["Page", "SessionInfo", "SessionStore", "StoredSession"]
 

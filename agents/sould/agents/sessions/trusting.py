@@ -12,11 +12,11 @@ from sould.agents.permissions.projectfiles import Change, Contents, Seen, conten
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
 from sould.agents.review.authors import described
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.tools.questions import Questions
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 

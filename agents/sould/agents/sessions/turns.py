@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
 
 logger = logging.getLogger(__name__)

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
+from sould.agents.sessionlog.context import Context
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.context import Context
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, Notification, SessionChanged
 from sould.agents.wire.notice import notice
 

@@ -19,11 +19,11 @@ from sould.agents.llm.provider import (
     ToolSpec,
 )
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 
 logger = logging.getLogger(__name__)

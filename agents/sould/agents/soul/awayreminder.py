@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import ContextNote
 
 AWAY: Final = (

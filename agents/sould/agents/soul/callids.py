@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import SubagentEvent, ToolCall
 
 _USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")

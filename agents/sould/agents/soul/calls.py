@@ -20,13 +20,13 @@ from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.review.capture import Capture, Findings, together
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
 from sould.agents.tools.custom import CustomMessage, as_custom
 from sould.agents.tools.toolset import Toolset
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     Custom,
     FunctionCall,

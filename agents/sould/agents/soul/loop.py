@@ -13,11 +13,11 @@ from typing import TypeAlias
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ProviderError
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import (
     SteerInput,
     StepBegin,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sould.agents.permissions.policy import Mode
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import ContextNote
 
 EVERY: Final = 5

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.llm.provider import Finish, ModelInfo
-from sould.agents.wire.context import Context
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.context import Context
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate, TokenUsage
 
 

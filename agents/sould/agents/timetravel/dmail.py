@@ -12,7 +12,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from sould.agents.errors import SouldError
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import DMailHeld, DMailTaken
 from sould.agents.wire.notice import notice
 

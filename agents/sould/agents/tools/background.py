@@ -20,8 +20,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from sould.agents.config import Background
 from sould.agents.errors import SouldError
 from sould.agents.privatefile import write_private
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.display import BackgroundTaskBlock
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import ContextNote, Notification
 
 logger = logging.getLogger(__name__)

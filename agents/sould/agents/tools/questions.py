@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 
 from sould.agents.clock import waiting_for_the_user
-from sould.agents.wire.channel import Channel, RequestClosedError
+from sould.agents.sessionlog.channel import Channel, RequestClosedError
 from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse
 
 OWN_WORDS = "The user wants to answer in their own words: ask in plain text and end your turn."

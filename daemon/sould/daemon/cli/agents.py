@@ -12,13 +12,13 @@ import click
 from sould.agents.config import can_search
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.errors import SouldError
+from sould.agents.sessionlog.records import read_records
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
 from sould.agents.soul.toolcheck import tool_problems
 from sould.agents.tools.loading import same_tool
 from sould.agents.wire.messages import SubagentCreated
-from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import orjson
 
+from sould.agents.sessionlog.records import read_records
 from sould.agents.sessions.conversation import as_json, as_markdown
 from sould.agents.timetravel.timeline import Moment, timeline
-from sould.agents.wire.records import read_records
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sould.agents.clock import at_most
 from sould.agents.errors import SouldError
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
@@ -21,7 +22,6 @@ from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, 
 from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.tools.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
 
 logger = logging.getLogger(__name__)

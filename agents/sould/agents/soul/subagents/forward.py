@@ -7,8 +7,8 @@ what is shown is that of the subagent's own journal.
 import asyncio
 from collections.abc import Callable
 
-from sould.agents.wire.channel import Record
-from sould.agents.wire.log import SessionLog
+from sould.agents.sessionlog.channel import Record
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import (
     ContextCleared,
     ContextNote,

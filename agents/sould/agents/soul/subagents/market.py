@@ -16,6 +16,7 @@ from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.hooks.engine import Hooks
 from sould.agents.privatefile import write_private
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.catalog import TEMPLATE
 from sould.agents.soul.loop import Soul
@@ -26,7 +27,6 @@ from sould.agents.tools.background import BackgroundTasks
 from sould.agents.tools.base import AgentSource, Tool
 from sould.agents.tools.loading import same_tool
 from sould.agents.tools.toolset import Arriving
-from sould.agents.wire.log import SessionLog
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")

@@ -12,8 +12,8 @@ from zlib import crc32
 
 import orjson
 
+from sould.agents.sessionlog.openline import OpenTail, encoded, read_open
 from sould.agents.wire.messages import PROTOCOL_VERSION, UnknownMessageError, WireMessage, dump, parse, parse_payload
-from sould.agents.wire.openline import OpenTail, encoded, read_open
 from sould.agents.wire.stream import is_delta, joined, length, piece
 
 FORMAT = 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Literal, TypeVar
 
-from sould.agents.wire.entries import Said
+from sould.agents.sessionlog.entries import Said
 
 EntryT = TypeVar("EntryT")
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.errors import JournalFullError
-from sould.agents.wire.channel import Channel, Cursor, Record
-from sould.agents.wire.context import Context
-from sould.agents.wire.journal import Journal, JournalWriter
+from sould.agents.sessionlog.channel import Channel, Cursor, Record
+from sould.agents.sessionlog.context import Context
+from sould.agents.sessionlog.journal import Journal, JournalWriter
+from sould.agents.sessionlog.mirror import ContextMirror
+from sould.agents.sessionlog.records import read_records
+from sould.agents.sessionlog.recovery import Recovery
 from sould.agents.wire.messages import TurnEnd, WireMessage
-from sould.agents.wire.mirror import ContextMirror
-from sould.agents.wire.records import read_records
-from sould.agents.wire.recovery import Recovery
 
 HISTORY_SECONDS = 10.0
 """How long what opening a session parsed is kept for a client's replay."""

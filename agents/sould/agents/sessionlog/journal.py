@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.errors import JournalFullError, SouldError, why_refused
-from sould.agents.wire.journalfile import JournalFile
-from sould.agents.wire.locking import lock_file
-from sould.agents.wire.messages import WireMessage
-from sould.agents.wire.openline import OpenLine
-from sould.agents.wire.records import (
+from sould.agents.sessionlog.journalfile import JournalFile
+from sould.agents.sessionlog.locking import lock_file
+from sould.agents.sessionlog.openline import OpenLine
+from sould.agents.sessionlog.records import (
     FORMAT,
     Damage,
     JournalRecord,
@@ -35,9 +34,10 @@ from sould.agents.wire.records import (
     sequence_of,
     unseal,
 )
-from sould.agents.wire.recovery import OpenWork, Recovery
+from sould.agents.sessionlog.recovery import OpenWork, Recovery
+from sould.agents.sessionlog.writer import JournalWriter
+from sould.agents.wire.messages import WireMessage
 from sould.agents.wire.stream import Cursor, Record, is_delta, joined, piece, rest
-from sould.agents.wire.writer import JournalWriter
 
 __all__ = ["Damage", "Journal", "JournalRecord", "JournalWriter", "Recovery", "read_records"]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from sould.agents.wire.checkpoints import Checkpoint
-from sould.agents.wire.context import Context, Entry, Usage
-from sould.agents.wire.writer import JournalWriter
+from sould.agents.sessionlog.checkpoints import Checkpoint
+from sould.agents.sessionlog.context import Context, Entry, Usage
+from sould.agents.sessionlog.writer import JournalWriter
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sould.agents.sessionlog.records import Damage
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -29,7 +30,6 @@ from sould.agents.wire.messages import (
     WireMessage,
     WireRequest,
 )
-from sould.agents.wire.records import Damage
 from sould.agents.wire.stream import piece
 
 

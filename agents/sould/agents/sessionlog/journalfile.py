@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from sould.agents.errors import JournalFullError, why_refused
-from sould.agents.wire.records import Scan
+from sould.agents.sessionlog.records import Scan
 
 logger = logging.getLogger(__name__)
 

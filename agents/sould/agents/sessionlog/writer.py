@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sould.agents.errors import JournalFullError
-from sould.agents.wire.journalfile import JournalFile
+from sould.agents.sessionlog.journalfile import JournalFile
 
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.sessionlog.checkpoints import Checkpoint, Undoable, newest, older, turns_in
+from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_content
 from sould.agents.tokens import MEDIA_TOKENS, weight
-from sould.agents.wire.checkpoints import Checkpoint, Undoable, newest, older, turns_in
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
-from sould.agents.wire.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_content
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
