@@ -12,7 +12,7 @@ from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.hooks.matching import fitting
 from sould.agents.hooks.project import ProjectHooks
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.tools.searching import SearchLimits
+from sould.agents.process.searching import SearchLimits
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ContextNote,

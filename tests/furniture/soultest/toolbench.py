@@ -11,8 +11,8 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.rules import Rules
+from sould.agents.process.searching import SearchLimits
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
-from sould.agents.tools.searching import SearchLimits
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse

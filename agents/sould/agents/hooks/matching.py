@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from sould.agents.tools.searching import SearchLimits, run_program
+from sould.agents.process.searching import SearchLimits, run_program
 
 logger = logging.getLogger(__name__)
 

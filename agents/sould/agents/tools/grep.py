@@ -16,11 +16,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
-from sould.agents.tools.paths import failure
-from sould.agents.tools.result import ToolResultBuilder
-from sould.agents.tools.searching import (
+from sould.agents.process.searching import (
     DEFAULT_LIMITS,
     FileHits,
     Overlay,
@@ -29,6 +25,10 @@ from sould.agents.tools.searching import (
     parse_hits,
     run_program,
 )
+from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
+from sould.agents.tools.paths import failure
+from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 

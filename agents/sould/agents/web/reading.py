@@ -8,8 +8,8 @@ import codecs
 import sys
 from pathlib import Path
 
-from sould.agents.tools.searching import SearchLimits, run_program
-from sould.agents.tools.terminaltext import PlainText
+from sould.agents.process.searching import SearchLimits, run_program
+from sould.agents.terminaltext import PlainText
 from sould.agents.web.fetching import FetchError, Page
 from sould.agents.web.readmain import UNREADABLE
 
