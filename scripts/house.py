@@ -27,18 +27,17 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """Which portions of the `sould` namespace each portion may import."""
 
-TOOLS = "agents/sould/agents/tools/"
+TOOLS = ("agents/sould/agents/tools/", "agents/sould/agents/toolapi/")
 OWN_FILES: dict[str, str] = {
-    "__init__.py": "none; it names `Workspace` for tools of the user's, who get a `CallFiles`",
-    "background.py": "records and output of its own tasks, in the session's directory",
-    "base.py": "the description beside a tool's module",
-    "globmatch.py": "names in directories of the project, which need no yes",
-    "grepmain.py": "the search program: a child of its own, told what to pass over",
-    "loading.py": "the code of tools",
-    "planmode.py": "the plan, in the session's directory",
-    "result.py": "the rest of an output that was too long, in the session's directory",
-    "searching.py": "copies of unsaved texts that it was given",
-    "shell.py": "the directory for long outputs",
+    "tools/__init__.py": "none; it names `Workspace` for tools of the user's, who get a `CallFiles`",
+    "toolapi/background.py": "records and output of its own tasks, in the session's directory",
+    "toolapi/base.py": "the description beside a tool's module",
+    "tools/globmatch.py": "names in directories of the project, which need no yes",
+    "tools/grepmain.py": "the search program: a child of its own, told what to pass over",
+    "toolapi/loading.py": "the code of tools",
+    "tools/planmode.py": "the plan, in the session's directory",
+    "toolapi/result.py": "the rest of an output that was too long, in the session's directory",
+    "tools/shell.py": "the directory for long outputs",
 }
 """Modules of tools that open files by themselves, and which: never those a model names. All else goes through `CallFiles`."""
 OPENING_MODULES = frozenset(
@@ -132,7 +131,7 @@ def opening(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
         tree = parse(root, path)
         if not path.startswith(TOOLS) and not any(defines_tool(node) for node in ast.walk(tree)):
             continue
-        if path.startswith(TOOLS) and path.removeprefix(TOOLS) in OWN_FILES:
+        if path.startswith(TOOLS) and path.removeprefix("agents/sould/agents/") in OWN_FILES:
             continue
         for node, name in openings(tree):
             yield Finding(path, node.lineno, f"{name} in a tool; open files through CallFiles")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from sould.agents.toolapi.custom import MOST, as_custom
 from sould.agents.tools import Custom, CustomMessage
-from sould.agents.tools.custom import MOST, as_custom
 from soultest.acpbench import Connect
 from soultest.acpclient import AcpClient
 from soultest.bench import Bench, call

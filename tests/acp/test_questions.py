@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from sould.acp.clients import shows_names
 from sould.acp.schema import ElicitationAnswer, Implementation
-from sould.agents.tools.questions import OWN_WORDS
+from sould.agents.toolapi.questions import OWN_WORDS
 from sould.agents.wire.messages import (
     ApprovalRequest,
     QuestionItem,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sould.acp.titles import MAX_TITLE, title
 from sould.acp.toolcalls import Call
 from sould.agents.permissions.visible import cut_to
-from sould.agents.tools.loading import REFERENCE_TOOLS
+from sould.agents.toolapi.loading import REFERENCE_TOOLS
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.messages import ToolCall, ToolCallDetail
 

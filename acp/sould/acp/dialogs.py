@@ -24,7 +24,7 @@ from sould.acp.serverforms import form_response, server_form, shows
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.session import Session
-from sould.agents.tools.questions import OWN_WORDS
+from sould.agents.toolapi.questions import OWN_WORDS
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,

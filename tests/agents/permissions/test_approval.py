@@ -20,7 +20,7 @@ from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, Ru
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.scopes import button
 from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
-from sould.agents.tools.base import ToolCallContext
+from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
 from sould.agents.workspace import ResolvedPath

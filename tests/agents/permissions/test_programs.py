@@ -11,8 +11,8 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RunCommand, programs_run
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.surroundings import Surroundings
-from sould.agents.tools.base import ToolCallContext
-from sould.agents.tools.result import ToolReturn
+from sould.agents.toolapi.base import ToolCallContext
+from sould.agents.toolapi.result import ToolReturn
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 

@@ -12,7 +12,7 @@ import pytest
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
-from sould.agents.tools.base import ToolCallContext
+from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.tools.planmode import APPROVE, QUESTION, REJECT, REJECT_AND_EXIT
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (

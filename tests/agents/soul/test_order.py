@@ -22,7 +22,7 @@ from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import NOT_BEGUN, StepCalls, Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.tools.toolset import Toolset
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.messages import (
     ApprovalRequest,

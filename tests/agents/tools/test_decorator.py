@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
+from sould.agents.toolapi.decorator import SERVICES, ToolFunction
 from sould.agents.tools import (
     InvalidToolError,
     PromptArguments,
@@ -18,7 +19,6 @@ from sould.agents.tools import (
     tool,
     tool_error,
 )
-from sould.agents.tools.decorator import SERVICES, ToolFunction
 
 CALL = ToolCallContext("call_1", 1, lambda _: None, "turn")
 

@@ -29,9 +29,9 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.review.blobs import BlobStore
 from sould.agents.review.ledger import Ledger
+from sould.agents.toolapi.base import Tool, parameters_schema
+from sould.agents.toolapi.session import Senses
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
-from sould.agents.tools.base import Tool, parameters_schema
-from sould.agents.tools.session import Senses
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
 from sould.agents.workspace import TextFile
 from soultest.bench import Watcher, call, finish, make_bench

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sould.agents.tools.result import LIMIT, LINE_LIMIT, LINE_MARK, ToolResultBuilder
+from sould.agents.toolapi.result import LIMIT, LINE_LIMIT, LINE_MARK, ToolResultBuilder
 
 pieces = st.lists(
     st.one_of(

@@ -18,7 +18,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.terminaltext import UPDATE_SIZE, PlainText, Updates
-from sould.agents.tools.base import ToolCallContext
+from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.tools.shell import OutputDirectory, Params, Shell
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn

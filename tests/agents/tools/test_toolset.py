@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 from pydantic import Field
 
+from sould.agents.toolapi.decorator import SERVICES
 from sould.agents.tools import (
     CheckedCall,
     InvalidToolError,
@@ -17,7 +18,6 @@ from sould.agents.tools import (
     Toolset,
     tool_ok,
 )
-from sould.agents.tools.decorator import SERVICES
 from sould.agents.tools.todo import TodoList
 from soultest.toolbench import FILE_TOOLS, ToolBench
 

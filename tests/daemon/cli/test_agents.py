@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.tools.decorator import SERVICES
+from sould.agents.toolapi.decorator import SERVICES
 from soultest.world import SOULD, World
 
 

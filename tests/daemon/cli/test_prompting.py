@@ -14,7 +14,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.visible import both_ends, file_name
-from sould.agents.tools.base import ToolCallContext
+from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import ResolvedPath

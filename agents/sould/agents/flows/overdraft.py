@@ -9,7 +9,7 @@ from sould.agents.errors import SouldError
 from sould.agents.flows.looprequest import OPTIONS, amount
 from sould.agents.flows.loopstate import Budget, LoopState, Resource
 from sould.agents.sessionlog.channel import Channel
-from sould.agents.tools.questions import Questions
+from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 
 CONTINUE, STOP = "Continue", "Stop"

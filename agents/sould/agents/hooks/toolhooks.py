@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from sould.agents.hooks.command import Decision
 from sould.agents.hooks.engine import Hooks
-from sould.agents.tools.base import tool_error
+from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ToolReturn
 

@@ -12,7 +12,7 @@ from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ToolReturn
 

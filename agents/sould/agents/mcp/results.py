@@ -11,7 +11,7 @@ import orjson
 from pydantic import JsonValue
 
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.tools.base import tool_ok
+from sould.agents.toolapi.base import tool_ok
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import ToolReturn

@@ -30,7 +30,7 @@ from sould.agents.mcp.results import (
 )
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
-from sould.agents.tools.base import tool_error
+from sould.agents.toolapi.base import tool_error
 from sould.agents.unreachable import causes, why_unreachable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn

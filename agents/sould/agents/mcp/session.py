@@ -28,7 +28,7 @@ from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.opening import McpServer, Opening
-from sould.agents.tools.base import Tool
+from sould.agents.toolapi.base import Tool
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     ContextNote,

@@ -16,7 +16,7 @@ from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines
-from sould.agents.tools.base import CallView, Tool, ToolCallContext
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext
 from sould.agents.wire.messages import ToolReturn
 
 

@@ -52,7 +52,7 @@ from sould.agents.permissions.visible import (
     shortened,
     visible,
 )
-from sould.agents.tools.base import ToolCallContext, tool_error, tool_rejected
+from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 from sould.agents.workspace import ResolvedPath

@@ -14,7 +14,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile, ReadFile
 from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.permissions.visible import file_name
-from sould.agents.tools.base import PerCall, RefusedError, ToolCallContext
+from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
 from sould.agents.wire.messages import Location
 from sould.agents.workspace import (
     Command,

@@ -22,8 +22,8 @@ from sould.agents.review.journal import Captured, Event, Intent, LedgerFile, Set
 from sould.agents.review.nodes import Node, is_file, read_node, replace_node, set_permissions
 from sould.agents.review.secretblobs import SecretJudge
 from sould.agents.review.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
-from sould.agents.tools.base import ToolCallContext
-from sould.agents.tools.locks import FileLocks
+from sould.agents.toolapi.base import ToolCallContext
+from sould.agents.toolapi.locks import FileLocks
 from sould.agents.workspace import (
     Command,
     FileChangedError,

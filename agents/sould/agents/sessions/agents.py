@@ -16,7 +16,7 @@ from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import BUILTIN, AgentSpec
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
-from sould.agents.tools.toolset import Toolset
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.wire.notice import notice
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from sould.agents.config import Budget, BudgetLimit
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.channel import Channel, Record
-from sould.agents.tools.questions import Questions
+from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, StatusUpdate, SubagentEvent
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import Birth, LaborMarket
 from sould.agents.soul.subagents.unfinished import Unfinished
-from sould.agents.tools.background import BackgroundTasks
+from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice

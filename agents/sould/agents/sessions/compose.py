@@ -48,8 +48,8 @@ from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.tools.questions import Questions
 from sould.agents.tools.todo import TodoList
 
 

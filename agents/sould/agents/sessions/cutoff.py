@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sould.agents.review.capture import Capture
 from sould.agents.sessionlog.channel import Record
 from sould.agents.soul.order import not_begun
-from sould.agents.tools.background import BackgroundTasks
+from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

@@ -15,9 +15,9 @@ from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import LaborMarket, can_go_on
 from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
+from sould.agents.toolapi.background import Ended, Printed, TaskError
+from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.tools.agent import in_background
-from sould.agents.tools.background import Ended, Printed, TaskError
-from sould.agents.tools.base import ToolCallContext, tool_error
 from sould.agents.wire.messages import (
     CompactionEnd,
     RequestClosed,

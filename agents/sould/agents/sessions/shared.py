@@ -28,8 +28,8 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
 from sould.agents.timetravel.dmail import Exchange, Post
 from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.tools.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)

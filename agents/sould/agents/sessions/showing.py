@@ -9,7 +9,7 @@ from sould.agents.errors import OptionError
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
-from sould.agents.tools.background import TaskError
+from sould.agents.toolapi.background import TaskError
 from sould.agents.wording import plural
 
 

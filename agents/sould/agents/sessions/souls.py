@@ -29,14 +29,14 @@ from sould.agents.soul.usage import Meter
 from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.timetravel.machine import TOOL, TimeMachine
 from sould.agents.timetravel.rewind import Rewinder
-from sould.agents.tools.background import BackgroundTasks
+from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.toolapi.questions import Questions
+from sould.agents.toolapi.session import PromptArguments, Senses
+from sould.agents.toolapi.session import Session as ToolSession
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.tools.questions import Questions
-from sould.agents.tools.session import PromptArguments, Senses
-from sould.agents.tools.session import Session as ToolSession
 from sould.agents.tools.shell import OutputDirectory
 from sould.agents.tools.todo import TodoList
-from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.workspace import Workspace
 

@@ -16,7 +16,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
-from sould.agents.tools.questions import Questions
+from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 

@@ -24,9 +24,9 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.tools.base import AgentSource, ToolCallContext, tool_error
-from sould.agents.tools.custom import CustomMessage, as_custom
-from sould.agents.tools.toolset import Toolset
+from sould.agents.toolapi.base import AgentSource, ToolCallContext, tool_error
+from sould.agents.toolapi.custom import CustomMessage, as_custom
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import (
     Custom,
     FunctionCall,

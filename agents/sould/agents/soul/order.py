@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from sould.agents.tools.toolset import CheckedCall
+from sould.agents.toolapi.toolset import CheckedCall
 from sould.agents.wire.messages import ToolKind
 
 Places: TypeAlias = tuple[Path, ...] | None

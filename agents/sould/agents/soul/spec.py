@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document
-from sould.agents.tools.decorator import InvalidToolError
-from sould.agents.tools.loading import resolve_alias, same_tool
+from sould.agents.toolapi.decorator import InvalidToolError
+from sould.agents.toolapi.loading import resolve_alias, same_tool
 from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"

@@ -9,8 +9,8 @@ from typing import Any
 import sould.agents.tools as api
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec
-from sould.agents.tools.decorator import SERVICES, InvalidToolError
-from sould.agents.tools.toolset import check_tool
+from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
+from sould.agents.toolapi.toolset import check_tool
 
 
 def tool_problems(spec: AgentSpec, now: Situation) -> Mapping[str, str]:

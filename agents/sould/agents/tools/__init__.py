@@ -7,7 +7,7 @@ The services are looked up when they are first asked for, because some of them a
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sould.agents.tools.base import (
+from sould.agents.toolapi.base import (
     CallView,
     PerCall,
     Tool,
@@ -17,11 +17,11 @@ from sould.agents.tools.base import (
     tool_ok,
     tool_rejected,
 )
-from sould.agents.tools.custom import CustomMessage
-from sould.agents.tools.decorator import tool
-from sould.agents.tools.result import ToolResultBuilder
-from sould.agents.tools.session import PromptArguments, Session
-from sould.agents.tools.toolset import CheckedCall, InvalidToolError, Toolset
+from sould.agents.toolapi.custom import CustomMessage
+from sould.agents.toolapi.decorator import tool
+from sould.agents.toolapi.result import ToolResultBuilder
+from sould.agents.toolapi.session import PromptArguments, Session
+from sould.agents.toolapi.toolset import CheckedCall, InvalidToolError, Toolset
 from sould.agents.wire.content import ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem
 from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn

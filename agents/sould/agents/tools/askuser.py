@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
-from sould.agents.tools.questions import Questions
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 DISMISSED = (

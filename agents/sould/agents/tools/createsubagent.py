@@ -6,8 +6,8 @@ from pydantic import Field, JsonValue
 
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import BELOW, EXTERNAL, SubagentError
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.toolset import Toolset
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import SubagentCreated, ToolKind, ToolReturn
 
 

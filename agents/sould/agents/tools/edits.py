@@ -8,7 +8,7 @@ from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
-from sould.agents.tools.base import ToolCallContext, tool_error, tool_ok
+from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import FileChangedError, ResolvedPath, TextFile, WorkspaceError, WriteOperation

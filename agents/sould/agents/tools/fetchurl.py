@@ -8,8 +8,8 @@ from sould.agents.config import Config, Service
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.tools.result import ToolResultBuilder
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.web.fetching import FetchError, Limits, admitted, fetch
 from sould.agents.web.reading import readable
 from sould.agents.web.service import NAME as SERVICE

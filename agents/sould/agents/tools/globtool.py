@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.process.searching import DEFAULT_LIMITS, SearchLimits
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.globmatch import PatternError, Walk, top_names
 from sould.agents.wire.messages import ToolKind, ToolReturn
 

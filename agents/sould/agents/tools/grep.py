@@ -25,10 +25,10 @@ from sould.agents.process.searching import (
     parse_hits,
     run_program,
 )
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
-from sould.agents.tools.paths import failure
-from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from sould.agents.timetravel.dmail import DenwaRenji
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 

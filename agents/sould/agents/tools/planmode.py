@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
-from sould.agents.tools.questions import OWN_WORDS, Questions
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
+from sould.agents.toolapi.questions import OWN_WORDS, Questions
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 APPROVE, REJECT, REJECT_AND_EXIT, REVISE = "Approve", "Reject", "Reject and Exit", "Revise"

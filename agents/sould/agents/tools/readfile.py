@@ -7,10 +7,10 @@ from typing import ClassVar
 from pydantic import Field, JsonValue, field_validator
 
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.mediahead import HEAD, read_head
-from sould.agents.tools.paths import failure
-from sould.agents.tools.toolset import Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
 from sould.agents.workspace import NotTextError, ResolvedPath

@@ -10,9 +10,9 @@ from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.terminaltext import PlainText
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.fetchurl import WARNING
-from sould.agents.tools.result import ToolResultBuilder
 from sould.agents.web.search import BACKENDS, Query, SearchError, SearchResult, address, configured, search
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import plural

@@ -16,8 +16,8 @@ from sould.agents.permissions.policy import EditFile
 from sould.agents.permissions.visible import file_name
 from sould.agents.timetravel.dmail import PARENT, SELF, SIBLINGS, DenwaRenji, DMail, DMailRefusedError
 from sould.agents.timetravel.rewind import Rewinder
-from sould.agents.tools.background import BackgroundTasks
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolReturn
 
 STILL_HERE = "If you can read this, time was not turned back: the D-Mail was dropped, or another one took its place. Go on without it."

@@ -21,9 +21,9 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
 from sould.agents.privatefile import write_private
 from sould.agents.terminaltext import PlainText, Updates
-from sould.agents.tools.background import BackgroundTasks, Ended, Printed, TaskError
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.result import ToolResultBuilder
+from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.locks import FileLocks
 from sould.agents.tools.edits import Proposal, carry_out
-from sould.agents.tools.locks import FileLocks
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import NotAFileError, ResolvedPath

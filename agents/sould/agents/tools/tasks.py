@@ -7,8 +7,8 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from sould.agents.permissions.approval import Approval
-from sould.agents.tools.background import BackgroundTasks, TaskError, TaskRecord
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.background import BackgroundTasks, TaskError, TaskRecord
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import plural
 

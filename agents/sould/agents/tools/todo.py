@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.wire.display import TodoBlock, TodoItem
 from sould.agents.wire.messages import ToolKind, ToolReturn
 

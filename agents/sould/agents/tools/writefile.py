@@ -6,10 +6,10 @@ from pydantic import Field, JsonValue
 
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.tools.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.locks import FileLocks
 from sould.agents.tools.edits import Proposal, carry_out
 from sould.agents.tools.lineends import BOM, dominant, with_line_ends
-from sould.agents.tools.locks import FileLocks
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import plural
 

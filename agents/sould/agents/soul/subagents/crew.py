@@ -20,7 +20,7 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError, can_go_on
 from sould.agents.timetravel.dmail import DenwaRenji
-from sould.agents.tools.base import AgentSource, ToolCallContext
+from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
 

@@ -23,10 +23,10 @@ from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.soul.usage import Meter
-from sould.agents.tools.background import BackgroundTasks
-from sould.agents.tools.base import AgentSource, Tool
-from sould.agents.tools.loading import same_tool
-from sould.agents.tools.toolset import Arriving
+from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.toolapi.base import AgentSource, Tool
+from sould.agents.toolapi.loading import same_tool
+from sould.agents.toolapi.toolset import Arriving
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")

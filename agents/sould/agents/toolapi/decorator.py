@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, 
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
 from sould.agents.errors import SouldError
-from sould.agents.tools.base import CallView, PerCall, Tool, ToolCallContext, ToolParams
-from sould.agents.tools.custom import CustomMessage, as_custom
-from sould.agents.tools.result import ToolResultBuilder
+from sould.agents.toolapi.base import CallView, PerCall, Tool, ToolCallContext, ToolParams
+from sould.agents.toolapi.custom import CustomMessage, as_custom
+from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.wire.messages import Custom, ToolKind, ToolReturn
 
 SERVICES = "Approval, Config, DenwaRenji, Environment, LaborMarket, PromptArguments, Session, ToolCallContext, Toolset, Workspace"

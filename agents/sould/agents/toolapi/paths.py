@@ -1,6 +1,6 @@
 """How tools say to the model what a workspace's error is."""
 
-from sould.agents.tools.base import tool_error
+from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError
 

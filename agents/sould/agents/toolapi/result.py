@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from sould.agents.tools.base import tool_error, tool_ok
+from sould.agents.toolapi.base import tool_error, tool_ok
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ToolReturn
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from sould.agents.tools.decorator import InvalidToolError
+from sould.agents.toolapi.decorator import InvalidToolError
 
 REFERENCE_PACKAGE = "kimi_cli.tools."
 REFERENCE_TOOLS = {

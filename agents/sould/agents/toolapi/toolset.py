@@ -18,11 +18,11 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.errors import as_disk_full
 from sould.agents.llm.provider import ToolSpec
-from sould.agents.tools.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
-from sould.agents.tools.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
-from sould.agents.tools.loading import find_factory, resolve_alias
-from sould.agents.tools.locks import FileLocks
-from sould.agents.tools.paths import failure
+from sould.agents.toolapi.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
+from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
+from sould.agents.toolapi.loading import find_factory, resolve_alias
+from sould.agents.toolapi.locks import FileLocks
+from sould.agents.toolapi.paths import failure
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import fault
 from sould.agents.workspace import WorkspaceError

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
-from sould.agents.tools.custom import CustomMessage
+from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
