@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.dmail.router import DenwaRenji, DMail, DMailRefusedError, Exchange
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.timetravel.dmail import DenwaRenji, DMail, DMailRefusedError, Exchange
 from sould.agents.wire.messages import TurnBegin
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.config import Config, LoopControl, can_search
+from sould.agents.dmail.router import Exchange, Post
 from sould.agents.environment import Environment
 from sould.agents.hooks.engine import Hooks
 from sould.agents.llm.pool import ProviderPool
@@ -26,7 +27,6 @@ from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.store import SessionStore
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
-from sould.agents.timetravel.dmail import Exchange, Post
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode

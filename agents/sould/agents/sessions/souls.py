@@ -9,6 +9,7 @@ from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.config import Config
+from sould.agents.dmail.router import DenwaRenji
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -26,7 +27,6 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.usage import Meter
-from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.timetravel.machine import TOOL, TimeMachine
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks

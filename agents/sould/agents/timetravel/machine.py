@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sould.agents.dmail.router import DenwaRenji, DMail
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
-from sould.agents.timetravel.dmail import DenwaRenji, DMail
 from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sould.agents.dmail.router import Post
 from sould.agents.review.ledger import Ledger
 from sould.agents.review.restore import Chosen, restore_call, take_back, touched
 from sould.agents.review.state import Edit
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.timetravel.dmail import Post
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
 from sould.agents.wire.messages import (

@@ -28,16 +28,16 @@ from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 
 if TYPE_CHECKING:
     from sould.agents.config import Config
+    from sould.agents.dmail.router import DenwaRenji
     from sould.agents.environment import Environment
     from sould.agents.permissions.approval import Approval
     from sould.agents.soul.subagents.market import LaborMarket
-    from sould.agents.timetravel.dmail import DenwaRenji
     from sould.agents.workspace import Workspace
 
 _SERVICES = {
     "Approval": "sould.agents.permissions.approval",
     "Config": "sould.agents.config",
-    "DenwaRenji": "sould.agents.timetravel.dmail",
+    "DenwaRenji": "sould.agents.dmail.router",
     "Environment": "sould.agents.environment",
     "LaborMarket": "sould.agents.soul.subagents.market",
     "Workspace": "sould.agents.workspace",

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sould.agents.clock import at_most
+from sould.agents.dmail.router import DenwaRenji
 from sould.agents.errors import SouldError
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.log import SessionLog
@@ -19,7 +20,6 @@ from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError, can_go_on
-from sould.agents.timetravel.dmail import DenwaRenji
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError

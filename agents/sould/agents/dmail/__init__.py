@@ -1,0 +1,1 @@
+"""Messages of agents to earlier points of their own, or to one another."""
