@@ -16,8 +16,8 @@ from sould.agents.sessionlog.records import read_records
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
-from sould.agents.soul.toolcheck import tool_problems
 from sould.agents.toolapi.loading import same_tool
+from sould.agents.tools.check import tool_problems
 from sould.agents.wire.messages import SubagentCreated
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
