@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.host import SessionHost
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.daemon.paths import Paths
 from sould.daemon.sessions import GARBAGE, Sessions

@@ -14,10 +14,10 @@ from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ClientCapabilities, ContentBlock
+from sould.agents.opening.opening import McpServer
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessionlog.channel import Cursor, Record, Subscription
-from sould.agents.sessions.opening import McpServer
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.turns import INTERRUPTED, Prompt, not_begun
 from sould.agents.wire import messages as wire

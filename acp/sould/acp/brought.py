@@ -11,7 +11,7 @@ import orjson
 from sould.acp.outbound import Json
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.opening import McpServer
+    from sould.agents.opening.opening import McpServer
 
 Brought = Mapping[str, list[Json]]
 """By session, each server as the editor would say it."""

@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 from sould.acp.outbound import Json
-from sould.agents.mcp.carrier import CarrierError, Heard
+from sould.agents.opening.carrier import CarrierError, Heard
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 

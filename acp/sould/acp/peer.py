@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from sould.acp.attachment import Attachment
     from sould.agents.hooks.events import Subscription
+    from sould.agents.opening.opening import Opening
     from sould.agents.sessions.host import SessionHost
-    from sould.agents.sessions.opening import Opening
     from sould.agents.sessions.session import Session
     from sould.agents.wire.stream import Cursor
     from sould.agents.workspace import Workspace
@@ -187,7 +187,7 @@ class Peer:
             RpcError: a directory that is not absolute, named.
         """
         from sould.acp.mcpservers import given_servers  # noqa: PLC0415 -- as above
-        from sould.agents.sessions.opening import Opening  # noqa: PLC0415 -- as above
+        from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- as above
 
         return Opening(
             cwd=absolute(params.cwd, "cwd"),

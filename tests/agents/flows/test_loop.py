@@ -7,7 +7,7 @@ import pytest
 from sould.agents.errors import SouldError
 from sould.agents.flows.looprequest import LoopRequest, parse_request
 from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (

@@ -6,7 +6,7 @@ import pytest
 
 from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
 from sould.agents.flows.overdraft import CONTINUE, STOP
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench

@@ -9,7 +9,7 @@ from sould.agents.flows.arguments import with_arguments
 from sould.agents.flows.drawing import draw
 from sould.agents.flows.mermaid import parse_mermaid
 from sould.agents.flows.runner import choice_in
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd

@@ -1,6 +1,6 @@
 """Remote servers that cannot be used; those that can are in the tests of the real daemon."""
 
-from sould.agents.sessions.opening import McpServer
+from sould.agents.opening.opening import McpServer
 from sould.agents.wire.messages import Notification
 from soultest.bench import Bench
 from soultest.mcpbench import open_session, state_of

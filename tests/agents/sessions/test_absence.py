@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.soul.awayreminder import AWAY, BACK
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, QuestionRequest, ToolResult

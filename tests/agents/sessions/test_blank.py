@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from soultest.bench import Bench, Watcher, finish
 

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import EditFile
-from sould.agents.sessions.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest
 from soultest.bench import Bench, Watcher, call, finish, make_bench

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.opening import Opening
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.tools.planmode import APPROVE, QUESTION, REJECT, REJECT_AND_EXIT

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sould.agents.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, SessionChanged

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, FilesRestored, ToolOutput, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench

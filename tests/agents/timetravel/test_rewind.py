@@ -4,7 +4,7 @@ import json
 import os
 
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.outcome import told
 from sould.agents.timetravel.timeline import timeline

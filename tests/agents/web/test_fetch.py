@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import FetchPage, decide
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.surroundings import Surroundings
-from sould.agents.sessions.opening import Opening
 from sould.agents.web.address import AddressError, Target, is_public, parse_url, resolve
 from sould.agents.web.fetching import asked, client_for
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.web.search import BACKENDS
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench

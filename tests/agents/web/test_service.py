@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.web.reading import PROGRAM
 from sould.agents.web.readmain import UNREADABLE
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn

@@ -16,13 +16,13 @@ from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store import SessionStore

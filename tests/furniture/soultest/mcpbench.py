@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sould.agents.sessions.opening import McpServer, Opening
+from sould.agents.opening.opening import McpServer, Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import McpServerStatus, StatusUpdate, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish

@@ -25,9 +25,9 @@ from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.opening.opening import McpServer, Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.opening import McpServer, Opening
 from sould.agents.toolapi.base import Tool
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (

@@ -14,9 +14,9 @@ import orjson
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from sould.agents.llm.failures import Redactor
-from sould.agents.mcp.carrier import Carrier
+from sould.agents.opening.carrier import Carrier
+from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
-from sould.agents.sessions.opening import McpServer, Transport
 from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]

@@ -18,6 +18,7 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
@@ -36,7 +37,6 @@ from sould.agents.sessions.ceilings import Ceilings, DayBook
 from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.directories import Directories
 from sould.agents.sessions.models import SessionModels
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.projects import ProjectMemory
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt

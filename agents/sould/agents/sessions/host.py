@@ -15,11 +15,11 @@ from weakref import WeakValueDictionary
 from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
+from sould.agents.opening.opening import Client, Opening
 from sould.agents.review.authors import LEDGER
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
-from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.repertoire import repertoire
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices

@@ -11,7 +11,7 @@ from pathlib import Path
 from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.looprequest import is_about_loops
 from sould.agents.flows.loopstate import LoopState, LoopStore
-from sould.agents.sessions.opening import Opening
+from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.state import load_state

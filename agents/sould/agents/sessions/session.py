@@ -17,6 +17,7 @@ from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
+from sould.agents.opening.opening import Client, Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
@@ -29,7 +30,6 @@ from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
 from sould.agents.sessions.news import NewsReader
 from sould.agents.sessions.noticed import Noticed
-from sould.agents.sessions.opening import Client, Opening
 from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.sessions.queueing import PromptQueue
 from sould.agents.sessions.recovery import leave_waiting, recover

@@ -10,6 +10,7 @@ from sould.agents.environment import Environment
 from sould.agents.hooks.engine import Hooks
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
@@ -23,7 +24,6 @@ from sould.agents.sessions.ceilings import Ceilings
 from sould.agents.sessions.directories import Directories
 from sould.agents.sessions.models import SessionModels
 from sould.agents.sessions.news import News
-from sould.agents.sessions.opening import Opening
 from sould.agents.sessions.store import SessionStore
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation

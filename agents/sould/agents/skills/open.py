@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from sould.agents.config import Config
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.opening import Opening
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.discovery import Root, skill_roots
 from sould.agents.skills.scripts import TrustedScripts

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.environment import USUAL_UMASK
-from sould.agents.mcp.carrier import Carrier
+from sould.agents.opening.carrier import Carrier
 from sould.agents.permissions.policy import Mode
 from sould.agents.workspace import Workspace
 
