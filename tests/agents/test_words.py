@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from sould.agents.readable import as_lines, readable
-from sould.agents.sessions.info import default_title
+from sould.agents.store.info import default_title
 from sould.agents.unreachable import is_unknown_host, why_unreachable
 
 

@@ -19,7 +19,7 @@ from sould.agents.sessionlog.journalfile import JournalFile
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.openline import OpenLine
 from sould.agents.sessionlog.records import metadata_line, record_line
-from sould.agents.sessions.store import SessionStore
+from sould.agents.store.store import SessionStore
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, TurnBegin, TurnEnd, WireMessage
 from sould.agents.wire.stream import Cursor, piece

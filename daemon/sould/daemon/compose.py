@@ -20,7 +20,7 @@ from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.news import News
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.store import SessionStore
+from sould.agents.store.store import SessionStore
 from sould.daemon.configfile import config_path, other_configuration
 from sould.daemon.configuration import LiveConfig, Refreshed
 from sould.daemon.credentials import Credentials

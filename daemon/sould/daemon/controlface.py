@@ -59,7 +59,7 @@ from sould.daemon.sessions import Sessions
 if TYPE_CHECKING:
     from sould.agents.mcp.server import Server as McpServer
     from sould.agents.sessions.session import Session
-    from sould.agents.sessions.store import SessionInfo, StoredSession
+    from sould.agents.store.store import SessionInfo, StoredSession
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000

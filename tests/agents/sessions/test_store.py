@@ -12,7 +12,7 @@ import pytest
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError
 from sould.agents.sessionlog.locking import lock_file
 from sould.agents.sessionlog.records import metadata_line, record_line
-from sould.agents.sessions.store import SessionInfo, SessionStore, new_id
+from sould.agents.store.store import SessionInfo, SessionStore, new_id
 from sould.agents.wire.messages import TurnBegin, TurnEnd
 
 

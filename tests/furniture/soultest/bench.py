@@ -25,7 +25,7 @@ from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.store import SessionStore
+from sould.agents.store.store import SessionStore
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,

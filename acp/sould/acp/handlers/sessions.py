@@ -16,7 +16,7 @@ from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from sould.acp.attachment import Attachment
-    from sould.agents.sessions.store import SessionInfo
+    from sould.agents.store.store import SessionInfo
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:

@@ -41,12 +41,12 @@ from sould.agents.sessions.projects import ProjectMemory
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
 from sould.agents.sessions.state import SessionState, load_state
-from sould.agents.sessions.store import StoredSession
 from sould.agents.sessions.trusting import TrustQuestion
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
+from sould.agents.store.store import StoredSession
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode

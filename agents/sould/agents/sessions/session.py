@@ -25,7 +25,6 @@ from sould.agents.sessionlog.recovery import Recovery
 from sould.agents.sessions.absence import BY, GONE
 from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
-from sould.agents.sessions.blank import noticing
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
 from sould.agents.sessions.news import NewsReader
@@ -34,11 +33,12 @@ from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS
 from sould.agents.sessions.queueing import PromptQueue
 from sould.agents.sessions.recovery import leave_waiting, recover
 from sould.agents.sessions.slash import Repertoire, SlashCommand
-from sould.agents.sessions.store import SessionInfo, SessionStore
 from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.usage import usage_of
+from sould.agents.store.blank import noticing
+from sould.agents.store.store import SessionInfo, SessionStore
 from sould.agents.timetravel.outcome import told
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import (

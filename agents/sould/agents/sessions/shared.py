@@ -24,9 +24,9 @@ from sould.agents.sessions.ceilings import Ceilings
 from sould.agents.sessions.directories import Directories
 from sould.agents.sessions.models import SessionModels
 from sould.agents.sessions.news import News
-from sould.agents.sessions.store import SessionStore
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
+from sould.agents.store.store import SessionStore
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode

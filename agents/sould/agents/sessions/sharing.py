@@ -13,12 +13,12 @@ import orjson
 from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError
 from sould.agents.patience import uninterrupted
-from sould.agents.sessions.conversation import as_json, as_jsonl, as_markdown
-from sould.agents.sessions.imports import conversation_in
-from sould.agents.sessions.info import JOURNAL
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
+from sould.agents.store.conversation import as_json, as_jsonl, as_markdown
+from sould.agents.store.imports import conversation_in
+from sould.agents.store.info import JOURNAL
 from sould.agents.tokens import tokens
 from sould.agents.wire.messages import ContextNote
 from sould.agents.workspace import FileChangedError, WorkspaceError

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from sould.agents.sessionlog.records import read_records
-from sould.agents.sessions.conversation import as_json, as_markdown
+from sould.agents.store.conversation import as_json, as_markdown
 from sould.agents.timetravel.timeline import Moment, timeline
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group

@@ -20,8 +20,8 @@ import orjson
 
 from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.sessionlog.locking import lock_file
-from sould.agents.sessions.index import SessionIndex
-from sould.agents.sessions.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
+from sould.agents.store.index import SessionIndex
+from sould.agents.store.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
 
 __all__ = ["Page", "SessionInfo", "SessionStore", "StoredSession"]
 

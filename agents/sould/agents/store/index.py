@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 import orjson
 
-from sould.agents.sessions.info import SessionInfo
+from sould.agents.store.info import SessionInfo
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import orjson
 from pydantic import JsonValue
 
 from sould.agents.sessionlog.records import read_records
-from sould.agents.sessions.info import read_info
+from sould.agents.store.info import read_info
 from sould.agents.timetravel.outcome import told
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display

@@ -10,7 +10,7 @@ from typing import Any, cast
 import orjson
 
 from sould.agents.errors import OptionError
-from sould.agents.sessions.conversation import as_markdown
+from sould.agents.store.conversation import as_markdown
 
 TITLES = {"user": "User", "assistant": "Assistant", "tool": "Tool", "system": "System", "developer": "System"}
 

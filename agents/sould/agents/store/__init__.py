@@ -1,0 +1,1 @@
+"""Sessions on disk: found, listed, searched, read as conversations."""
