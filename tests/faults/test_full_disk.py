@@ -19,7 +19,7 @@ from types import FrameType
 import pytest
 
 from sould.agents.errors import JournalFullError
-from sould.agents.sessions.state import load_state
+from sould.agents.settings.state import load_state
 from sould.agents.wire.messages import SessionChanged, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.daemon import count

@@ -6,9 +6,9 @@ Values only: nothing here is projected or asked.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sould.agents.sessions.options import SessionOption
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.sessions.turns import Prompt
+from sould.agents.settings.options import SessionOption
 
 
 @dataclass(frozen=True, slots=True)

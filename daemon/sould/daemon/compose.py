@@ -18,8 +18,8 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
-from sould.agents.sessions.news import News
 from sould.agents.sessions.shared import HostServices
+from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
 from sould.daemon.configfile import config_path, other_configuration
 from sould.daemon.configuration import LiveConfig, Refreshed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessions.ceilings import CONTINUE, STOP
+from sould.agents.settings.budgets import CONTINUE, STOP
 from sould.agents.wire.messages import (
     ApprovalRequest,
     QuestionRequest,

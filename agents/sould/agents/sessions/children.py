@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.agents import missing_model, offered_model
 from sould.agents.sessions.recovery import close_open_work, take_up
 from sould.agents.sessions.shared import Shared
 from sould.agents.sessions.souls import build_soul
+from sould.agents.settings.agents import missing_model, offered_model
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew

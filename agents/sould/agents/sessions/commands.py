@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 from sould.agents.errors import OptionError
 from sould.agents.sessions import showing
-from sould.agents.sessions.absence import GONE
-from sould.agents.sessions.options import AFK, YOLO
 from sould.agents.sessions.replies import say
 from sould.agents.sessions.rewinding import redo, rewind, undo
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.sharing import bring, export
 from sould.agents.sessions.slash import Entry, SlashCommand
+from sould.agents.settings.awaymode import GONE
+from sould.agents.settings.options import AFK, YOLO
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.messages import ContextCleared, ContextNote
 

@@ -29,19 +29,19 @@ from sould.agents.review.blobs import BlobStore
 from sould.agents.review.capture import Capture
 from sould.agents.review.ledger import Ledger
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.absence import Absence
-from sould.agents.sessions.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
 from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
-from sould.agents.sessions.ceilings import Ceilings, DayBook
 from sould.agents.sessions.children import labor_market
-from sould.agents.sessions.directories import Directories
-from sould.agents.sessions.models import SessionModels
-from sould.agents.sessions.projects import ProjectMemory
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
-from sould.agents.sessions.state import SessionState, load_state
-from sould.agents.sessions.trusting import TrustQuestion
+from sould.agents.settings.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
+from sould.agents.settings.awaymode import Absence
+from sould.agents.settings.budgets import Ceilings, DayBook
+from sould.agents.settings.directories import Directories
+from sould.agents.settings.models import SessionModels
+from sould.agents.settings.projectmemory import ProjectMemory
+from sould.agents.settings.state import SessionState, load_state
+from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul

@@ -23,7 +23,7 @@ from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.repertoire import repertoire
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.state import load_state
+from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 

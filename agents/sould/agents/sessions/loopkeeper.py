@@ -14,7 +14,7 @@ from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.state import load_state
+from sould.agents.settings.state import load_state
 
 logger = logging.getLogger(__name__)
 

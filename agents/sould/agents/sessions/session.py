@@ -13,7 +13,6 @@ from pathlib import Path
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.flows.loopcontrols import LoopControls
-from sould.agents.flows.loopoption import loop_limit, loop_option
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
@@ -22,18 +21,19 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessionlog.recovery import Recovery
-from sould.agents.sessions.absence import BY, GONE
-from sould.agents.sessions.agents import use_model
 from sould.agents.sessions.asides import Asides
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.hooking import SessionHooks
-from sould.agents.sessions.news import NewsReader
 from sould.agents.sessions.noticed import Noticed
-from sould.agents.sessions.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.sessions.queueing import PromptQueue
 from sould.agents.sessions.recovery import leave_waiting, recover
 from sould.agents.sessions.slash import Repertoire, SlashCommand
 from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.settings.agents import use_model
+from sould.agents.settings.awaymode import BY, GONE
+from sould.agents.settings.loopoption import loop_limit, loop_option
+from sould.agents.settings.news import NewsReader
+from sould.agents.settings.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.usage import usage_of

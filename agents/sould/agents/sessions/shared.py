@@ -19,11 +19,11 @@ from sould.agents.process.guard import ProcessGuard
 from sould.agents.review.capture import Writers
 from sould.agents.review.secretblobs import SecretBlobs
 from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessions.absence import Absence
-from sould.agents.sessions.ceilings import Ceilings
-from sould.agents.sessions.directories import Directories
-from sould.agents.sessions.models import SessionModels
-from sould.agents.sessions.news import News
+from sould.agents.settings.awaymode import Absence
+from sould.agents.settings.budgets import Ceilings
+from sould.agents.settings.directories import Directories
+from sould.agents.settings.models import SessionModels
+from sould.agents.settings.news import News
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
 from sould.agents.store.store import SessionStore

@@ -15,8 +15,8 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.agents import offered_paths
 from sould.agents.sessions.shared import Shared
+from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.awayreminder import AwayReminder
 from sould.agents.soul.calls import ToolRunner

@@ -8,7 +8,7 @@ import click
 
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.review.authors import BY_AGENT
-from sould.agents.sessions.trusting import Standing, standing
+from sould.agents.settings.trusting import Standing, standing
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.cli.ownhand import refuse_agent

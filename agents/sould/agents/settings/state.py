@@ -11,7 +11,7 @@ from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
-from sould.agents.sessions.ceilings import Account
+from sould.agents.settings.budgets import Account
 from sould.agents.wire.display import TodoItem
 
 _FILE = "state.json"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.errors import OptionError, SouldError
-from sould.agents.sessions.models import SessionModels
-from sould.agents.sessions.options import Choice, SessionOption
+from sould.agents.settings.models import SessionModels
+from sould.agents.settings.options import Choice, SessionOption
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul

@@ -13,7 +13,7 @@ from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
 from sould.agents.review.authors import described
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.toldonce import ToldOnce
+from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.toolapi.questions import Questions

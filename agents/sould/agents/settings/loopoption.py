@@ -1,6 +1,6 @@
 """How often prompts of a session are repeated, as an option that clients show."""
 
-from sould.agents.sessions.options import Choice, SessionOption
+from sould.agents.settings.options import Choice, SessionOption
 from sould.agents.wording import plural
 
 _OFFERED = (0, 1, 3, 5, 10, 25, -1)

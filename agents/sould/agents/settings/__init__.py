@@ -1,0 +1,1 @@
+"""What can be chosen for a session, and what is remembered of it."""
