@@ -19,7 +19,7 @@ from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessionlog.channel import Cursor, Record, Subscription
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.turns import INTERRUPTED, Prompt, not_begun
+from sould.agents.turns.turns import INTERRUPTED, Prompt, not_begun
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart, input_text
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sould.agents.sessions.slash import SlashCommand
-from sould.agents.sessions.turns import Prompt
 from sould.agents.settings.options import SessionOption
+from sould.agents.turns.turns import Prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from functools import partial
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.commands import run_flow
-from sould.agents.flows.loopcontrols import count, describe_loop, describe_loops
 from sould.agents.flows.looprequest import USAGE, LoopRequest, parse_request
 from sould.agents.flows.looprun import LoopRun
 from sould.agents.flows.loopstate import Budget, LoopState
@@ -14,6 +13,7 @@ from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.soul.loop import Ending
+from sould.agents.turns.loopcontrols import count, describe_loop, describe_loops
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, Notification
 from sould.agents.wire.notice import notice

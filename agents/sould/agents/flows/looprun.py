@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 
 from sould.agents.errors import JournalFullError
-from sould.agents.flows.loopcontrols import count
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.overdraft import ask_for_more
@@ -18,6 +17,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.outcome import left
+from sould.agents.turns.loopcontrols import count
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

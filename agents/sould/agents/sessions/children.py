@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.recovery import close_open_work, take_up
 from sould.agents.sessions.shared import Shared
 from sould.agents.sessions.souls import build_soul
 from sould.agents.settings.agents import missing_model, offered_model
@@ -15,6 +14,7 @@ from sould.agents.soul.subagents.market import Birth, LaborMarket
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
+from sould.agents.turns.recovery import close_open_work, take_up
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

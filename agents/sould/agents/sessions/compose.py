@@ -29,7 +29,6 @@ from sould.agents.review.blobs import BlobStore
 from sould.agents.review.capture import Capture
 from sould.agents.review.ledger import Ledger
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.asking import Asker
 from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.shared import HostServices, Shared
@@ -51,6 +50,7 @@ from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
+from sould.agents.turns.asking import Asker
 
 
 @dataclass(slots=True)

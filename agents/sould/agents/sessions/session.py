@@ -12,7 +12,6 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
-from sould.agents.flows.loopcontrols import LoopControls
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
@@ -21,14 +20,8 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessionlog.recovery import Recovery
-from sould.agents.sessions.asides import Asides
 from sould.agents.sessions.compose import Parts
-from sould.agents.sessions.hooking import SessionHooks
-from sould.agents.sessions.noticed import Noticed
-from sould.agents.sessions.queueing import PromptQueue
-from sould.agents.sessions.recovery import leave_waiting, recover
 from sould.agents.sessions.slash import Repertoire, SlashCommand
-from sould.agents.sessions.turns import Prompt, Turns
 from sould.agents.settings.agents import use_model
 from sould.agents.settings.awaymode import BY, GONE
 from sould.agents.settings.loopoption import loop_limit, loop_option
@@ -40,6 +33,13 @@ from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo, SessionStore
 from sould.agents.timetravel.outcome import told
+from sould.agents.turns.hooking import SessionHooks
+from sould.agents.turns.loopcontrols import LoopControls
+from sould.agents.turns.noticed import Noticed
+from sould.agents.turns.queueing import PromptQueue
+from sould.agents.turns.recovery import leave_waiting, recover
+from sould.agents.turns.sidequestions import Asides
+from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import (
     ContextReverted,

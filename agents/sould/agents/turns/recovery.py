@@ -7,9 +7,6 @@ a subagent. Every other open turn is closed honestly: its calls may or may not h
 from sould.agents.review.capture import Capture
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
-from sould.agents.sessions import cutoff
-from sould.agents.sessions.asking import Asker
-from sould.agents.sessions.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.crew import Crew, Job
@@ -18,6 +15,9 @@ from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
 from sould.agents.toolapi.background import Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.tools.agent import in_background
+from sould.agents.turns import cutoff
+from sould.agents.turns.asking import Asker
+from sould.agents.turns.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.wire.messages import (
     CompactionEnd,
     RequestClosed,

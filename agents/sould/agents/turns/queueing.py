@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.notice import notice
 

@@ -14,8 +14,8 @@ from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ModelInfo, ProviderError, ToolSpec
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.turns import Prompt
 from sould.agents.soul.answer import Model
+from sould.agents.turns.turns import Prompt
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 

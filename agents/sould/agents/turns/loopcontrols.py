@@ -10,7 +10,7 @@ from sould.agents.errors import OptionError
 from sould.agents.flows.looprequest import USAGE, is_about_loops, read_request
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.turns import Prompt, Turns
+from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_summary
 from sould.agents.wire.notice import notice
 

@@ -1,0 +1,1 @@
+"""The turns of a session: asked for, queued, run, interrupted and recovered."""
