@@ -48,7 +48,7 @@ async def test_every_command_has_a_description(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_command() -> None:
-    from sould.agents.sessions.commands import COMMANDS
+    from sould.agents.commands.session import COMMANDS
 
     page = (Path(__file__).parents[3] / "docs" / "commands.md").read_text()
     assert not [command.name for command, _ in COMMANDS if f"`/{command.name}" not in page]

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from sould.agents.commands.flows import sound_flow
+from sould.agents.commands.skills import require_known, skill_prompt
 from sould.agents.config import FlowLimits
 from sould.agents.errors import OptionError
-from sould.agents.flows.commands import sound_flow
 from sould.agents.flows.graph import Flow
 from sould.agents.sessions.session import Session
-from sould.agents.skills.commands import require_known, skill_prompt
 
 
 @dataclass(frozen=True, slots=True)

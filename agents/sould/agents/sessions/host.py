@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from sould.agents.commands.repertoire import repertoire
 from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
@@ -20,7 +21,6 @@ from sould.agents.review.authors import LEDGER
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
-from sould.agents.sessions.repertoire import repertoire
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.state import load_state

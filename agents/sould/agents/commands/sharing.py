@@ -10,10 +10,10 @@ from pathlib import Path
 
 import orjson
 
+from sould.agents.commands.replies import say
 from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError
 from sould.agents.patience import uninterrupted
-from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.store.conversation import as_json, as_jsonl, as_markdown

@@ -5,14 +5,14 @@ The one module that knows sessions and all commands; nothing but the host import
 
 from functools import partial
 
-from sould.agents.flows.commands import flow_commands
-from sould.agents.flows.loopcommand import loop_commands, prompt_turn
-from sould.agents.mcp.commands import mcp_commands
-from sould.agents.sessions.commands import session_commands
-from sould.agents.sessions.replies import say
+from sould.agents.commands.flows import flow_commands
+from sould.agents.commands.loops import loop_commands, prompt_turn
+from sould.agents.commands.replies import say
+from sould.agents.commands.servers import mcp_commands
+from sould.agents.commands.session import session_commands
+from sould.agents.commands.skills import require_known, skill_commands
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Repertoire
-from sould.agents.skills.commands import require_known, skill_commands
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.content import UserInput, input_text
 

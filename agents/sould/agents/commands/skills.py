@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterator
 from functools import partial
 
+from sould.agents.commands.replies import say
 from sould.agents.errors import OptionError
-from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.skills.skill import Skill

@@ -5,8 +5,8 @@ import re
 import secrets
 from collections.abc import Iterator
 
+from sould.agents.commands.replies import say
 from sould.agents.errors import OptionError
-from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.toolapi.background import TaskError

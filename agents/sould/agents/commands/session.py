@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from sould.agents.commands import showing
+from sould.agents.commands.replies import say
+from sould.agents.commands.rewinding import redo, rewind, undo
+from sould.agents.commands.sharing import bring, export
 from sould.agents.errors import OptionError
-from sould.agents.sessions import showing
-from sould.agents.sessions.replies import say
-from sould.agents.sessions.rewinding import redo, rewind, undo
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.sharing import bring, export
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.settings.awaymode import GONE
 from sould.agents.settings.options import AFK, YOLO

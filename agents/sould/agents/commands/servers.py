@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 from functools import partial
 
+from sould.agents.commands.replies import say
 from sould.agents.mcp.naming import cleaned, tool_name
 from sould.agents.mcp.resources import listing
 from sould.agents.mcp.results import PromptDefinition
 from sould.agents.mcp.server import Server, UnavailableError
-from sould.agents.sessions.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand, for_people
 from sould.agents.soul.loop import Ending

@@ -2,7 +2,7 @@
 
 import time
 
-from sould.agents.sessions.replies import say
+from sould.agents.commands.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.timetravel.outcome import told
