@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sould.daemon.configlines import json_lines, toml_lines
-from sould.daemon.configuration import ConfigFileError, LiveConfig, load
+from sould.daemon.configuration.configlines import json_lines, toml_lines
+from sould.daemon.configuration.configuration import ConfigFileError, LiveConfig, load
 from sould.daemon.paths import Paths
 
 GOOD = """\

@@ -16,7 +16,7 @@ from sould.agents.config import OAuth
 from sould.agents.errors import ConfigError
 from sould.agents.llm.signin import KimiSignIn
 from sould.agents.llm.tokens import Tokens
-from sould.daemon.credentials import Credentials, NoKeyringError
+from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
 KEY = SecretStr("sk-canary-credentials")
@@ -145,7 +145,7 @@ async def test_a_locked_keyring_is_an_error_without_the_key(paths: Paths, ring: 
 
 def test_a_user_who_stored_nothing_never_loads_the_keyring(tmp_path: Path) -> None:
     program = (
-        "import asyncio, sys; from sould.daemon.credentials import Credentials; from sould.daemon.paths import Paths;"
+        "import asyncio, sys; from sould.daemon.configuration.credentials import Credentials; from sould.daemon.paths import Paths;"
         f"print(asyncio.run(Credentials(Paths({{'HOME': {str(tmp_path)!r}}})).key('kimi')), 'keyring' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tokens import Tokens
 from sould.agents.privatefile import write_private
 from sould.daemon.cli.signin import device_flow
-from sould.daemon.configuration import ConfigFileError, load
+from sould.daemon.configuration.configuration import ConfigFileError, load
 from sould.daemon.paths import Paths
 from soultest.authsite import CLIENT, AuthSite, auth_site
 from soultest.cliuser import User

@@ -39,7 +39,7 @@ class StoredAccounts:
 
 
 def _forget_all(paths: Paths) -> None:
-    from sould.daemon.credentials import Credentials  # noqa: PLC0415 -- the keyring is slow to load
+    from sould.daemon.configuration.credentials import Credentials  # noqa: PLC0415 -- the keyring is slow to load
 
     credentials = Credentials(paths)
     for provider in tuple(credentials.stored()):

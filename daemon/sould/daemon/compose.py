@@ -21,9 +21,9 @@ from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
-from sould.daemon.configfile import config_path, other_configuration
-from sould.daemon.configuration import LiveConfig, Refreshed
-from sould.daemon.credentials import Credentials
+from sould.daemon.configuration.configfile import config_path, other_configuration
+from sould.daemon.configuration.configuration import LiveConfig, Refreshed
+from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 

@@ -21,7 +21,7 @@ from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.messages import Params
 from sould.agents.wording import faulty
-from sould.daemon.configfile import config_path
+from sould.daemon.configuration.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
     Answered,

@@ -170,7 +170,7 @@ class Sessions:
 def _loops_may_go_on(paths: Paths) -> bool:
     """Some loop waits, and some key is stored: else nothing need be built."""
     from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- `initialize` must not wait for it
-    from sould.daemon.credentials import Credentials  # noqa: PLC0415 -- as above
+    from sould.daemon.configuration.credentials import Credentials  # noqa: PLC0415 -- as above
 
     loops = LoopStore(Path(paths.state, "loops")).list()
     return any(loop.status == "running" for loop in loops) and bool(Credentials(paths).stored())

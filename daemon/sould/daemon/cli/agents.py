@@ -24,7 +24,7 @@ from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
-from sould.daemon.configuration import load
+from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 
 _LATEST = 10

@@ -14,8 +14,8 @@ from sould.daemon.cli.editor import editor
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
 from sould.daemon.client import ControlClient, NotRunningError
-from sould.daemon.configfile import config_path
-from sould.daemon.configuration import Loaded, load
+from sould.daemon.configuration.configfile import config_path
+from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.paths import Paths
 
 TEMPLATE = Path(__file__).with_name("config.toml")

@@ -21,7 +21,7 @@ def editor() -> list[str]:
     Raises:
         CommandError: there is none.
     """
-    from sould.daemon.configuration import load  # noqa: PLC0415 -- half of the start of `sould run`, which rarely asks
+    from sould.daemon.configuration.configuration import load  # noqa: PLC0415 -- half of the start of `sould run`, which rarely asks
 
     try:
         configured = load(Paths(os.environ), os.environ).config.default_editor

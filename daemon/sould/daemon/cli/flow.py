@@ -16,7 +16,7 @@ from sould.agents.skills.discovery import Found, discover, skill_roots
 from sould.agents.skills.skill import is_skill_file
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import FAILED, CommandError, plural, visible
-from sould.daemon.configuration import load
+from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 
 _FLOW = click.argument("flow_", metavar="NAME|FILE")

@@ -14,9 +14,9 @@ from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
 from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.cli.signin import Teller, sign_in
-from sould.daemon.configfile import config_path
-from sould.daemon.configuration import Loaded, load
-from sould.daemon.credentials import Credentials, NoKeyringError
+from sould.daemon.configuration.configfile import config_path
+from sould.daemon.configuration.configuration import Loaded, load
+from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
 

@@ -13,7 +13,7 @@ from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
 from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.client import ControlClient, ControlError, NotRunningError
-from sould.daemon.configfile import other_configuration
+from sould.daemon.configuration.configfile import other_configuration
 from sould.daemon.control import Leaving, McpState, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths

@@ -21,7 +21,7 @@ from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceC
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tokens import Tokens
 from sould.daemon.cli.output import CommandError, visible
-from sould.daemon.credentials import Credentials, NoKeyringError
+from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
 LEAST_WAIT_S = 0.2

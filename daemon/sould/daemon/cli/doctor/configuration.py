@@ -7,9 +7,9 @@ from sould.agents.permissions.projectfiles import contents
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.cli.trust import trust_store
-from sould.daemon.configfile import config_path
-from sould.daemon.configuration import ConfigFileError, load
-from sould.daemon.credentials import Credentials
+from sould.daemon.configuration.configfile import config_path
+from sould.daemon.configuration.configuration import ConfigFileError, load
+from sould.daemon.configuration.credentials import Credentials
 
 PROJECT_FILES = (".sould", ".mcp.json")
 

@@ -25,8 +25,8 @@ from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
-from sould.daemon.configuration import load
-from sould.daemon.credentials import Credentials
+from sould.daemon.configuration.configuration import load
+from sould.daemon.configuration.credentials import Credentials
 
 SKEW_S = 300
 ASKED = 8

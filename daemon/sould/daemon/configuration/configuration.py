@@ -19,8 +19,8 @@ from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
 from sould.agents.ownfiles import why_not_own
-from sould.daemon.configfile import config_path
-from sould.daemon.configlines import Place, json_lines, json_object, toml_lines
+from sould.daemon.configuration.configfile import config_path
+from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
 
 _SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
