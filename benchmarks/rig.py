@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acpclient import AcpClient
-from sould.daemon.client import ControlClient, NotRunningError
+from sould.daemon.cli.client import ControlClient, NotRunningError
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench"

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sould.daemon.client import ControlClient, ControlError
+from sould.daemon.cli.client import ControlClient, ControlError
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "tests" / "clients" / "py_client.py"

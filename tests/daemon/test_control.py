@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.daemon.client import ControlClient, ControlError, NotRunningError
+from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.control import CONTROL
 from sould.daemon.hello import VERSION
 from soultest.daemon import Sould, not_running, until

@@ -14,7 +14,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
 from sould.daemon.paths import Paths
-from sould.daemon.sessions import GARBAGE, Sessions
+from sould.daemon.process.sessions import GARBAGE, Sessions
 from soultest.bench import finish
 from soultest.streams import until
 from soultest.world import World

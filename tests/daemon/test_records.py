@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.daemon.records import Record, read_record, record_path, sweep_records
+from sould.daemon.process.records import Record, read_record, record_path, sweep_records
 
 TOKEN = "0123456789abcdef" * 2
 

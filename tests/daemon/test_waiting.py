@@ -8,7 +8,7 @@ from sould.agents.errors import OptionError
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest
 from sould.daemon.control import AnswerParams
-from sould.daemon.waiting import answer, shown_request
+from sould.daemon.process.waiting import answer, shown_request
 from soultest.bench import Bench, Watcher, call, make_bench
 
 

@@ -103,7 +103,7 @@ def test_f02_a_runtime_directory_others_can_enter_is_refused_with_the_remedy(
     run = Path(sould.paths.runtime)
     advice = spoil(run)
     before = sorted(os.listdir(run)) if run.is_dir() else None
-    code = "from sould.daemon.main import main; main()" if command == "daemon" else "import sould.__main__"
+    code = "from sould.daemon.process.main import main; main()" if command == "daemon" else "import sould.__main__"
     program = [sys.executable, "-P", "-c", code, command]
     done = subprocess.run(
         program, env=sould.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20

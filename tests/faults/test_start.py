@@ -18,7 +18,7 @@ from sould.daemon.identity import Identity, send_signal, write_owner
 from sould.daemon.paths import MAX_DIRECTORY, Paths
 from soultest.daemon import INITIALIZE, Sould, count, not_running, until
 
-DAEMON = [sys.executable, "-P", "-c", "from sould.daemon.main import main; main()", "daemon"]
+DAEMON = [sys.executable, "-P", "-c", "from sould.daemon.process.main import main; main()", "daemon"]
 
 
 @pytest.mark.timeout(300)
@@ -70,7 +70,7 @@ def test_f07_the_message_names_pid_and_version(sould: Sould) -> None:
 
 CONNECT = """
 import random, sys, time
-from sould.daemon.client import ControlClient
+from sould.daemon.cli.client import ControlClient
 for _ in range(int(sys.argv[1])):
     with ControlClient.connect(start=True) as daemon:
         print(daemon.ping().version)

@@ -13,7 +13,7 @@ import pytest
 
 from sould.agents.sessionlog.records import read_records
 from sould.agents.wire.content import TextPart, ThinkPart
-from sould.daemon.client import ControlClient
+from sould.daemon.cli.client import ControlClient
 from soultest.daemon import Sould, count, until
 from soultest.faulty import Editor
 from soultest.processes import marked

@@ -1,7 +1,7 @@
 """The control face: what `sould status|stop|restart|sessions|…` ask of a running daemon, as one table.
 
 JSON-RPC 2.0, one object a line, on the socket itself. `CONTROL` lists every method with the model of its parameters
-and of its answer; `sould.daemon.client.ControlClient` calls them by these types. Errors carry one sentence fit for a
+and of its answer; `sould.daemon.cli.client.ControlClient` calls them by these types. Errors carry one sentence fit for a
 user and `data.kind`. Nothing here may hold state of its own: it reads the server and the session host.
 """
 

@@ -38,7 +38,7 @@ KEPT = (
 """The daemon's own environment: these and LC_*, XDG_*, SOULD_*, but for the skills that a
 client names. Keys belong to sessions and come with each hello."""
 
-RUN = "from sould.daemon.main import main; main()"
+RUN = "from sould.daemon.process.main import main; main()"
 
 
 class NotListeningError(BridgeError):

@@ -20,7 +20,7 @@ from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.prompting import DETAILS, Permission
 from sould.daemon.cli.render import DIFF_LINES, TextRenderer, Update, diffs
-from sould.daemon.waiting import shown_request
+from sould.daemon.process.waiting import shown_request
 
 ROOT = Path("/w")
 OLD = "one\r\ntwo \nthree"

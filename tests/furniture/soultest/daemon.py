@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sould.daemon.client import ControlClient
+from sould.daemon.cli.client import ControlClient
 from sould.daemon.dial import send
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.identity import Identity, read_owner

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.daemon.client import ControlClient, ControlError
+from sould.daemon.cli.client import ControlClient, ControlError
 
 SOULD = Path(sys.executable).parent / "sould"
 """The installed command, as an editor would start it."""

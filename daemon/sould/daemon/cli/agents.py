@@ -19,11 +19,11 @@ from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.tools.check import tool_problems
 from sould.agents.wire.messages import SubagentCreated
+from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, table, visible
 from sould.daemon.cli.trust import trust_store
-from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 

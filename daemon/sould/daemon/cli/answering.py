@@ -11,11 +11,11 @@ from collections.abc import Callable
 import click
 
 from sould.agents.permissions.visible import cut_to
+from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visible
 from sould.daemon.cli.waiting import ID, places, show_waiting
-from sould.daemon.client import ControlClient
 from sould.daemon.control import AnswerParams, Waiting
 
 _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")

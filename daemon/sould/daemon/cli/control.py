@@ -3,8 +3,8 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.output import TEMPORARY, CommandError
-from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.dial import BridgeError
 
 NOT_FOUND = "session_not_found"

@@ -45,6 +45,6 @@ def daemon(arguments: tuple[str, ...]) -> None:
       sould daemon
       systemd-run --user sould daemon
     """
-    from sould.daemon.main import main  # noqa: PLC0415 -- brings asyncio and the server with it
+    from sould.daemon.process.main import main  # noqa: PLC0415 -- brings asyncio and the server with it
 
     main(arguments)

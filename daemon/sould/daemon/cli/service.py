@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import click
 
+from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
 from sould.daemon.cli.waiting import show_waiting
-from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.configuration.configfile import other_configuration
 from sould.daemon.control import Leaving, McpState, Status
 from sould.daemon.identity import read_owner, send_signal

@@ -12,10 +12,10 @@ import orjson
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.conversation import as_json, as_markdown
 from sould.agents.timetravel.timeline import Moment, timeline
+from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
-from sould.daemon.client import ControlClient
 from sould.daemon.control import SessionDetail, SessionRow
 
 

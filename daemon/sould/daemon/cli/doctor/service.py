@@ -6,9 +6,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural, span
-from sould.daemon.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.configuration.configfile import config_path, other_configuration
 from sould.daemon.control import Status
 from sould.daemon.dial import BridgeError

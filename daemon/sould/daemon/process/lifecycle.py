@@ -22,7 +22,7 @@ from sould.daemon.launch import publish, take_lock
 from sould.daemon.limits import IDLE_EXIT, Limits
 from sould.daemon.namewatch import LOOK, NameWatch
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
-from sould.daemon.server import Connection, Server
+from sould.daemon.process.server import Connection, Server
 
 _log = logging.getLogger(__name__)
 

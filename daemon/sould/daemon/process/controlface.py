@@ -51,10 +51,10 @@ from sould.daemon.control import (
 )
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity
-from sould.daemon.lifecycle import Exit, Lifecycle
 from sould.daemon.paths import Paths
-from sould.daemon.server import Connection, Server
-from sould.daemon.sessions import Sessions
+from sould.daemon.process.lifecycle import Exit, Lifecycle
+from sould.daemon.process.server import Connection, Server
+from sould.daemon.process.sessions import Sessions
 
 if TYPE_CHECKING:
     from sould.agents.mcp.server import Server as McpServer
@@ -233,13 +233,13 @@ class ControlFace:
     # --- what waits for a person ----------------------------------------------------------------------------------
 
     async def _show_request(self, params: RequestId) -> Waiting:
-        from sould.daemon.waiting import find, waiting  # noqa: PLC0415 -- brings Wire's messages with it
+        from sould.daemon.process.waiting import find, waiting  # noqa: PLC0415 -- brings Wire's messages with it
 
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return next(each for each in waiting(session, None) if each.id == request.id)
 
     async def _answer_request(self, params: AnswerParams) -> Answered:
-        from sould.daemon.waiting import answer, find  # noqa: PLC0415 -- as above
+        from sould.daemon.process.waiting import answer, find  # noqa: PLC0415 -- as above
 
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return answer(session, request, params)
@@ -249,7 +249,7 @@ class ControlFace:
         return (await self._sessions.composition()).store.begins_with(beginning)
 
     async def _fsck(self, params: FsckParams) -> FsckReport:
-        from sould.daemon.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it
+        from sould.daemon.process.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it
 
         directories = None if params.id is None else [(await self._find(params.id)).directory]
         return await asyncio.to_thread(check_sessions, Path(self._paths.state), directories)
@@ -331,7 +331,7 @@ def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
 
 def _state(session: "Session") -> SessionState:
     from sould.agents.wire.content import input_text  # noqa: PLC0415 -- a session is here, so it is loaded already
-    from sould.daemon.waiting import waiting  # noqa: PLC0415 -- as above
+    from sould.daemon.process.waiting import waiting  # noqa: PLC0415 -- as above
 
     options = {option.id: str(option.value) for option in session.options()}
     return SessionState(

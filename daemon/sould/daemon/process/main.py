@@ -15,16 +15,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sould.daemon.daemon import Daemon
 from sould.daemon.dial import BridgeError
-from sould.daemon.handover import Inheritance, receive
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner
 from sould.daemon.launch import publish, take_lock
-from sould.daemon.lifecycle import Exit
 from sould.daemon.limits import Limits
-from sould.daemon.logs import start_logging
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
+from sould.daemon.process.daemon import Daemon
+from sould.daemon.process.handover import Inheritance, receive
+from sould.daemon.process.lifecycle import Exit
+from sould.daemon.process.logs import start_logging
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from sould.agents.sessions.host import SessionHost
-    from sould.daemon.compose import Composition
+    from sould.daemon.process.compose import Composition
 
 _log = logging.getLogger(__name__)
 
@@ -177,7 +177,9 @@ def _loops_may_go_on(paths: Paths) -> bool:
 
 
 def _compose(paths: Paths) -> "Composition":
-    from sould.daemon.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
+    from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
 
-    import_module("sould.daemon.waiting")  # what the control face wants of sessions, as long as our files are there
+    import_module(
+        "sould.daemon.process.waiting"
+    )  # what the control face wants of sessions, as long as our files are there
     return compose(paths)

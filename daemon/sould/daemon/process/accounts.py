@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sould.agents.errors import ConfigError, NoModelError
 from sould.daemon.paths import Paths
-from sould.daemon.sessions import Sessions
+from sould.daemon.process.sessions import Sessions
 
 
 class StoredAccounts:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sould.acp.server import AcpResume, AcpServices, serve_acp
-from sould.daemon.accounts import StoredAccounts
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
-from sould.daemon.records import Record, read_record, record_path
-from sould.daemon.server import Connection
-from sould.daemon.sessions import Sessions
+from sould.daemon.process.accounts import StoredAccounts
+from sould.daemon.process.records import Record, read_record, record_path
+from sould.daemon.process.server import Connection
+from sould.daemon.process.sessions import Sessions
 
 _log = logging.getLogger(__name__)
 

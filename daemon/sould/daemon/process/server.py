@@ -21,8 +21,8 @@ from sould.agents.logwhere import WHERE
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
-from sould.daemon.greeting import NO_DESCRIPTORS, Hello, NotHelloError, RefusedHelloError, close_all, read_hello
 from sould.daemon.limits import Limits
+from sould.daemon.process.greeting import NO_DESCRIPTORS, Hello, NotHelloError, RefusedHelloError, close_all, read_hello
 
 _log = logging.getLogger(__name__)
 

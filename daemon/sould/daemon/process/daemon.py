@@ -12,18 +12,18 @@ import time
 from collections.abc import Awaitable
 from importlib import import_module
 
-from sould.daemon.acpface import AcpFace
 from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
-from sould.daemon.greeting import RefusedHelloError
-from sould.daemon.handover import Heir, Inheritance, give, heir_of
 from sould.daemon.hello import PROTOCOL, VERSION
-from sould.daemon.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths
-from sould.daemon.records import sweep_records
-from sould.daemon.server import Connection, Server
-from sould.daemon.sessions import Sessions
+from sould.daemon.process.acpface import AcpFace
+from sould.daemon.process.greeting import RefusedHelloError
+from sould.daemon.process.handover import Heir, Inheritance, give, heir_of
+from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
+from sould.daemon.process.records import sweep_records
+from sould.daemon.process.server import Connection, Server
+from sould.daemon.process.sessions import Sessions
 
 _log = logging.getLogger(__name__)
 
@@ -91,10 +91,10 @@ class Daemon:
 
     def _import_control(self) -> None:
         """So that it works when our files are gone."""
-        import_module("sould.daemon.controlface")
+        import_module("sould.daemon.process.controlface")
 
     async def _control(self, connection: Connection) -> int:
-        from sould.daemon.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
+        from sould.daemon.process.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
 
         face = ControlFace(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
         return await face(connection)

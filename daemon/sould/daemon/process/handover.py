@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from sould.daemon.fdstream import Released
-from sould.daemon.greeting import Hello
 from sould.daemon.launch import command, environment
-from sould.daemon.server import Connection
+from sould.daemon.process.greeting import Hello
+from sould.daemon.process.server import Connection
 
 _log = logging.getLogger(__name__)
 

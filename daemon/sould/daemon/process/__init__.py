@@ -1,0 +1,1 @@
+"""The daemon process: its server, its life, and what it does for its clients."""
