@@ -27,6 +27,16 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """Which portions of the `sould` namespace each portion may import."""
 
+LAYERS: dict[str, tuple[str, ...]] = {
+    "agents": (
+        *("", "wire", "llm", "sessionlog", "rpc", "process", "toolapi", "permissions", "review", "compaction"),
+        *("web", "hooks", "opening", "skills", "dmail", "soul", "mcp", "timetravel", "tools", "flows", "store"),
+        *("settings", "turns", "sessions", "commands"),
+    ),
+    "daemon": ("", "configuration", "process", "cli"),
+}
+"""The packages of each portion, lowest first: each imports only those before it. "" are the modules beside the packages."""
+
 TOOLS = ("agents/sould/agents/tools/", "agents/sould/agents/toolapi/")
 OWN_FILES: dict[str, str] = {
     "tools/__init__.py": "none; it names `Workspace` for tools of the user's, who get a `CallFiles`",
@@ -87,6 +97,7 @@ def main(root: Path) -> int:
     paths = tracked(root)
     findings = [
         *imports(root, paths),
+        *layers(root, paths),
         *opening(root, paths),
         *namespace(paths),
         *sizes(root, paths),
@@ -121,6 +132,41 @@ def imports(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
                     yield Finding(path, line_of(node), "relative import; write from sould... import ...")
                 elif foreign(name, ALLOWED[portion]):
                     yield Finding(path, line_of(node), f"{portion} must not import {name}")
+
+
+def layers(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """A package imports only packages before it in `LAYERS`."""
+    for path in paths:
+        portion, *parts = path.split("/")
+        if portion not in LAYERS or not path.endswith(".py") or parts[:2] != ["sould", portion]:
+            continue
+        order = LAYERS[portion]
+        own = parts[2] if len(parts) > 3 else ""
+        if own not in order:
+            yield Finding(path, 0, f"package {own} stands in no layer; add it to LAYERS")
+            continue
+        for node in ast.walk(parse(root, path)):
+            for module in reached(node):
+                other = package_of(root, portion, module)
+                if other is not None and other in order and order.index(other) > order.index(own):
+                    yield Finding(
+                        path, line_of(node), f"{own or 'a module beside the packages'} must not import {other}"
+                    )
+
+
+def reached(node: ast.AST) -> list[str]:
+    """As `imported`, with what is taken from a package, which may be a module."""
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return imported(node)
+
+
+def package_of(root: Path, portion: str, module: str) -> str | None:
+    """The package of `portion` that `module` belongs to; None when it is another portion's."""
+    if not f"{module}.".startswith(f"sould.{portion}."):
+        return None
+    name = module.split(".")[2:3]
+    return name[0] if name and (root / portion / "sould" / portion / name[0]).is_dir() else ""
 
 
 def opening(root: Path, paths: Iterable[str]) -> Iterator[Finding]:

@@ -24,6 +24,8 @@ def tree(tmp_path: Path) -> Path:
     write(tmp_path, "pyproject.toml", '[project]\nname = "x"\nversion = "1.2.3"\n')
     write(tmp_path, "CHANGELOG.md", "# Changelog\n\n## 1.2.3 - today\n")
     write(tmp_path, "agents/sould/agents/loop.py", "from sould.agents import wire\n")
+    write(tmp_path, "agents/sould/agents/tools/__init__.py", "")
+    write(tmp_path, "daemon/sould/daemon/cli/__init__.py", "")
     write(tmp_path, "daemon/sould/daemon/main.py", "from sould.acp.serve import x\nfrom sould.agents.loop import y\n")
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     return tmp_path
@@ -54,6 +56,18 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
         ("acp/sould/acp/bad.py", "from sould.daemon import x\n", "acp must not import sould.daemon"),
         ("acp/sould/acp/bad.py", "from acp.schema import x\n", "acp must not import acp.schema"),
         ("acp/sould/acp/bad.py", "from . import x\n", "relative import"),
+        (
+            "agents/sould/agents/wire/bad.py",
+            "from sould.agents.tools import x\n",
+            "bad.py:1: wire must not import tools",
+        ),
+        (
+            "agents/sould/agents/wire/bad.py",
+            "def f():\n    from sould.agents import tools\n",
+            "bad.py:2: wire must not import tools",
+        ),
+        ("agents/sould/agents/odd/bad.py", "", "package odd stands in no layer"),
+        ("daemon/sould/daemon/process/bad.py", "from sould.daemon.cli.x import y\n", "process must not import cli"),
         ("acp/sould/__init__.py", "", "acp/sould/__init__.py: must not exist"),
         ("agents/sould/agents/tools/bad.py", "import os\n", "bad.py:1: os in a tool; open files through CallFiles"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return open(path)\n", "bad.py:2: open in a tool"),

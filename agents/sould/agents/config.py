@@ -19,8 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from sould.agents.llm.provider import Capability
-
 ProviderType: TypeAlias = Literal[
     "openai",
     "openai_legacy",
@@ -38,6 +36,10 @@ ModeName: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+Capability: TypeAlias = Literal["image_in", "video_in", "audio_in", "thinking", "always_thinking"]
+"""What a model can do, by the names of the configuration."""
 
 
 class Section(BaseModel):

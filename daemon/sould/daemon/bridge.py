@@ -28,11 +28,6 @@ exec "$@"
 
 def main() -> None:
     """Run `sould <face> …`; does not return."""
-    if "--help" in sys.argv or "-h" in sys.argv or sys.argv[2:3] == ["login"]:  # ACP's terminal log-in appends it
-        from sould.daemon.cli.main import main as command_line  # noqa: PLC0415 -- the bridge must not load click
-
-        command_line()
-        return
     face, arguments, token = sys.argv[1], sys.argv[2:], ""
     if arguments[:1] == ["--reattach"] and len(arguments) > 1:
         token, arguments = arguments[1], arguments[2:]

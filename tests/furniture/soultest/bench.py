@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sould.agents.commands.repertoire import repertoire
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
@@ -150,7 +151,7 @@ class Bench:
         services = HostServices(
             store, writer, guard, self.config, pool, trust, Rules, self.state, own, mcp, self.root / "config"
         )
-        self.host = SessionHost(services)
+        self.host = SessionHost(services, repertoire)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.host.serve())

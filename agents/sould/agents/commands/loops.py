@@ -5,11 +5,12 @@ from functools import partial
 
 from sould.agents.commands.flows import run_flow
 from sould.agents.commands.looprun import LoopRun
+from sould.agents.commands.looptasks import loop_task
 from sould.agents.commands.replies import say
 from sould.agents.errors import OptionError
 from sould.agents.flows.looprequest import USAGE, LoopRequest, parse_request
 from sould.agents.flows.loopstate import Budget, LoopState
-from sould.agents.flows.looptask import LoopTask, loop_task
+from sould.agents.flows.looptask import LoopTask
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.soul.loop import Ending

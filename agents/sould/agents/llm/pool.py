@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from sould.agents.config import Config, ModelConfig, ProviderConfig
+from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
@@ -27,7 +27,7 @@ from sould.agents.llm.discovery import (
     probe_server,
 )
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.llm.provider import Capability, ChatProvider, ModelInfo
+from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.tokens import TokenStore

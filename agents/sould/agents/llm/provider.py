@@ -16,10 +16,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from sould.agents.config import Capability
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 
-Capability: TypeAlias = Literal["image_in", "video_in", "audio_in", "thinking", "always_thinking"]
 ThoughtLevel: TypeAlias = Literal["off", "low", "medium", "high"]
 
 

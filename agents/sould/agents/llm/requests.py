@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sould.agents.llm.provider import Capability, ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
+from sould.agents.config import Capability
+from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,

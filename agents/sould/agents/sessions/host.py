@@ -8,11 +8,10 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from sould.agents.commands.repertoire import repertoire
 from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
@@ -23,6 +22,7 @@ from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.slash import Repertoire
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
@@ -38,8 +38,10 @@ LONG = 100
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices) -> None:
+    def __init__(self, services: HostServices, commands: "Callable[[Session], Repertoire]") -> None:
+        """`commands`: what a session does with prompts; given in, because commands stand upon sessions."""
         self._services = services
+        self._commands = commands
         self._sessions: dict[str, Session] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
@@ -98,7 +100,7 @@ class SessionHost:
         except BaseException:
             store.delete(stored.info.id)
             raise
-        session = Session(stored.info, store, parts, opening, repertoire, self._unload_soon)
+        session = Session(stored.info, store, parts, opening, self._commands, self._unload_soon)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -126,7 +128,7 @@ class SessionHost:
             log = await SessionLog.open(stored.directory, self._services.writer)
             async with closed_on_error(log):
                 parts = await compose(self._services, stored, log, opening)
-                session = Session(stored.info, self._services.store, parts, opening, repertoire, self._unload_soon)
+                session = Session(stored.info, self._services.store, parts, opening, self._commands, self._unload_soon)
                 await session.recover()
             self._start(session)
         return session

@@ -289,9 +289,10 @@ def package_stamp() -> float:
     newest = 0.0
     directory = os.path.dirname(os.path.abspath(__file__))
     try:
-        for entry in os.scandir(directory):
-            if entry.name.endswith(".py"):
-                newest = max(newest, entry.stat().st_mtime)
+        for folder in (os.path.dirname(directory), directory):
+            for entry in os.scandir(folder):
+                if entry.name.endswith(".py"):
+                    newest = max(newest, entry.stat().st_mtime)
     except OSError:
         return 0.0
     return newest
