@@ -29,7 +29,7 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "agents": (
-        *("", "wire", "llm", "sessionlog", "rpc", "process", "toolapi", "permissions", "review", "compaction"),
+        *("", "wire", "llm", "sessionlog", "rpc", "process", "toolapi", "permissions", "projects", "compaction"),
         *("web", "hooks", "opening", "skills", "dmail", "soul", "mcp", "timetravel", "tools", "flows", "store"),
         *("settings", "turns", "sessions", "commands"),
     ),
@@ -51,7 +51,15 @@ OWN_FILES: dict[str, str] = {
 }
 """Modules of tools that open files by themselves, and which: never those a model names. All else goes through `CallFiles`."""
 OPENING_MODULES = frozenset(
-    {"os", "io", "shutil", "glob", "sould.agents.diskfile", "sould.agents.localworkspace", "sould.agents.review.nodes"}
+    {
+        "os",
+        "io",
+        "shutil",
+        "glob",
+        "sould.agents.diskfile",
+        "sould.agents.localworkspace",
+        "sould.agents.projects.nodes",
+    }
 )
 OPENING_CALLS = frozenset(
     {

@@ -29,7 +29,7 @@ def sould_after(resident: Sould) -> Iterator[Sould]:
     pid, canary = resident.pid, resident.canary()
     yield resident
     resident.hang_up()
-    resident.afters(pid, canary)
+    resident.assert_healthy(pid, canary)
 
 
 @pytest.fixture(autouse=True)

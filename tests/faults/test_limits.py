@@ -30,7 +30,7 @@ def test_f19_a_connection_without_a_hello_is_dropped_and_others_are_served_meanw
         assert daemon.ping().pid == pid
     for sock in half_open:
         assert sock.recv(10) == b""
-    sould.afters(pid, canary)
+    sould.assert_healthy(pid, canary)
 
 
 def test_f19_a_hello_that_dribbles_in_is_understood(sould_after: Sould) -> None:
@@ -108,7 +108,7 @@ def test_f55_without_descriptors_clients_wait_or_are_told_and_the_daemon_recover
         bridge.kill()
     _limit(pid, 256)
     until(lambda: _pings(sould, pid))
-    sould.afters(pid, canary)
+    sould.assert_healthy(pid, canary)
 
 
 def _limit(pid: int, descriptors: int) -> None:

@@ -23,7 +23,7 @@ def faulty(resident: Faulty) -> Iterator[Faulty]:
     canary = sould.canary()
     yield replace(resident, asked_before=len(resident.requests()))
     sould.hang_up()
-    sould.afters(resident.pid, canary)
+    sould.assert_healthy(resident.pid, canary)
 
 
 ERRORS = [

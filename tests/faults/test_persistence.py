@@ -38,10 +38,10 @@ async def writer() -> AsyncIterator[JournalWriter]:
 
 @contextlib.contextmanager
 def child(directory: Path, mode: str) -> Generator[subprocess.Popen[str]]:
-    furniture = Path(__file__).parents[1] / "furniture"
+    support = Path(__file__).parents[1] / "support"
     command = [sys.executable, "-m", "soultest.journalchild", str(directory), mode]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(furniture)}
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(support)}
     )
     with process:
         try:

@@ -127,8 +127,8 @@ async def test_f49_a_command_that_kills_its_keeper_is_ended_by_the_guard(bench: 
 
 async def test_f49_a_dead_guard_is_replaced(bench: Bench) -> None:
     first = await bench.start("echo $PPID; sleep 1000")
-    keeper = int(await anext(first.output()))
-    guard = int(Path(f"/proc/{keeper}/stat").read_text().rpartition(")")[2].split()[1])
+    guardian = int(await anext(first.output()))
+    guard = int(Path(f"/proc/{guardian}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(guard, signal.SIGKILL)
     assert (await bench.run("echo alive"))[0] == b"alive\n"
     await first.kill()  # its keeper is still there for it

@@ -109,7 +109,7 @@ def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> No
     assert "See how far it came" in answer["result"]["_meta"]["sould"]["details"]
     again = bridge.request("list", "session/list")
     assert [each["sessionId"] for each in again["result"]["sessions"]] == [session]
-    sould.afters(sould.pid, canary)
+    sould.assert_healthy(sould.pid, canary)
 
 
 def _commands(sould: Sould) -> list[int]:

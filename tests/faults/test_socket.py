@@ -59,7 +59,7 @@ def test_f01_another_user_gets_no_byte_even_when_the_socket_was_opened_up(sould:
     Path(sould.paths.runtime).chmod(0o700)
     assert done.stdout.strip() == "b''", done.stderr
     assert until(lambda: sould.log().count(f"refused uid {NOBODY}")) == 1
-    sould.afters(pid, sould.canary())
+    sould.assert_healthy(pid, sould.canary())
 
 
 def other_owner(run: Path) -> str:
@@ -219,8 +219,8 @@ def taken_by_a_file(sould: Sould) -> None:
 
 def taken_by_a_socket(sould: Sould) -> None:
     other = sould.world.root / "socket"
-    with socket.socket(socket.AF_UNIX) as unheard:
-        unheard.bind(str(other))
+    with socket.socket(socket.AF_UNIX) as missed_notifications:
+        missed_notifications.bind(str(other))
     other.rename(sould.paths.socket)
 
 

@@ -201,7 +201,7 @@ def _copy_package(sould: Sould) -> Path:
 
 
 def _run_copy(copies: Path) -> list[str]:
-    """The copy's `sould`, in front of the command line the furniture builds."""
+    """The copy's `sould`, in front of the command line the support builds."""
     script = copies / "venv" / "bin" / "sould"
     body = (Path(__file__).parents[2] / "bin" / "sould").read_text().split("\n", 1)[1]
     script.write_text(f"#!{copies}/venv/bin/python\nimport sys; del sys.argv[1]\n{body}")

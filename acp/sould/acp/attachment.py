@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 AUTH_REQUIRED = -32000
 _SIGN_IN = {"no_model": "no_model", "auth_required": "auth"}
 """Kinds of errors that signing in mends, and what clients and programs call them (D17)."""
-BREATH = 200
+YIELD_EVERY = 200
 """Replayed records between two looks at the rest of the daemon."""
 _STOP_REASONS: dict[wire.StopReason, str] = {
     "finished": "end_turn",
@@ -52,13 +52,13 @@ class Attachment:
         connection: Connection,
         client_id: str,
         capabilities: ClientCapabilities,
-        unheard: Sequence[Record] = (),
+        missed_notifications: Sequence[Record] = (),
         *,
         names: bool = True,
     ) -> None:
-        """`unheard`: notices that this client is to be told first. `names`: see `Features`."""
+        """`missed_notifications`: notices that this client is to be told first. `names`: see `Features`."""
         self.session = session
-        self.unheard = unheard
+        self.missed_notifications = missed_notifications
         self.served: tuple[tuple[str, str], ...] = ()
         """The MCP servers its client serves itself: name and id."""
         self.brought: tuple[McpServer, ...] = ()
@@ -106,20 +106,20 @@ class Attachment:
         """
         await self._replay(None, show=True)
         if not self._features.notices:
-            self.unheard = ()  # they stood in it, as words
+            self.missed_notifications = ()  # they stood in it, as words
         self._introduce()
 
     async def look_back(self) -> None:
         """Learn what is open in the session and how it stands, without sending anything."""
         usage = self.session.usage
         if usage is not None:
-            self.updates.standing.learn(usage)
+            self.updates.status.learn(usage)
         if self.session.running or self.session.log.channel.pending:
             await self._replay(None, show=False)
 
     async def catch_up(self, cursor: Cursor) -> None:
         """Send what came after `cursor`, as it would have been sent live."""
-        self.unheard = ()
+        self.missed_notifications = ()
         await self._replay(None, show=False, until=cursor)
         await self._replay(cursor, show=True, history=False)
 
@@ -138,9 +138,9 @@ class Attachment:
 
     def _introduce(self) -> None:
         self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
-        for record in self.unheard:
+        for record in self.missed_notifications:
             self._write(self.updates.feed(record))
-        self.unheard = ()
+        self.missed_notifications = ()
 
     def begin_again(self) -> None:
         """`begin` for a client that an earlier daemon served."""
@@ -211,7 +211,7 @@ class Attachment:
         for number, record in enumerate(self.session.log.replay(), 1):
             if isinstance(record.message, wire.TurnEnd) and record.message.turn_id == turn_id:
                 return self._result(record.message)
-            if number % BREATH == 0:
+            if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         return self._result(not_begun(turn_id))
 
@@ -327,7 +327,7 @@ class Attachment:
                 self._connection.write(lines)
             if self._connection.congested:
                 await self._connection.drained()
-            elif number % BREATH == 0:
+            elif number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         self.updates.replaying = False
 

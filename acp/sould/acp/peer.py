@@ -120,10 +120,10 @@ class Peer:
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
 
         before = self.attachments.pop(session.id, None)
-        unheard = session.attach(self, since)
+        missed_notifications = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
         names = shows_names(self.client.client_info if self.client else None)
-        attachment = Attachment(session, self.connection, self.id, self.capabilities, unheard, names=names)
+        attachment = Attachment(session, self.connection, self.id, self.capabilities, missed_notifications, names=names)
         if before is not None:
             before.end(attachment)
         attachment.served = tuple(

@@ -19,7 +19,7 @@ from sould.acp.notices import STOPPED, Notices
 from sould.acp.outbound import Json
 from sould.acp.plans import Plan
 from sould.acp.restores import restored
-from sould.acp.standing import Standing
+from sould.acp.status import SessionStatus
 from sould.acp.waiting import Waiting
 from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
@@ -54,11 +54,11 @@ class UpdatesV1:
         self._chunks = TextChunks(self._head)
         self.calls = Calls(facts, features)
         self.waiting = Waiting(facts, client_id)
-        self.standing = Standing(facts)
+        self.status = SessionStatus(facts)
         self._notices = Notices(features)
         self._plan = Plan()
         self._mine = False
-        self._asides: set[str] = set()  # those of others, while only the client's own turns are shown
+        self._side_questions: set[str] = set()  # those of others, while only the client's own turns are shown
         self._steered: list[UserInput] = []
 
     def feed(self, record: Record) -> bytes:
@@ -97,7 +97,7 @@ class UpdatesV1:
     def introduction(self, title: str, updated: float) -> bytes:
         """What introduces the session: commands, title, usage, and the queue."""
         queue = self.waiting.news() if self._features.queue else b""
-        return b"".join(map(self.line, self.standing.introduction(title, updated))) + queue
+        return b"".join(map(self.line, self.status.introduction(title, updated))) + queue
 
     def aside(self, sentence: str, message_id: str) -> bytes:
         """A sentence to this client alone, which no journal keeps."""
@@ -107,7 +107,7 @@ class UpdatesV1:
 
     def options(self) -> bytes:
         """All options, to a client that knew them under an earlier daemon: full access ended with that."""
-        return b"".join(map(self.line, self.standing.options()))
+        return b"".join(map(self.line, self.status.options()))
 
     def open_calls(self) -> bytes:
         """Announce the calls that are still open, to a client that has not seen them and wants to see other turns than its own."""
@@ -148,7 +148,7 @@ class UpdatesV1:
             case wire.CompactionBegin() | wire.CompactionEnd():
                 yield self._notices.compacting(message, record)
             case wire.SessionChanged():
-                yield from () if self.replaying else self.standing.changed(message, record.timestamp)
+                yield from () if self.replaying else self.status.changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
                 yield chunk("agent_message_chunk", block(message), f"m{record.seq}")
             case wire.FilesRestored():
@@ -209,20 +209,20 @@ class UpdatesV1:
     def _aside(self, message: wire.BtwBegin | wire.BtwEnd, seq: int) -> Iterator[Json]:
         """A side question is shown to those who did not ask it, its answer to all; nothing of others' to those who want it so."""
         if isinstance(message, wire.BtwEnd):
-            if message.id in self._asides:
-                self._asides.discard(message.id)
+            if message.id in self._side_questions:
+                self._side_questions.discard(message.id)
             else:
                 yield chunk("agent_message_chunk", text_block(message.response or message.error or ""), f"m{seq}")
         elif self._features.own_turns and message.client_id != self._client_id:
-            self._asides.add(message.id)
+            self._side_questions.add(message.id)
         elif self.replaying or message.client_id != self._client_id:
             yield from user_chunks(f"/btw {message.question}", seq)
 
     def _status(self, message: wire.StatusUpdate) -> Iterator[Json]:
         if self.replaying:
-            self.standing.learn(message)
+            self.status.learn(message)
         else:
-            yield from self.standing.status(message)
+            yield from self.status.status(message)
 
     def _queued(self, message: wire.PromptQueued, record: Record) -> Iterator[Json]:
         """Passing: once the turn has begun, or the prompt was taken out, there is nothing of it to tell."""

@@ -31,7 +31,7 @@ PATIENCE = 30.0
 GONE = "The editor is gone: files are now read from and written to the disk, without its unsaved changes."
 
 
-class Asks(Protocol):
+class Requester(Protocol):
     """The connection."""
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
@@ -53,7 +53,7 @@ class ClientWorkspace:
     def __init__(
         self,
         inner: Workspace,
-        connection: Asks,
+        connection: Requester,
         session_id: str,
         *,
         reads: bool,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.environment import USUAL_UMASK
-from sould.agents.patience import uninterrupted
+from sould.agents.patience import run_shielded_in_thread
 from sould.agents.workspace import (
     Command,
     NotTextError,
@@ -99,11 +99,11 @@ class LocalWorkspace:
             data = text.encode()
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
-        await uninterrupted(replace_file, path, data, expected=expected, umask=self._umask)
+        await run_shielded_in_thread(replace_file, path, data, expected=expected, umask=self._umask)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Remove the file. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
-        await uninterrupted(remove_file, path, expected=expected)
+        await run_shielded_in_thread(remove_file, path, expected=expected)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """The first `limit` bytes on disk. Raises NotAFileError, OutsideError, WorkspaceError."""

@@ -9,7 +9,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def uninterrupted(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_shielded_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking `work` in a thread and return what it returns; a cancellation is raised when it is done."""
     running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:

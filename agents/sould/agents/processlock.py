@@ -20,7 +20,7 @@ _BETWEEN = 0.02
 
 
 @contextmanager
-def alone(path: Path) -> Generator[None]:
+def exclusive_lock(path: Path) -> Generator[None]:
     """Keep other processes and threads out; blocks until they are. Raises ConfigError."""
     descriptor = _opened(path)
     try:
@@ -35,7 +35,7 @@ def alone(path: Path) -> Generator[None]:
 
 @asynccontextmanager
 async def alone_without_blocking(path: Path) -> AsyncGenerator[None]:
-    """As `alone`, for a coroutine. Raises ConfigError."""
+    """As `exclusive_lock`, for a coroutine. Raises ConfigError."""
     descriptor = _opened(path)
     try:
         deadline = time.monotonic() + LONGEST

@@ -9,8 +9,8 @@ import pytest
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.policy import RunCommand, decide
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
-from sould.agents.permissions.surroundings import Surroundings
 
 GIT = ("git", "-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "protocol.file.allow=always")
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def unasked(line: str, cwd: Path, root: Path | None = None) -> bool:
-    where = Surroundings.of(root or cwd, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}))
+    where = PolicyContext.of(root or cwd, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}))
     return decide(RunCommand(line, cwd), Rules(), "unknown", "plan", where).decision == "allow"
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sould.agents.permissions.hardlinks import HardLinks
-from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.permissions.policycontext import PolicyContext
 
 
 def test_a_hard_link_is_known_by_the_names_of_the_secret(tmp_path: Path) -> None:
@@ -12,7 +12,7 @@ def test_a_hard_link_is_known_by_the_names_of_the_secret(tmp_path: Path) -> None
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     additional: list[Path] = []
-    links = HardLinks(Surroundings(root=project, additional=additional, home=home))
+    links = HardLinks(PolicyContext(root=project, additional=additional, home=home))
     one, two, three, four = (project / name for name in ("1.txt", "2.txt", "3.txt", "4.txt"))
     one.write_text("x")
     assert links.other_names(one) == ()
@@ -31,5 +31,5 @@ def test_a_link_to_what_is_no_secret_has_no_names_that_matter(tmp_path: Path) ->
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "b.txt").hardlink_to(tmp_path / "a.txt")
     (tmp_path / "c").symlink_to("a.txt")
-    links = HardLinks(Surroundings(root=tmp_path, home=tmp_path))
+    links = HardLinks(PolicyContext(root=tmp_path, home=tmp_path))
     assert [links.other_names(tmp_path / name) for name in ("a.txt", "b.txt", "c", "missing")] == [()] * 4

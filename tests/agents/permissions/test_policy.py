@@ -20,10 +20,10 @@ from sould.agents.permissions.policy import (
     Verdict,
     decide,
 )
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.secrets import SecretFiles
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath
 
 ROOT = Path("/w/project")
@@ -32,8 +32,8 @@ MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
 
 @pytest.fixture
-def where() -> Surroundings:
-    return Surroundings(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools"), own=(Path("/state/sould"),))
+def where() -> PolicyContext:
+    return PolicyContext(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools"), own=(Path("/state/sould"),))
 
 
 def at(path: str) -> ResolvedPath:
@@ -74,11 +74,11 @@ TABLE: dict[str, tuple[Action, str]] = {
 
 
 @pytest.mark.parametrize(("action", "expected"), TABLE.values(), ids=TABLE.keys())
-def test_each_mode_decides_as_the_table_says(action: Action, expected: str, where: Surroundings) -> None:
+def test_each_mode_decides_as_the_table_says(action: Action, expected: str, where: PolicyContext) -> None:
     assert [decide(action, Rules(), "trusted", mode, where).decision for mode in MODES] == expected.split()
 
 
-def test_a_restricted_workspace_gets_at_most_ask(where: Surroundings) -> None:
+def test_a_restricted_workspace_gets_at_most_ask(where: PolicyContext) -> None:
     for mode in MODES[1:]:
         assert decide(edit("a.py"), Rules(), "restricted", mode, where).decision == "ask"
         assert decide(run("make"), Rules(), "restricted", mode, where).decision == "ask"
@@ -102,7 +102,7 @@ PROTECTED = PATHS.split()
 
 
 @pytest.mark.parametrize("path", PROTECTED, ids=map(ascii, PROTECTED))
-def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str, where: Surroundings) -> None:
+def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str, where: PolicyContext) -> None:
     everything = Rules((Rule("allow", "edit"), Rule("allow", "shell"), Rule("allow", "edit", cwd="workspace")))
     for mode in MODES[1:]:
         verdict = decide(edit(path), everything, "trusted", mode, where)
@@ -116,7 +116,7 @@ def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str,
 @pytest.mark.parametrize(
     "path", ["a.py", ".gitignore", "github/workflows/x", "agents.mdx", "docs/git/config", "environment.py"]
 )
-def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
+def test_other_paths_are_not_protected(path: str, where: PolicyContext) -> None:
     assert decide(edit(path), Rules(), "trusted", "review", where).decision == "allow"
 
 
@@ -134,14 +134,14 @@ def test_other_paths_are_not_protected(path: str, where: Surroundings) -> None:
         "/people/u/.ssh/id_ed25519",
     ],
 )
-def test_secrets_are_read_after_a_question_only(path: str, where: Surroundings) -> None:
+def test_secrets_are_read_after_a_question_only(path: str, where: PolicyContext) -> None:
     assert decide(read(path), Rules((Rule("allow", "read"),)), "trusted", "full", where).decision == "ask"
 
 
 @pytest.mark.parametrize("path", [".env", "key.pem", "id_rsa", ".netrc", ".git-credentials"])
 @pytest.mark.parametrize("mode", ["ask", "review", "full"])
 def test_secrets_are_changed_after_a_question_that_offers_nothing_wider(
-    path: str, mode: Mode, where: Surroundings
+    path: str, mode: Mode, where: PolicyContext
 ) -> None:
     everything = Rules(
         (Rule("allow", "edit"), Rule("allow", "edit", cwd="workspace"), Rule("allow", "edit", path="**"))
@@ -152,7 +152,7 @@ def test_secrets_are_changed_after_a_question_that_offers_nothing_wider(
 
 
 def test_content_decides_where_a_name_makes_a_secret_likely(tmp_path: Path) -> None:
-    where = Surroundings.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
+    where = PolicyContext.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
     where = replace(where, secret_look=SecretFiles().look)
     for text, expected in (("TOKEN=<token>\n", "allow"), ("TOKEN=hunter22\n", "ask")):
         (tmp_path / "prod.env").write_text(text)
@@ -163,12 +163,12 @@ def test_content_decides_where_a_name_makes_a_secret_likely(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("path", [".env.example", ".env.sample", "id_generator.py", "environ"])
-def test_examples_are_not_secrets(path: str, where: Surroundings) -> None:
+def test_examples_are_not_secrets(path: str, where: PolicyContext) -> None:
     assert decide(read(path), Rules(), "trusted", "ask", where).decision == "allow"
 
 
 def judge(action: Action, *rules: Rule, mode: Mode = "ask", trust: Trust = "trusted") -> Verdict:
-    where = Surroundings(ROOT, home=HOME)
+    where = PolicyContext(ROOT, home=HOME)
     return decide(action, Rules(rules), trust, mode, where)
 
 
@@ -268,7 +268,7 @@ def test_files_of_the_account_are_protected_where_the_home_directory_only_links_
     (dotfiles / "bashrc").write_text("")
     (home / ".bashrc").symlink_to(dotfiles / "bashrc")
     (home / ".config").symlink_to(dotfiles)
-    where = Surroundings.of(
+    where = PolicyContext.of(
         dotfiles, (), Environment({"PATH": "/bin", "HOME": str(home)}), account=account_places(home)
     )
     for path in (dotfiles / "bashrc", dotfiles / "nvim" / "init.lua"):
@@ -277,7 +277,7 @@ def test_files_of_the_account_are_protected_where_the_home_directory_only_links_
 
 
 def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:
-    where = Surroundings(ROOT, own=(Path("/state"),), readable=(Path("/state/s/outputs"),))
+    where = PolicyContext(ROOT, own=(Path("/state"),), readable=(Path("/state/s/outputs"),))
     assert decide(read("/state/s/outputs/a.txt"), Rules(), "unknown", "ask", where).decision == "allow"
     assert decide(read("/state/s/wire.jsonl"), Rules(), "unknown", "full", where).decision == "ask"
 
@@ -285,7 +285,7 @@ def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:
 def test_a_path_is_judged_where_its_links_lead(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "plain").symlink_to(tmp_path / "privkey.pem")
-    where = Surroundings.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
+    where = PolicyContext.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
     action = RunCommand("cat plain", tmp_path / "w")
     assert decide(action, Rules(), "trusted", "full", where).decision == "ask"
 
@@ -294,7 +294,7 @@ def test_a_path_is_judged_by_the_name_it_is_written_with_too(tmp_path: Path) -> 
     (tmp_path / "plain").write_text("x")
     for name in (".env", ".envrc", "private"):
         (tmp_path / name).symlink_to("plain")
-    where = Surroundings.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
+    where = PolicyContext.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
     rules = Rules((Rule("deny", "read", path="private"), Rule("allow", "edit", path="private")))
 
     async def nothing(_: object) -> NoReturn:
@@ -393,7 +393,7 @@ def test_a_project_may_tighten_but_not_loosen(tmp_path: Path) -> None:
     "line",
     ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"', "sould mcp add x -- y"],
 )
-def test_the_agent_gives_no_trust_by_itself(where: Surroundings, line: str) -> None:
+def test_the_agent_gives_no_trust_by_itself(where: PolicyContext, line: str) -> None:
     everything = Rules((Rule("allow", "shell"),))
     for mode in ("ask", "full"):
         verdict = decide(run(line), everything, "trusted", mode, where)
@@ -421,7 +421,7 @@ def test_what_was_allowed_in_one_place_is_not_allowed_where_a_cd_leads() -> None
         "(cd $HOME; cat .pypirc)",
     ],
 )
-def test_a_protected_path_is_seen_from_where_a_cd_leads(line: str, where: Surroundings) -> None:
+def test_a_protected_path_is_seen_from_where_a_cd_leads(line: str, where: PolicyContext) -> None:
     assert decide(run(line), Rules(), "trusted", "full", where).decision == "ask"
 
 

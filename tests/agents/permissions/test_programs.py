@@ -9,8 +9,8 @@ import pytest
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RunCommand, programs_run
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.toolapi.result import ToolReturn
 from sould.agents.wire.display import DiffBlock, ShellBlock
@@ -35,7 +35,7 @@ def environment(root: Path) -> Environment:
 
 def bound(line: str, root: Path) -> set[str]:
     """The files that are there and that an answer for this line is bound to, seen from the project."""
-    where = Surroundings.of(root, (), environment(root))
+    where = PolicyContext.of(root, (), environment(root))
     found = programs_run(RunCommand(line, root), where)
     return {os.path.relpath(each.path, root) for each in found if each.digest}
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.secretcontent import secret_in
 from sould.agents.permissions.secretnames import certain_globs, likelihood
 from sould.agents.permissions.secrets import LARGEST, SecretFiles, is_private_key, secret_file
-from sould.agents.permissions.surroundings import SecretNames, Surroundings
 
 FILE_NAMES = Path(__file__).with_name("filenames.txt.xz")
 ROOT = Path("/people/u/work")
-WHERE = Surroundings(ROOT, home=Path("/people/u"))
+WHERE = PolicyContext(ROOT, home=Path("/people/u"))
 
 CERTAIN = """.env .ENV .env.local sub/.env.production id_rsa id_ed25519 deploy/id_rsa key.pem tls/server-key.pem privkey.pem
     .netrc _netrc .git-credentials .pypirc .pgpass .dockercfg kubeconfig dev.kubeconfig kubeconfig.yaml service-account.json
@@ -54,13 +54,13 @@ def test_a_name_that_is_no_secret(name: str) -> None:
 
 
 def test_where_the_project_lies_makes_nothing_test_data() -> None:
-    where = Surroundings(Path("/people/u/fixtures/work"), home=Path("/people/u"))
+    where = PolicyContext(Path("/people/u/fixtures/work"), home=Path("/people/u"))
     assert likelihood(where.root / ".env", where) == "certain"
 
 
 def test_configured_names_are_secrets_too() -> None:
     names = SecretNames(certain=("*.vault", "deploy/*.conf"), likely=("*.settings",))
-    where = Surroundings(ROOT, home=Path("/people/u"), secret_names=lambda: names)
+    where = PolicyContext(ROOT, home=Path("/people/u"), secret_names=lambda: names)
     kinds = {name: likelihood(named(name), where) for name in ("a.vault", "x/deploy/a.conf", "a.conf", "my.settings")}
     assert kinds == {"a.vault": "certain", "x/deploy/a.conf": "certain", "a.conf": "no", "my.settings": "likely"}
 
@@ -176,7 +176,7 @@ def test_the_names_for_a_search_to_pass_over_leave_templates_in() -> None:
 
 def test_a_copy_of_a_secret_is_one_and_a_template_is_none(tmp_path: Path) -> None:
     files = SecretFiles()
-    where = Surroundings(tmp_path, secret_look=files.look)
+    where = PolicyContext(tmp_path, secret_look=files.look)
     for name in (".env", "notes.txt", ".env.example"):
         (tmp_path / name).write_text("A=hunter2\n")
     assert secret_file([tmp_path / "notes.txt"], where) == ""
@@ -189,7 +189,7 @@ def test_a_copy_of_a_secret_is_one_and_a_template_is_none(tmp_path: Path) -> Non
 
 
 def test_a_file_is_judged_anew_when_it_is_another_one(tmp_path: Path) -> None:
-    where = Surroundings(tmp_path, secret_look=SecretFiles().look)
+    where = PolicyContext(tmp_path, secret_look=SecretFiles().look)
     path = tmp_path / "prod.env"
     path.write_text("TOKEN=<token>\n")
     assert secret_file([path], where) == ""

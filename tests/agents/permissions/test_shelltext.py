@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.policy import RunCommand, decide
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.shelltext import RUNNERS, read_loosely, read_strictly
-from sould.agents.permissions.surroundings import Surroundings
 
 HARMLESS = [
     "ls",
@@ -91,7 +91,7 @@ DANGEROUS = [
 
 
 @pytest.fixture(scope="module")
-def where(tmp_path_factory: pytest.TempPathFactory) -> Surroundings:
+def where(tmp_path_factory: pytest.TempPathFactory) -> PolicyContext:
     root = tmp_path_factory.mktemp("work")
     (root / "src").mkdir()
     (root / "bin").mkdir()
@@ -100,36 +100,36 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Surroundings:
         evil.chmod(0o755)
     (root / "link").symlink_to("/etc/passwd")
     subprocess.run(["git", "init", "-q", root], check=True)
-    return Surroundings.of(root, (), Environment({"PATH": f"/usr/bin:/bin:{root}/bin", "HOME": str(root.parent)}))
+    return PolicyContext.of(root, (), Environment({"PATH": f"/usr/bin:/bin:{root}/bin", "HOME": str(root.parent)}))
 
 
-def decision(line: str, where: Surroundings) -> str:
+def decision(line: str, where: PolicyContext) -> str:
     return decide(RunCommand(line, where.root), Rules(), "unknown", "ask", where).decision
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-def test_a_harmless_line_runs_without_a_question(line: str, where: Surroundings) -> None:
+def test_a_harmless_line_runs_without_a_question(line: str, where: PolicyContext) -> None:
     assert decision(line, where) == "allow"
 
 
 @pytest.mark.parametrize("line", DANGEROUS, ids=[ascii(line)[:60] for line in DANGEROUS])
-def test_a_dangerous_or_uncertain_line_is_asked_about(line: str, where: Surroundings) -> None:
+def test_a_dangerous_or_uncertain_line_is_asked_about(line: str, where: PolicyContext) -> None:
     assert decision(line, where) == "ask"
 
 
 @pytest.mark.parametrize("program", sorted(RUNNERS))
-def test_a_program_that_runs_others_is_never_harmless(program: str, where: Surroundings) -> None:
+def test_a_program_that_runs_others_is_never_harmless(program: str, where: PolicyContext) -> None:
     for arguments in ("", " --version", " ls", " -- ls"):
         assert decision(program + arguments, where) == "ask"
 
 
-def test_a_program_found_in_the_workspace_or_behind_a_relative_entry_is_not_harmless(where: Surroundings) -> None:
+def test_a_program_found_in_the_workspace_or_behind_a_relative_entry_is_not_harmless(where: PolicyContext) -> None:
     for path in (f"{where.root}/src:/usr/bin:/bin", ".:/usr/bin:/bin", ":/usr/bin:/bin", "bin:/usr/bin:/bin"):
-        elsewhere = Surroundings.of(where.root, (), Environment({"PATH": path, "HOME": "/"}))
+        elsewhere = PolicyContext.of(where.root, (), Environment({"PATH": path, "HOME": "/"}))
         assert decision("ls", elsewhere) == "ask"
 
 
-def test_one_harmless_command_in_a_directory_outside_is_asked_about(where: Surroundings) -> None:
+def test_one_harmless_command_in_a_directory_outside_is_asked_about(where: PolicyContext) -> None:
     action = RunCommand("ls", Path("/etc"))
     assert decide(action, Rules(), "trusted", "review", where).decision == "ask"
 

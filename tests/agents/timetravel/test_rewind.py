@@ -6,7 +6,7 @@ import os
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
-from sould.agents.timetravel.outcome import told
+from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.extensions import RestoredFile
@@ -223,7 +223,7 @@ async def test_the_timeline_tells_turns_steps_and_what_happened(bench: Bench) ->
 
 def test_what_was_left_as_it_is_is_not_called_nothing_to_restore() -> None:
     kept = RestoredFile(path="/p/a.txt", action="conflict", reason="it was changed since in the same place")
-    assert told(FilesRestored(restore_id="r", files=(kept,))) == (
+    assert describe(FilesRestored(restore_id="r", files=(kept,))) == (
         "Left as it is: `/p/a.txt` (it was changed since in the same place)."
     )
-    assert told(FilesRestored(restore_id="r")) == "No file needed restoring."
+    assert describe(FilesRestored(restore_id="r")) == "No file needed restoring."

@@ -27,10 +27,10 @@ from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.review.blobs import BlobStore
-from sould.agents.review.ledger import Ledger
+from sould.agents.projects.blobs import BlobStore
+from sould.agents.projects.ledger import Ledger
 from sould.agents.toolapi.base import Tool, parameters_schema
-from sould.agents.toolapi.session import Senses
+from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
 from sould.agents.workspace import TextFile
@@ -331,7 +331,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
     )
     files = CallFiles(ledger, approval)
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}
-    tools = Toolset.load(TOOLS, {**services, Senses: Senses(lambda: frozenset({"image_in"}))})
+    tools = Toolset.load(TOOLS, {**services, ModelCapabilities: ModelCapabilities(lambda: frozenset({"image_in"}))})
     try:
         yield Session(tools, disk, asked, meanwhile)
     finally:

@@ -12,8 +12,8 @@ import pytest
 
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import FetchPage, decide
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.web.address import AddressError, Target, is_public, parse_url, resolve
 from sould.agents.web.fetching import asked, client_for
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
@@ -240,7 +240,7 @@ async def test_an_address_that_takes_no_connection_is_passed_over() -> None:
 
 def test_a_rule_for_a_host_is_none_for_names_that_contain_it() -> None:
     rules = Rules((Rule("allow", "fetch", argv=("docs.python.org",)),))
-    where = Surroundings(root=Path("/w"))
+    where = PolicyContext(root=Path("/w"))
 
     def decision(host: str, more: Rules = rules) -> str:
         return decide(FetchPage(host, f"https://{host}/"), more, "unknown", "ask", where).decision

@@ -51,7 +51,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     opening = peer.opening(params)
     session = await (await peer.host()).fork(params.session_id, opening)
     attachment = peer.attach(session, opening)
-    attachment.unheard = ()  # they are the other one's
+    attachment.missed_notifications = ()  # they are the other one's
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -111,7 +111,7 @@ def _state(attachment: "Attachment") -> Json:
 
 
 def _info(info: "SessionInfo") -> Json:
-    from sould.acp.standing import iso_time  # noqa: PLC0415 -- as above
+    from sould.acp.status import iso_time  # noqa: PLC0415 -- as above
 
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:

@@ -86,8 +86,8 @@ class LoopRun:
                 if not await self._may_go_on():
                     return Ending("finished")
             else:
-                if self._session.ceilings.stopped:
-                    self._pause(f"the budget is used up ({self._session.ceilings.stopped})")
+                if self._session.budgets.stopped:
+                    self._pause(f"the budget is used up ({self._session.budgets.stopped})")
                     return Ending("finished")
                 return Ending("finished") if ending is _STOPPED else ending
 

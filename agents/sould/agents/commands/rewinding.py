@@ -5,7 +5,7 @@ import time
 from sould.agents.commands.replies import say
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
-from sould.agents.timetravel.outcome import told
+from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.timeline import Moment, timeline
 
 SHOWN = 20
@@ -20,7 +20,7 @@ async def rewind(session: Session, argument: str) -> Ending:
         return say(session, f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them.")
     done = await session.rewinder.go_back(int(argument), session.current_turn)
     session.soul.compactor.tell_used()
-    return say(session, f"Back at checkpoint {argument}. {told(done)} `/redo` returns.")
+    return say(session, f"Back at checkpoint {argument}. {describe(done)} `/redo` returns.")
 
 
 async def undo(session: Session, _: str) -> Ending:
@@ -32,9 +32,9 @@ async def undo(session: Session, _: str) -> Ending:
     session.soul.compactor.tell_used()
     if last.cleared:
         return say(
-            session, f"The clearing is undone: the conversation is as before. {told(done)} `/redo` clears again."
+            session, f"The clearing is undone: the conversation is as before. {describe(done)} `/redo` clears again."
         )
-    return say(session, f"The last turn is undone. {told(done)} `/redo` returns.")
+    return say(session, f"The last turn is undone. {describe(done)} `/redo` returns.")
 
 
 async def redo(session: Session, _: str) -> Ending:
@@ -45,7 +45,7 @@ async def redo(session: Session, _: str) -> Ending:
             session, "There is nothing to redo: it takes back an `/undo` or `/rewind`, until you go on from there."
         )
     session.soul.compactor.tell_used()
-    return say(session, f"Returned. {told(done)}")
+    return say(session, f"Returned. {describe(done)}")
 
 
 def _listing(session: Session) -> str:

@@ -13,7 +13,7 @@ import orjson
 from sould.agents.commands.replies import say
 from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError
-from sould.agents.patience import uninterrupted
+from sould.agents.patience import run_shielded_in_thread
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
 from sould.agents.store.conversation import as_json, as_jsonl, as_markdown
@@ -40,7 +40,7 @@ async def export(session: Session, argument: str) -> Ending:
     text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower(), session.current_turn)
     try:
         # readable by its owner only, like the journal: nobody looked through it for what others must not read
-        await uninterrupted(replace_file, path, text.encode("utf-8", "replace"), expected=None, umask=0o077)
+        await run_shielded_in_thread(replace_file, path, text.encode("utf-8", "replace"), expected=None, umask=0o077)
     except FileChangedError:
         return say(session, f"{path} exists already and was left alone; name another file.")
     except WorkspaceError as error:

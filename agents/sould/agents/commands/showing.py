@@ -21,7 +21,7 @@ async def status(session: Session, _: str) -> Ending:
         *(f"- {option.name.lower()}: {option.value or 'none'}" for option in session.options()),
         f"- context: about {context.token_count + context.pending_estimate} of {window} tokens",
         *(f"- also works in: `{path}`" for path in session.directories),
-        *(["- away: questions are dismissed; `/afk off` ends that"] if session.absence.away else []),
+        *(["- away: questions are dismissed; `/afk off` ends that"] if session.away_mode.away else []),
         f"- waiting prompts: {len(session.queue)}",
         *(f"  {line}" for line in session.waiting.text().splitlines()),
         f"- background tasks running: {session.tasks.running}",

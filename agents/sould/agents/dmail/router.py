@@ -48,7 +48,7 @@ class DenwaRenji:
     """The phone of one soul. Injectable. `agent_id` is "" for a session's main agent."""
 
     log: SessionLog
-    post: "Post"
+    mailbox: "Mailbox"
     agent_id: str = ""
     parent: "DenwaRenji | None" = None
     born: int = -1
@@ -177,7 +177,7 @@ class DenwaRenji:
             yield
         finally:
             del self._children[phone]
-            self.post.disconnect(phone)
+            self.mailbox.disconnect(phone)
 
     async def cancel_unborn(self, checkpoint_id: int) -> None:
         """Cancel every agent started after the checkpoint that still works, and wait until nothing of it runs."""
@@ -201,32 +201,32 @@ class DenwaRenji:
             if self.parent is None:
                 raise DMailRefusedError("You are the main agent: there is no parent.")
             return self.parent
-        return self.post.find(to)
+        return self.mailbox.find(to)
 
 
-class Exchange:
+class DMailRouter:
     """All sessions of a daemon that a D-Mail can reach."""
 
     def __init__(self) -> None:
-        self._posts: WeakValueDictionary[str, Post] = WeakValueDictionary()
+        self._mailboxes: WeakValueDictionary[str, Mailbox] = WeakValueDictionary()
 
-    def open(self, session_id: str, project: Path) -> "Post":
+    def open(self, session_id: str, project: Path) -> "Mailbox":
         """The post of a session that is opened now."""
-        post = Post(self, session_id, project)
-        self._posts[session_id] = post
-        return post
+        mailbox = Mailbox(self, session_id, project)
+        self._mailboxes[session_id] = mailbox
+        return mailbox
 
     def find(self, session_id: str, project: Path) -> "DenwaRenji | None":
         """The main agent of another session of the same project."""
-        post = self._posts.get(session_id)
-        return post.main if post is not None and post.project == project else None
+        mailbox = self._mailboxes.get(session_id)
+        return mailbox.main if mailbox is not None and mailbox.project == project else None
 
 
-class Post:
+class Mailbox:
     """The agents of one session by id."""
 
-    def __init__(self, exchange: Exchange, session_id: str, project: Path) -> None:
-        self._exchange = exchange
+    def __init__(self, router: DMailRouter, session_id: str, project: Path) -> None:
+        self._router = router
         self.session_id = session_id
         self.project = project
         self._phones: WeakValueDictionary[str, DenwaRenji] = WeakValueDictionary()
@@ -256,7 +256,7 @@ class Post:
     def find(self, to: str) -> DenwaRenji:
         """An agent of this session that works, or the main agent of another one. Raises DMailRefusedError."""
         found = self._phones.get(to) if to else None
-        found = found or self._exchange.find(to, self.project)
+        found = found or self._router.find(to, self.project)
         if found is None:
             working = ", ".join(sorted(agent_id for agent_id in self._phones if agent_id)) or "none"
             raise DMailRefusedError(

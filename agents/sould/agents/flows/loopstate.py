@@ -73,12 +73,12 @@ class LoopState(BaseModel):
     def used_up(self) -> tuple[Resource, ...]:
         """What there is no more of."""
         budget, spent = self.budget, self.spent
-        ceilings: dict[Resource, tuple[float | None, float]] = {
+        budgets: dict[Resource, tuple[float | None, float]] = {
             "tokens": (budget.tokens, spent.tokens),
             "cost": (budget.cost, spent.cost or 0.0),
             "seconds": (budget.seconds, spent.seconds),
         }
-        return tuple(name for name, (ceiling, used) in ceilings.items() if ceiling is not None and used >= ceiling)
+        return tuple(name for name, (ceiling, used) in budgets.items() if ceiling is not None and used >= ceiling)
 
     @property
     def overspent(self) -> str:

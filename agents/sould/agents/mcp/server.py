@@ -53,7 +53,7 @@ LIST_AGAIN = 0.2
 """Seconds between two listings of what a server offers."""
 MOST_QUESTIONS = 4
 """That a server has open to its user."""
-GOODBYE = 2.0
+STDIN_CLOSE_GRACE = 2.0
 """Seconds a server gets to end after its input has ended, before TERM."""
 
 
@@ -221,7 +221,7 @@ class Server:
             UnavailableError: there is none; the sentence says why.
         """
         limit = self._limits().output_chars
-        return (await self._had("prompt", lambda link: link.prompt(name, arguments)))[:limit]
+        return (await self._fetch("prompt", lambda link: link.prompt(name, arguments)))[:limit]
 
     async def read(self, uri: str) -> tuple[tuple[ContentPart, ...], str]:
         """A resource's content, at most as long as a call's result, and a sentence when some of it was left out.
@@ -230,9 +230,9 @@ class Server:
             UnavailableError: there is none; the sentence says why.
         """
         limit = self._limits().output_chars
-        return await self._had("resource", lambda link: link.read(uri, limit))
+        return await self._fetch("resource", lambda link: link.read(uri, limit))
 
-    async def _had(self, what: str, asked: "Callable[[Link], Awaitable[T]]") -> T:
+    async def _fetch(self, what: str, asked: "Callable[[Link], Awaitable[T]]") -> T:
         link = await self._connected()
         if link is None:
             raise UnavailableError(f"The MCP server {self.spec.name} is not connected. {self.trouble}".rstrip())
@@ -261,7 +261,7 @@ class Server:
         logger.info("call to %s: %r", self.spec.name, error)
         self._ended.set()
         with suppress(TimeoutError):  # what it said last is known when it is down
-            await asyncio.wait_for(self._down.wait(), 2 * GOODBYE)
+            await asyncio.wait_for(self._down.wait(), 2 * STDIN_CLOSE_GRACE)
         why = "it wants a sign-in" if wants_sign_in(error) else "the connection to it ended"
         return tool_error(
             f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out. "
@@ -391,7 +391,7 @@ class Server:
             self.pid = None
             process.close_input()
             with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), GOODBYE)
+                await asyncio.wait_for(process.wait(), STDIN_CLOSE_GRACE)
             await process.kill()
             listening.cancel()
             await asyncio.wait((listening,))

@@ -38,13 +38,13 @@ from sould.agents.permissions.policy import (
     named_paths,
     programs_run,
 )
+from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rules, RulesError
 from sould.agents.permissions.scopes import button, difference, exactly, told
 from sould.agents.permissions.secretnames import secret_globs
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
-from sould.agents.permissions.surroundings import SecretNames, Surroundings
 from sould.agents.permissions.visible import (
     LONG,
     foreign_characters,
@@ -93,9 +93,9 @@ class Approval:
         self._session = Rules()
         self._secrets = SecretFiles()
         where = (
-            Surroundings.of(workspace, additional, environment, own, readable, account_places(environment.home))
+            PolicyContext.of(workspace, additional, environment, own, readable, account_places(environment.home))
             if environment is not None
-            else Surroundings(root=workspace, additional=additional, own=own, readable=readable)
+            else PolicyContext(root=workspace, additional=additional, own=own, readable=readable)
         )
         self._configured_names = secret_names
         self._names = secret_names()
@@ -144,7 +144,7 @@ class Approval:
         """Globs, without case, of the secrets that a command must not look into, because nobody was asked about it."""
         return secret_globs(self._where) if may_search(action) and self.judge(action).searches else ()
 
-    def come_upon(self, path: Path) -> Verdict:
+    def judge_found_file(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
         return self.judge(ReadFile(ResolvedPath(path, inside=True, others=self.other_names(path))))
 

@@ -150,7 +150,7 @@ class CallFiles:
 
         That nothing of them is shown would not do: how long a pattern takes tells what it met.
         """
-        return () if self._approval.come_upon(searched.path).decision == "ask" else certain_globs()
+        return () if self._approval.judge_found_file(searched.path).decision == "ask" else certain_globs()
 
     async def found_in(self, searched: ResolvedPath, paths: Collection[Path]) -> frozenset[Path]:
         """Which of the files that a search came upon may be shown; what is asked about only where the search itself was.
@@ -162,14 +162,14 @@ class CallFiles:
         return found
 
     def _found_in(self, searched: ResolvedPath, paths: Collection[Path]) -> frozenset[Path]:
-        asked = self._approval.come_upon(searched.path).decision == "ask"
+        asked = self._approval.judge_found_file(searched.path).decision == "ask"
         return frozenset(path for path in paths if self._may_show(path, searched.path, asked=asked))
 
     def _may_show(self, path: Path, searched: Path, *, asked: bool) -> bool:
         """`asked`: the search was. What took a file's place since it was asked about is no file that was asked about."""
         if os.path.realpath(path) != str(path):
             return False
-        verdict = self._approval.come_upon(path)
+        verdict = self._approval.judge_found_file(path)
         if path == searched:
             return verdict.decision != "deny" and verdict.grant is None
         return verdict.decision == "allow" or (asked and verdict.decision == "ask")

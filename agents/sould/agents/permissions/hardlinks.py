@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import read_is_protected
 from sould.agents.permissions.secretnames import likelihood
-from sould.agents.permissions.surroundings import Surroundings
 
 MOST_ENTRIES: Final = 200_000
 MOST_SECONDS: Final = 2.0
@@ -43,7 +43,7 @@ _Inode = tuple[int, int]
 class HardLinks:
     """What is looked for is looked for again only when a file got a name since then, which its change time tells."""
 
-    def __init__(self, where: Surroundings) -> None:
+    def __init__(self, where: PolicyContext) -> None:
         self._where = where
         self._known: dict[_Inode, tuple[Path, ...]] = {}
         self._looked: tuple[int, int] = (0, 0)

@@ -1,6 +1,6 @@
 """The decision: may this action go ahead, must a person be asked, or is it refused?
 
-`decide` never asks anybody, and looks at the machine only through the `Surroundings` it is given and at what a command
+`decide` never asks anybody, and looks at the machine only through the `PolicyContext` it is given and at what a command
 that was allowed for the session runs (`programs`).
 Order: deny rules, then what the mode forbids, then the protections nothing overrides (secrets first), then ask rules, allow rules
 (the session's included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full`
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sould.agents.permissions.harmless import SEARCHES, harmless
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Changed, Programs, changed, programs
 from sould.agents.permissions.protected import change_is_protected, read_is_protected
 from sould.agents.permissions.rules import (
@@ -32,7 +33,6 @@ from sould.agents.permissions.rules import (
 from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import ResolvedPath, WriteOperation
 
 Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
@@ -135,7 +135,7 @@ class Verdict:
     """What the session would have allowed, had it stayed as it was."""
 
 
-def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Surroundings) -> Verdict:
+def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: PolicyContext) -> Verdict:
     """Judge one action. A restricted workspace gets at most `ask`; `auto` acts as `review` until there is a sandbox."""
     mode = _capped(mode, trust)
     match action:
@@ -171,7 +171,7 @@ def _capped(mode: Mode, trust: Trust) -> Mode:
 # --- files ----------------------------------------------------------------------------------------------------------------------
 
 
-def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
+def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
     path, names = action.path.path, action.path.names
     if any(_path_rule("deny", "read", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids reading {action.path.written}")
@@ -193,7 +193,7 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: Surroundings)
     return Verdict("ask", f"{path} is outside the workspace", _path_offer("read", path))
 
 
-def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: Surroundings) -> Verdict:
+def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
     path, inside, names = action.path.path, action.path.inside, action.path.names
     if any(_path_rule("deny", "edit", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
@@ -222,7 +222,7 @@ def _grant(tool: str, path: Path) -> Rule:
     return Rule("allow", tool, path=str(path))
 
 
-def _path_rule(decision: Decision, tool: str, path: Path, rules: Rules, where: Surroundings) -> bool:
+def _path_rule(decision: Decision, tool: str, path: Path, rules: Rules, where: PolicyContext) -> bool:
     return any(
         place_matches(rule.cwd, path, where) and (not rule.path or path_matches(rule.path, path, where))
         for rule in rules.of(decision, tool)
@@ -260,7 +260,7 @@ def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
     return Verdict("ask", "", Rule("allow", "fetch", argv=(action.host,)))
 
 
-def named_paths(action: RunCommand, where: Surroundings) -> list[Path]:
+def named_paths(action: RunCommand, where: PolicyContext) -> list[Path]:
     """Every path that a word of a command may mean."""
     return _Command(action, Rules(), "ask", where).named_paths()
 
@@ -275,7 +275,7 @@ def _as_named(word: str, cwd: Path) -> Path:
 class _Command:
     """One command line being judged."""
 
-    def __init__(self, action: RunCommand, rules: Rules, mode: Mode, where: Surroundings) -> None:
+    def __init__(self, action: RunCommand, rules: Rules, mode: Mode, where: PolicyContext) -> None:
         self.line = action.line
         self.cwd = action.cwd
         self.rules = rules
@@ -487,6 +487,6 @@ class _Command:
         return replace(rule, programs=self._programs(rule, self.cwd))
 
 
-def programs_run(action: Action, where: Surroundings) -> Programs:
+def programs_run(action: Action, where: PolicyContext) -> Programs:
     """What a command runs that can be rewritten, as it is now; nothing for other actions."""
     return _Command(action, Rules(), "ask", where).programs() if isinstance(action, RunCommand) else ()

@@ -18,9 +18,9 @@ from typing import Final, cast
 
 import orjson
 
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.servedfiles import without_waiting
 from sould.agents.permissions.shelltext import Argv, read_loosely
-from sould.agents.permissions.surroundings import Surroundings
 
 
 def _set(text: str) -> frozenset[str]:
@@ -95,7 +95,7 @@ class Program:
 Programs = tuple[Program, ...]
 
 
-def programs(commands: Iterable[Argv], places: Sequence[Path], where: Surroundings) -> Programs:
+def programs(commands: Iterable[Argv], places: Sequence[Path], where: PolicyContext) -> Programs:
     """What these commands run when they begin in one of `places`; also files that would be run, were they there."""
     found: dict[tuple[Path, str], None] = {}
     for argv in commands:
@@ -130,7 +130,7 @@ def changed(before: Programs, now: Programs) -> tuple[Changed, ...]:
 # --- what is named -----------------------------------------------------------------------------------------------------
 
 
-def _named(argv: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Path, str]]:
+def _named(argv: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Path, str]]:
     """Behind a wrapper the first word that can be run is the program; what stands behind it are its arguments."""
     yield from _program(argv, place, where)
     for start in range(1, len(argv) if _wraps(argv) else 0):
@@ -144,7 +144,7 @@ def _named(argv: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Path,
             return
 
 
-def _program(argv: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Path, str]]:
+def _program(argv: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Path, str]]:
     name, rest = argv[0].rpartition("/")[2], argv[1:]
     if "/" in argv[0]:
         yield _at(place, argv[0]), ""
@@ -159,7 +159,7 @@ def _program(argv: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Pat
         yield from ((path, words or "install") for path in _recipes(recipes, rest, place, where))
 
 
-def _script(words: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Path, str]]:
+def _script(words: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Path, str]]:
     """What a shell is given: a script, or a text with commands of its own."""
     rest = iter(words)
     for word in rest:
@@ -174,7 +174,7 @@ def _script(words: Argv, place: Path, where: Surroundings) -> Iterator[tuple[Pat
             return
 
 
-def _recipes(recipes: _Recipes, words: Argv, place: Path, where: Surroundings) -> Iterator[Path]:
+def _recipes(recipes: _Recipes, words: Argv, place: Path, where: PolicyContext) -> Iterator[Path]:
     for directory in _values(words, recipes.directory):
         place = _at(place, directory)
     files = list(_values(words, recipes.file))

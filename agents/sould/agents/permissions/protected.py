@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from sould.agents.permissions.surroundings import Surroundings
+from sould.agents.permissions.policycontext import PolicyContext
 
 
 def _set(text: str) -> frozenset[str]:
@@ -61,7 +61,7 @@ def normalised(name: str) -> str:
     return folded.rstrip(". ") or folded
 
 
-def change_is_protected(path: Path, where: Surroundings, *, named: bool = False) -> str:
+def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False) -> str:
     """Why changing `path` must be asked about; empty when it need not. `named`: only a word that looks like this path."""
     parts = _parts(path)
     for name in parts:
@@ -86,7 +86,7 @@ def change_is_protected(path: Path, where: Surroundings, *, named: bool = False)
     return ""
 
 
-def read_is_protected(path: Path, where: Surroundings) -> str:
+def read_is_protected(path: Path, where: PolicyContext) -> str:
     """Why reading `path` must be asked about, secrets aside; empty when it need not."""
     parts = _parts(path)
     if parts[:2] == ["/", "proc"] and parts[-1] in _PROC_FILES:
@@ -106,7 +106,7 @@ def _parts(path: Path) -> list[str]:
     return [normalised(part) for part in path.parts]
 
 
-def _home_entries(where: Surroundings) -> list[list[str]]:
+def _home_entries(where: PolicyContext) -> list[list[str]]:
     home = _parts(where.home)
     return [[*home, *entry.split("/")] for entry in _HOME]
 

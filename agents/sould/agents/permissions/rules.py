@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from sould.agents.errors import ConfigError
 from sould.agents.ownfiles import why_not_own
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
@@ -123,7 +123,7 @@ def argv_resembles(pattern: Argv, argv: Argv) -> bool:
     return argv_matches(pattern, argv) or argv_matches(pattern, (argv[0].rpartition("/")[2], *argv[1:]))
 
 
-def path_matches(pattern: str, path: Path, where: Surroundings) -> bool:
+def path_matches(pattern: str, path: Path, where: PolicyContext) -> bool:
     """Whether a resolved path matches a glob: relative ones below the workspace, `~` the home directory."""
     if pattern.startswith("~/"):
         pattern = f"{where.home}/{pattern[2:]}"
@@ -132,7 +132,7 @@ def path_matches(pattern: str, path: Path, where: Surroundings) -> bool:
     return _glob(pattern).fullmatch("/".join(map(normalised, str(path).split("/")))) is not None
 
 
-def place_matches(cwd: str, path: Path, where: Surroundings) -> bool:
+def place_matches(cwd: str, path: Path, where: PolicyContext) -> bool:
     """Whether a rule's `cwd` is the place of a command or file, or above it."""
     if not cwd:
         return True
@@ -141,7 +141,7 @@ def place_matches(cwd: str, path: Path, where: Surroundings) -> bool:
     return path.is_relative_to(os.path.realpath(cwd))
 
 
-def place_is(cwd: str, directory: Path, where: Surroundings) -> bool:
+def place_is(cwd: str, directory: Path, where: PolicyContext) -> bool:
     """Whether an allow rule's `cwd` holds for a command's directory: exactly, not for what is below."""
     if cwd in ("", "workspace"):
         return place_matches(cwd, directory, where)

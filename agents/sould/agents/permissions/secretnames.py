@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import normalised
-from sould.agents.permissions.surroundings import Surroundings
 
 Likelihood: TypeAlias = Literal["certain", "likely", "no"]
 
@@ -114,7 +114,7 @@ _LIKELY_PATTERNS: Final = (
 )
 
 
-def likelihood(path: Path, where: Surroundings) -> Likelihood:
+def likelihood(path: Path, where: PolicyContext) -> Likelihood:
     """What the name of an absolute path says. A template, an example or a public key is never a secret."""
     more = where.secret_names()
     parts = [*map(_same, path.parts[:-1]), _original(_same(path.name))]
@@ -144,7 +144,7 @@ def certain_globs() -> tuple[str, ...]:
     )
 
 
-def secret_globs(where: Surroundings) -> tuple[str, ...]:
+def secret_globs(where: PolicyContext) -> tuple[str, ...]:
     """The names of files that are or may be secrets, the user's own among them, also of templates that look like one.
 
     Of backups all: what is one of a secret (`_BACKUP`) cannot be told by a glob.
@@ -154,7 +154,7 @@ def secret_globs(where: Surroundings) -> tuple[str, ...]:
     return (*certain_globs(), *likely, *more.certain, *more.likely)
 
 
-def is_fixture(path: Path, where: Surroundings) -> bool:
+def is_fixture(path: Path, where: PolicyContext) -> bool:
     """Whether it is test data of the project: where the project itself lies says nothing."""
     roots = [root for root in (where.root, *where.additional) if path.is_relative_to(root)]
     inner = min((path.relative_to(root).parts for root in roots), key=len, default=())
@@ -187,7 +187,7 @@ def _by_name(last: str) -> Likelihood:
     return "likely" if last in _LIKELY_FILES or _LIKELY_NAME.match(last) else "no"
 
 
-def _is_in_secret_place(parts: list[str], where: Surroundings) -> bool:
+def _is_in_secret_place(parts: list[str], where: PolicyContext) -> bool:
     if not _TREES.isdisjoint(parts) or not _PAIRS.isdisjoint(pairwise(parts)):
         return True
     if parts[-1] == "credentials.json" and any(_starts(parts, own) for own in where.own):

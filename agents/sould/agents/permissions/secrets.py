@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import is_fixture, is_template, likelihood
 from sould.agents.permissions.servedfiles import without_waiting
-from sould.agents.permissions.surroundings import Surroundings
 
 LARGEST: Final = 1024 * 1024
 """Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
@@ -31,7 +31,7 @@ KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
 
-def secret_name(names: Iterable[Path], where: Surroundings) -> str:
+def secret_name(names: Iterable[Path], where: PolicyContext) -> str:
     """Why a file with these names (as resolved, as written) is a secret, as far as names tell for certain; else ""."""
     for name in names:
         if likelihood(name, where) == "certain":
@@ -39,7 +39,7 @@ def secret_name(names: Iterable[Path], where: Surroundings) -> str:
     return ""
 
 
-def secret_file(names: Iterable[Path], where: Surroundings) -> str:
+def secret_file(names: Iterable[Path], where: PolicyContext) -> str:
     """Why the file with these names is a secret, or "": its names, its content where they make it likely, its links."""
     names = tuple(names)
     if reason := secret_name(names, where):
@@ -96,7 +96,7 @@ class SecretFiles:
         except (OSError, ValueError):  # no file can have such a name
             return ""
 
-    def content(self, path: Path, data: bytes, where: Surroundings) -> str:
+    def content(self, path: Path, data: bytes, where: PolicyContext) -> str:
         """Why this content of a file is a secret, or "": what an editor holds, or what was read since the file was judged."""
         kind = likelihood(path, where)
         if kind == "certain":
@@ -121,12 +121,12 @@ class SecretFiles:
             self._keep(self._copies, hashlib.sha256(data).hexdigest(), path)
             self._sizes.add(len(data))
 
-    def remember_beside(self, where: Surroundings) -> None:
+    def remember_beside(self, where: PolicyContext) -> None:
         """The secrets that lie at the top of the project, before a command may copy them."""
         for root in (where.root, *where.additional):
             self.remember_all(_listed(root), where)
 
-    def remember_all(self, paths: Iterable[Path], where: Surroundings) -> None:
+    def remember_all(self, paths: Iterable[Path], where: PolicyContext) -> None:
         """Those of the files that are secrets by name."""
         for path in paths:
             if likelihood(path, where) == "certain":

@@ -10,7 +10,7 @@ from sould.agents.settings.agents import missing_model, offered_model
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
-from sould.agents.soul.subagents.market import Birth, LaborMarket
+from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
@@ -36,7 +36,7 @@ def labor_market(
             return await SessionLog.create(directory, writer, session_id=directory.name, cwd=shared.opening.cwd)
         return await SessionLog.open(directory, writer)
 
-    async def build(birth: Birth, log: SessionLog) -> Soul:
+    async def build(birth: SubagentStart, log: SessionLog) -> Soul:
         record = birth.record
         wanted = record.model or offered_model(shared.models, birth.spec)
         missing = "" if wanted else missing_model(shared.models, birth.spec)
@@ -72,7 +72,7 @@ def _notice(missing: str) -> Notification:
     return notice("agent", title, missing)
 
 
-def _recover(birth: Birth, log: SessionLog, soul: Soul, left: Unfinished) -> None:
+def _recover(birth: SubagentStart, log: SessionLog, soul: Soul, left: Unfinished) -> None:
     """A subagent that waited for an approval goes on with its turn; whatever else it left open is closed."""
     found = log.recovery
     if birth.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):

@@ -22,20 +22,20 @@ from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
-from sould.agents.permissions.surroundings import SecretNames
+from sould.agents.permissions.policycontext import SecretNames
 from sould.agents.process.commands import CommandRunner
-from sould.agents.review.authors import LEDGER
-from sould.agents.review.blobs import BlobStore
-from sould.agents.review.capture import Capture
-from sould.agents.review.ledger import Ledger
+from sould.agents.projects.authors import LEDGER
+from sould.agents.projects.blobs import BlobStore
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.ledger import Ledger
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
 from sould.agents.settings.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
-from sould.agents.settings.awaymode import Absence
-from sould.agents.settings.budgets import Ceilings, DayBook
+from sould.agents.settings.awaymode import AwayMode
+from sould.agents.settings.budgets import Budgets, DailySpend
 from sould.agents.settings.directories import Directories
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.projectmemory import ProjectMemory
@@ -50,7 +50,7 @@ from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
-from sould.agents.turns.asking import Asker
+from sould.agents.turns.asking import ApprovalRequester
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Parts:
     log: SessionLog
     soul: Soul
     shared: Shared
-    asker: Asker
+    asker: ApprovalRequester
     ledger: Ledger
     clients: AttachedWorkspace
     state: SessionState
@@ -88,17 +88,17 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     runner = CommandRunner(services.guard, environment)
     local = LocalWorkspace(opening.cwd, directories, runner.run, environment.home, umask=opening.umask)
     clients = AttachedWorkspace(local)
-    asker = Asker(log)
+    asker = ApprovalRequester(log)
     skills = await open_catalog(services.trust, opening, services.config)
     usual = usual_mode(config, projects, opening)
     first: Mode = "plan" if config.default_plan_mode and not stored.info.turns else usual
-    absence = Absence(log.channel)
+    away_mode = AwayMode(log.channel)
     readable = (stored.directory / OUTPUTS, *skills.places)
     mode = opening.mode or state.mode or first
     approval = make_approval(services, asker, mode, opening.cwd, directories, environment, readable)
     ledger = await open_ledger(services, stored, clients, environment, approval)
     project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
-    post = services.exchange.open(stored.info.id, opening.cwd)
+    mailbox = services.dmail.open(stored.info.id, opening.cwd)
     shared = Shared(
         services,
         opening,
@@ -111,12 +111,12 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         models,
         skills,
         Questions(log.channel),
-        plan_mode(approval, log, stored.directory, usual, absence),
+        plan_mode(approval, log, stored.directory, usual, away_mode),
         make_hooks(services, project_hooks, environment, opening, log, stored),
-        post,
-        Rewinder(log, ledger, post),
-        absence,
-        make_ceilings(services, log, state),
+        mailbox,
+        Rewinder(log, ledger, mailbox),
+        away_mode,
+        make_budgets(services, log, state),
     )
     todos = TodoList(state.todos)
     agents = _catalog(services, opening, state)
@@ -127,7 +127,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     soul = build_soul(shared, spec, log, todos, crew)
     soul.before_step = (*soul.before_step, crew.market.tasks.tell)
     crew.market.meter = meter = soul.model.meter
-    shared.ceilings.cost = lambda: meter.cost
+    shared.budgets.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     agent.missing = partial(missing_model, models)
     mcp = make_servers(shared, log, agent, replace(opening, additional=tuple(directories)))
@@ -184,15 +184,15 @@ def usual_mode(config: Config, projects: ProjectMemory, opening: Opening) -> Mod
     return projects.mode(opening.cwd) or configured or opening.default_mode
 
 
-def make_ceilings(services: HostServices, log: SessionLog, state: SessionState) -> Ceilings:
+def make_budgets(services: HostServices, log: SessionLog, state: SessionState) -> Budgets:
     """The budgets of the session and of the day."""
-    book = DayBook(services.state_dir / "spending.json")
-    return Ceilings(log.channel, state.account, book, lambda: services.config().budget)
+    book = DailySpend(services.state_dir / "spending.json")
+    return Budgets(log.channel, state.account, book, lambda: services.config().budget)
 
 
 def make_approval(
     services: HostServices,
-    asker: Asker,
+    asker: ApprovalRequester,
     mode: Mode,
     workspace: Path,
     directories: Directories,
@@ -218,10 +218,10 @@ def _secret_names(config: Config) -> SecretNames:
     return SecretNames(config.secrets.certain, config.secrets.likely)
 
 
-def plan_mode(approval: Approval, log: SessionLog, directory: Path, usual: Mode, absence: Absence) -> PlanMode:
+def plan_mode(approval: Approval, log: SessionLog, directory: Path, usual: Mode, away_mode: AwayMode) -> PlanMode:
     """Planning, which ends in the usual mode."""
     before: Mode = "ask" if usual == "plan" else usual
-    return PlanMode(lambda: approval.mode, log, directory, before=before, away=lambda: absence.away)
+    return PlanMode(lambda: approval.mode, log, directory, before=before, away=lambda: away_mode.away)
 
 
 def make_hooks(
@@ -242,7 +242,7 @@ def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: 
     soul, variables = agent.soul, shared.environment.variables
     files = mcp_files(shared)
     mcp = SessionServers(
-        shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.ceilings.allow)
+        shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.budgets.allow)
     )
     soul.tools.toolset.external = lambda: mcp.offered(agent.spec.fields.mcp_tools)
     soul.tools.toolset.expect_from(mcp)

@@ -16,13 +16,13 @@ from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldErr
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.opening.opening import Client, Opening
-from sould.agents.review.authors import LEDGER
+from sould.agents.projects.authors import LEDGER
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.slash import Repertoire
+from sould.agents.sessions.slash import CommandRegistry
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
@@ -38,7 +38,7 @@ LONG = 100
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices, commands: "Callable[[Session], Repertoire]") -> None:
+    def __init__(self, services: HostServices, commands: "Callable[[Session], CommandRegistry]") -> None:
         """`commands`: what a session does with prompts; given in, because commands stand upon sessions."""
         self._services = services
         self._commands = commands

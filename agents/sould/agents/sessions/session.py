@@ -21,7 +21,7 @@ from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessionlog.recovery import Recovery
 from sould.agents.sessions.compose import Parts
-from sould.agents.sessions.slash import Repertoire, SlashCommand
+from sould.agents.sessions.slash import CommandRegistry, SlashCommand
 from sould.agents.settings.agents import use_model
 from sould.agents.settings.awaymode import BY, GONE
 from sould.agents.settings.loopoption import loop_limit, loop_option
@@ -32,13 +32,13 @@ from sould.agents.soul.loop import Ending
 from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo, SessionStore
-from sould.agents.timetravel.outcome import told
+from sould.agents.timetravel.outcome import describe
 from sould.agents.turns.hooking import SessionHooks
 from sould.agents.turns.loopcontrols import LoopControls
-from sould.agents.turns.noticed import Noticed
+from sould.agents.turns.missed import MissedNotifications
 from sould.agents.turns.queueing import PromptQueue
 from sould.agents.turns.recovery import leave_waiting, recover
-from sould.agents.turns.sidequestions import Asides
+from sould.agents.turns.sidequestions import SideQuestions
 from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
 from sould.agents.wire.messages import (
@@ -63,10 +63,10 @@ class Session:
         store: SessionStore,
         parts: Parts,
         opening: Opening,
-        repertoire: "Callable[[Session], Repertoire]",
+        command_registry: "Callable[[Session], CommandRegistry]",
         on_idle: "Callable[[Session], None]",
     ) -> None:
-        """`repertoire` is what it does with prompts; `on_idle` is told when the last waiting turn has ended."""
+        """`command_registry` is what it does with prompts; `on_idle` is told when the last waiting turn has ended."""
         self.info = info
         self.opening = opening
         self.store = store
@@ -93,28 +93,30 @@ class Session:
         self.loops = LoopStore(self._services.state_dir / "loops")
         self.looping = False
         """A loop runs in the current turn."""
-        self._repertoire = repertoire(self)
+        self._command_registry = command_registry(self)
         self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
         self.soul.before_stop = self.hooks.send_back
         asked = self.soul.model
-        self._asides = Asides(parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id)
+        self._side_questions = SideQuestions(
+            parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id
+        )
         self.plan_mode = parts.shared.plan_mode
         self.plan_mode.switch = self._switch_mode
         self._usual: Mode = "ask" if self.mode == "full" else self.mode
         """The mode to go back to from full access."""
         self.directories = parts.shared.directories
-        self.absence = parts.shared.absence
+        self.away_mode = parts.shared.away_mode
         self._home = parts.shared.environment.home
         self._clients: dict[str, Client] = {}
-        self._notices = Noticed(parts.log.channel, lambda: bool(self._clients))
+        self._notices = MissedNotifications(parts.log.channel, lambda: bool(self._clients))
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self._controls = LoopControls(self.id, parts.log, self._turns, self.loops)
-        self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._repertoire.find(given) is not None)
+        self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._command_registry.find(given) is not None)
         self.closed = asyncio.Event()
         parts.soul.compactor.attached = lambda: self._has_company
         self.rewinder = parts.shared.rewinder
-        self.ceilings = parts.shared.ceilings
-        self._post = parts.shared.post
+        self.budgets = parts.shared.budgets
+        self._mailbox = parts.shared.mailbox
 
     @property
     def id(self) -> str:
@@ -153,7 +155,7 @@ class Session:
     @property
     def _has_company(self) -> bool:
         """A person looks at this session and is not away; programs are no company."""
-        return not self.absence.away and any(client.speaks_for_user for client in self._clients.values())
+        return not self.away_mode.away and any(client.speaks_for_user for client in self._clients.values())
 
     # --- turns ---
 
@@ -175,7 +177,9 @@ class Session:
     @property
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
-        return not (self._clients or self.running or self.queue or self._asides.running) and not self.tasks.running
+        return (
+            not (self._clients or self.running or self.queue or self._side_questions.running) and not self.tasks.running
+        )
 
     @property
     def queue(self) -> tuple[Prompt, ...]:
@@ -187,12 +191,12 @@ class Session:
 
         A side question is no turn, nor is a look at the queue or a loop, nor going away: they are answered at once.
         """
-        at_once = self._asides.take(user_input, client_id) or self.waiting.take(user_input, client_id)
+        at_once = self._side_questions.take(user_input, client_id) or self.waiting.take(user_input, client_id)
         at_once = at_once or self._go_away(user_input, client_id)
         at_once = at_once or self._controls.take(user_input, client_id, repeats=self.looping or self.loop_limit != 0)
         if at_once is not None:
             return at_once
-        prompt = Prompt(user_input, client_id, command=self._repertoire.find(user_input) is not None)
+        prompt = Prompt(user_input, client_id, command=self._command_registry.find(user_input) is not None)
         self._turns.submit(prompt)
         return prompt
 
@@ -201,7 +205,7 @@ class Session:
         if not self.running or input_text(user_input).strip() != BY:
             return None
         self._set_mode("full")
-        self.absence.away = True
+        self.away_mode.away = True
         self._show_options()
         self.log.publish(notice("afk", GONE))
         return Prompt.answered(user_input, client_id)
@@ -209,7 +213,7 @@ class Session:
     def cancel(self, client_id: str | None) -> None:
         """Cancel the running turn, whoever asked for it, and this client's queued prompts (D12). Idle: nothing happens."""
         self._turns.cancel(client_id)
-        self._asides.cancel(client_id)
+        self._side_questions.cancel(client_id)
 
     def steer(self, user_input: UserInput) -> bool:
         """Give the running turn more input, delivered before its next step. False when nothing runs."""
@@ -249,14 +253,14 @@ class Session:
         self.soul.steering.clear()
 
     def _keep_todos(self) -> None:
-        if self._todos.get() != self._state.todos or self.ceilings.changed or self._state.unsaved:
-            self._state.todos, self.ceilings.changed = self._todos.get(), False
+        if self._todos.get() != self._state.todos or self.budgets.changed or self._state.unsaved:
+            self._state.todos, self.budgets.changed = self._todos.get(), False
             self._state.save(self.directory)
 
     async def _run_turn(self, prompt: Prompt) -> Ending:
         self._workspace.turn_of(prompt.client_id)
         self.soul.steering.clear()
-        self.ceilings.begin()
+        self.budgets.begin()
         new = not self.info.turns
         plain = not prompt.resumes and not input_text(prompt.user_input).lstrip().startswith("/")
         if plain:  # before servers are waited for: another client may look for the newest session now
@@ -272,14 +276,14 @@ class Session:
         if prompt.resumes:
             return await self.soul.turn(prompt.turn_id)
         await renew_skills(self.skills, self.log, self._agent.lists)
-        command = self._repertoire.find(prompt.user_input)
+        command = self._command_registry.find(prompt.user_input)
         if not plain and (command is None or not self.info.blank):
             self._note_turn(prompt.user_input)
         if command is None:
             if not await self.hooks.allow_prompt(prompt.user_input):
                 return Ending("refusal")
             await self.mcp.read_mentions(prompt.user_input)
-            return await self._repertoire.plain(prompt.user_input)
+            return await self._command_registry.plain(prompt.user_input)
         handler, argument = command
         if not self.info.blank:
             return await handler(argument)
@@ -362,7 +366,7 @@ class Session:
             raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
         await self._choose(option_id, choice)
         if option_id == "mode":
-            self.absence.away = away
+            self.away_mode.away = away
         client = self._clients.get(client_id)
         if option_id == "mode" and (client is None or client.chooses_for_project):
             self._projects.remember_mode(self.info.cwd, self._approval.mode)
@@ -439,11 +443,11 @@ class Session:
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
-        return self._repertoire.commands()
+        return self._command_registry.commands()
 
     def nearest_commands(self, name: str) -> Sequence[str]:
         """Those most like a name that is none of them."""
-        return self._repertoire.nearest(name)
+        return self._command_registry.nearest(name)
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""
@@ -466,7 +470,7 @@ class Session:
         """Also said, because to undo once more would go back further."""
         assert found.open_restore is not None
         assert found.open_turn is not None
-        done = told(await self.rewinder.resume(found.open_restore))
+        done = describe(await self.rewinder.resume(found.open_restore))
         self.soul.compactor.tell_used()
         asked, returns = (
             input_text(found.open_turn.user_input),
@@ -481,11 +485,11 @@ class Session:
         self.mcp.start()
         try:
             source = "resume" if self.info.turns else "startup"
-            async with self.hooks.around(source), self.tasks.serving(), self._asides.serving():
+            async with self.hooks.around(source), self.tasks.serving(), self._side_questions.serving():
                 await self._turns.serve()
         finally:
             await self.mcp.aclose()
-            self._post.close()
+            self._mailbox.close()
             await self._ledger.aclose()
             await self.log.aclose()
             self.closed.set()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.config import Config, LoopControl, can_search
-from sould.agents.dmail.router import Exchange, Post
+from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.environment import Environment
 from sould.agents.hooks.engine import Hooks
 from sould.agents.llm.pool import ProviderPool
@@ -16,11 +16,11 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.review.capture import Writers
-from sould.agents.review.secretblobs import SecretBlobs
+from sould.agents.projects.capture import Writers
+from sould.agents.projects.secretblobs import SecretBlobs
 from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.settings.awaymode import Absence
-from sould.agents.settings.budgets import Ceilings
+from sould.agents.settings.awaymode import AwayMode
+from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.directories import Directories
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.news import News
@@ -49,7 +49,7 @@ class HostServices:
     mcp: McpPool
     config_dir: Path | None = None
     """Where the user's own agents are, in `agents/`."""
-    exchange: Exchange = field(default_factory=Exchange)
+    dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
@@ -78,10 +78,10 @@ class Shared:
     questions: Questions
     plan_mode: PlanMode
     hooks: Hooks
-    post: Post
+    mailbox: Mailbox
     rewinder: Rewinder
-    absence: Absence
-    ceilings: Ceilings
+    away_mode: AwayMode
+    budgets: Budgets
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""

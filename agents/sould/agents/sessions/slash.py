@@ -39,7 +39,7 @@ CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
 
 
 @dataclass(frozen=True, slots=True)
-class Repertoire:
+class CommandRegistry:
     """What one session does with prompts: `sources` of commands, the first one wins a name, and `plain` for the rest.
 
     `unknown` answers what is meant as a command and is none.

@@ -31,7 +31,7 @@ from sould.agents.timetravel.machine import TOOL, TimeMachine
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.questions import Questions
-from sould.agents.toolapi.session import PromptArguments, Senses
+from sould.agents.toolapi.session import ModelCapabilities, PromptArguments
 from sould.agents.toolapi.session import Session as ToolSession
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.planmode import PlanMode
@@ -50,7 +50,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     Raises:
         ConfigError, InvalidToolError
     """
-    phone = crew.phone = shared.post.connect(crew.agent_id, log)
+    phone = crew.phone = shared.mailbox.connect(crew.agent_id, log)
     injectable: dict[Any, object] = {
         DenwaRenji: phone,
         Rewinder: shared.rewinder,
@@ -67,7 +67,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         Questions: shared.questions,
         PlanMode: shared.plan_mode,
         ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.directories),
-        Senses: Senses(lambda: frozenset(shared.models.provider.info.capabilities)),
+        ModelCapabilities: ModelCapabilities(lambda: frozenset(shared.models.provider.info.capabilities)),
         PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
     }
     paths, places = offered_paths(spec, shared.situation())
@@ -93,10 +93,12 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         tools=tool_runner(shared, spec, log, toolset),
         compactor=compactor,
         limits=shared.limits,
-        allowed=shared.ceilings.allow,
+        allowed=shared.budgets.allow,
         before_step=(
             PlanReminder(log, lambda: shared.approval.mode),
-            AwayReminder(log, lambda: shared.absence.away, lambda: shared.services.config().skip_afk_prompt_injection),
+            AwayReminder(
+                log, lambda: shared.away_mode.away, lambda: shared.services.config().skip_afk_prompt_injection
+            ),
         ),
     )
     machine = TimeMachine(

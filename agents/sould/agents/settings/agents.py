@@ -121,7 +121,7 @@ class SessionAgent:
         tools = self._load(spec)
         prompt = self.prompt(spec) if key[0] != self._made_of[0] else None
         self.crew.spec = spec
-        self.soul.tools.toolset.become(tools)
+        self.soul.tools.toolset.replace_with(tools)
         if prompt is not None:
             self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
             if self._next is None and spec.document.path == self.spec.document.path:
@@ -145,7 +145,7 @@ class SessionAgent:
             return False
 
     def _load(self, spec: AgentSpec) -> Toolset:
-        return self.soul.tools.toolset.again(*offered_paths(spec, self.situation()))
+        return self.soul.tools.toolset.rebuild(*offered_paths(spec, self.situation()))
 
     def _key(self, spec: AgentSpec) -> AgentKey:
         return digests(spec.files), self._offered(spec)

@@ -25,7 +25,7 @@ GONE: Final = (
 )
 
 
-class Absence:
+class AwayMode:
     """Of one session's user. Sees every request before any client does."""
 
     def __init__(self, channel: Channel) -> None:

@@ -59,7 +59,7 @@ class _Day(BaseModel):
     account: Account = Account()
 
 
-class DayBook:
+class DailySpend:
     """What all sessions of a user spend in a day, in one file; a damaged one begins anew."""
 
     def __init__(self, path: Path) -> None:
@@ -81,10 +81,10 @@ class DayBook:
             logger.warning("what was spent today cannot be kept in %s: %s", self._path, error.strerror)
 
 
-class Ceilings:
+class Budgets:
     """One for a session: all its agents ask `allow` before every step."""
 
-    def __init__(self, channel: Channel, account: Account, book: DayBook, budget: Callable[[], Budget]) -> None:
+    def __init__(self, channel: Channel, account: Account, book: DailySpend, budget: Callable[[], Budget]) -> None:
         """`account` is the session's, counted on in place."""
         self._channel = channel
         self._account = account

@@ -11,7 +11,7 @@ from pathlib import Path
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
-from sould.agents.review.authors import described
+from sould.agents.projects.authors import described
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
@@ -25,7 +25,7 @@ YES, NO = "Trust it", "Not now"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TrustStatus:
     """How the user's trust and the project's configuration stand. `lines`: what they should look at, a line a file."""
 
     state: Trust
@@ -47,11 +47,11 @@ class Standing:
             yield f"- and {len(self.lines) - MOST_LINES} more"
 
 
-def standing(trust: TrustStore, workspace: Path, sessions: Path) -> Standing:
+def standing(trust: TrustStore, workspace: Path, sessions: Path) -> TrustStatus:
     """Read every configuration file, and the ledgers of the sessions for who wrote it. Blocks."""
     state, seen = trust.state(workspace), contents(workspace)
     changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
-    return Standing(state, seen, tuple(described(changes, workspace, sessions)))
+    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions)))
 
 
 def _is_text_of_a_skill(path: Path) -> bool:
@@ -118,7 +118,7 @@ class TrustQuestion:
         news = frozenset((change.path, change.digest) for change in found)
         if news and news != self._told:
             lines = await asyncio.to_thread(described, found, self.workspace, self.sessions)
-            self._publish(Standing("trusted", {}, tuple(lines)).text())
+            self._publish(TrustStatus("trusted", {}, tuple(lines)).text())
         self._told = news
 
     def _waiting(self) -> list[Change]:
@@ -166,7 +166,7 @@ class TrustQuestion:
         return "This project is trusted, with its configuration as you saw it. It is taken up with the next prompt."
 
 
-def _heading(now: Standing) -> str:
+def _heading(now: TrustStatus) -> str:
     if now.state == "trusted":
         return "This project's configuration changed since you trusted it. Trust it as it is now?"
     return "Trust this project, with the configuration it brings?" if now.lines else "Trust this project?"

@@ -19,7 +19,7 @@ from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.review.capture import Capture, Findings, together
+from sould.agents.projects.capture import Capture, Findings, together
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
@@ -65,7 +65,7 @@ class OpenCall:
     begun: bool = False
     """It was its turn; before that nothing of it has run."""
     result: ToolReturn | None = None
-    parting: str = ""
+    interrupt_note: str = ""
     """What the tool wants the model to know should the call be cut off."""
     printed: str | None = None
     """What its program had printed when the call was cut off; None: none ran, as far as is known."""
@@ -151,7 +151,7 @@ class StepCalls:
             return NEVER_RAN
         if not call.begun:
             return NOT_BEGUN
-        return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.parting}".strip()
+        return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.interrupt_note}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ class ToolRunner:
             lambda text: self._stream(call.id, text),
             self.turn_id,
             self.source,
-            lambda text: setattr(call, "parting", text),
+            lambda text: setattr(call, "interrupt_note", text),
             lambda: self._begin(call.id),
             self.log.context.checkpoint,
             send=self._send,

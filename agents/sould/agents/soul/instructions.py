@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sould.agents.diskfile import read_file
 from sould.agents.errors import ConfigError
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
-from sould.agents.permissions.surroundings import Surroundings
 from sould.agents.workspace import WorkspaceError
 
 AGENTS_MD_BUDGET = 32 * 1024
@@ -88,7 +88,7 @@ def project_instructions(cwd: Path) -> str:
     top = Path(os.path.realpath(directories[-1]))
     for path in _instruction_files(directories):
         real = Path(os.path.realpath(path))
-        if not real.is_relative_to(top) or likelihood(real, Surroundings(root=top)) != "no":
+        if not real.is_relative_to(top) or likelihood(real, PolicyContext(root=top)) != "no":
             kept.append(f"<!-- {path} is a link that leads out of the project or to a secret: it was not read -->")
             continue
         try:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.info import read_info
-from sould.agents.timetravel.outcome import told
+from sould.agents.timetravel.outcome import describe
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
@@ -183,7 +183,7 @@ class _Reader:
             case ContextReverted():
                 items.append(Item("note", "The context went back to an earlier point here."))
             case FilesRestored() if message.files:
-                items.append(Item("note", told(message)))
+                items.append(Item("note", describe(message)))
             case _:
                 pass  # states and requests: their outcome is in the results
 

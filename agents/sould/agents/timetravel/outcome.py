@@ -26,7 +26,7 @@ def headline(done: FilesRestored) -> str:
     return f"{restored}, {kept} left as {'it is' if kept == 1 else 'they are'}" if kept else restored
 
 
-def told(done: FilesRestored) -> str:
+def describe(done: FilesRestored) -> str:
     """What became of the files, in sentences."""
     restored = len(done.files) - len(left(done))
     nothing = [] if left(done) else ["No file needed restoring."]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.dmail.router import Post
-from sould.agents.review.ledger import Ledger
-from sould.agents.review.restore import Chosen, restore_call, take_back, touched
-from sould.agents.review.state import Edit
+from sould.agents.dmail.router import Mailbox
+from sould.agents.projects.ledger import Ledger
+from sould.agents.projects.restore import Chosen, restore_call, take_back, touched
+from sould.agents.projects.state import Edit
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
@@ -29,11 +29,11 @@ MOST_OUTCOMES = 16
 
 @dataclass(frozen=True, slots=True)
 class Rewinder:
-    """Of one session, with `post` for its agents; `log` is the session's own, where restores are kept whoever asked for them."""
+    """Of one session, with `mailbox` for its agents; `log` is the session's own, where restores are kept whoever asked for them."""
 
     log: SessionLog
     ledger: Ledger
-    post: Post
+    mailbox: Mailbox
     outcomes: dict[str, FilesRestored] = field(default_factory=dict[str, FilesRestored])
     """What the latest restores came to, by the turn that asked; whoever wants one takes it out."""
 
@@ -43,8 +43,8 @@ class Rewinder:
 
     async def go_back(self, checkpoint_id: int, turn_id: str) -> FilesRestored:
         """Context and files as they were at the checkpoint, which the context reaches; agents started since end."""
-        if self.post.main is not None:
-            await self.post.main.cancel_unborn(checkpoint_id)
+        if self.mailbox.main is not None:
+            await self.mailbox.main.cancel_unborn(checkpoint_id)
         order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id})
         return await self._carry_out(order, turn_id)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sould.agents.review.capture import CHANGED
+from sould.agents.projects.capture import CHANGED
 from sould.agents.timetravel.outcome import left
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import DiffBlock

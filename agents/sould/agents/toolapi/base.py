@@ -96,7 +96,7 @@ class ToolCallContext:
     """The turn the call belongs to; the review ledger attributes edits to it."""
     source: AgentSource | None = None
     """The subagent that calls; None: the session's main agent."""
-    parting: Callable[[str], None] = lambda _: None
+    on_interrupt_note: Callable[[str], None] = lambda _: None
     """Say what the model is to know should the call be cut off."""
     effects: Callable[[], Awaitable[None]] = _nothing
     """Awaited when a program may run for the call: what changes on disk from here on is its doing."""

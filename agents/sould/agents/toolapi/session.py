@@ -18,7 +18,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Senses:
+class ModelCapabilities:
     """What the session's model can take in, to be asked when it matters: the model may be another by then."""
 
     capabilities: Callable[[], frozenset[str]]

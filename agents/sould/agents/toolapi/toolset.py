@@ -93,11 +93,11 @@ class Toolset:
         made._take(tuple(loaded.values()))
         return made
 
-    def again(self, paths: Sequence[str], places: Sequence[str] = ()) -> "Toolset":
-        """Other tools over the same services; see `become`. Raises InvalidToolError."""
+    def rebuild(self, paths: Sequence[str], places: Sequence[str] = ()) -> "Toolset":
+        """Other tools over the same services; see `replace_with`. Raises InvalidToolError."""
         return Toolset.load(paths, self._services, places)
 
-    def become(self, other: "Toolset") -> None:
+    def replace_with(self, other: "Toolset") -> None:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
         self._take(tuple(other._tools.values()))
 

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.toolapi.session import Senses
+from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
 from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -35,7 +35,7 @@ class ReadMediaFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
     params = Params
 
-    def __init__(self, files: CallFiles, senses: Senses) -> None:
+    def __init__(self, files: CallFiles, senses: ModelCapabilities) -> None:
         self._files = files
         self._senses = senses
 

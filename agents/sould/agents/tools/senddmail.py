@@ -149,4 +149,4 @@ def _checkpoint(params: Params, phone: DenwaRenji, receiver: DenwaRenji) -> int:
 
 
 def _own_name(phone: DenwaRenji) -> str:
-    return f"agent {phone.agent_id}" if phone.agent_id else f"session {phone.post.session_id}"
+    return f"agent {phone.agent_id}" if phone.agent_id else f"session {phone.mailbox.session_id}"

@@ -14,7 +14,7 @@ EXPIRED = "This request waited while what it was about changed, so it expired. L
 
 
 @dataclass(slots=True)
-class Asker:
+class ApprovalRequester:
     """The `ask` of a session's `Approval`."""
 
     log: SessionLog

@@ -4,7 +4,7 @@ A turn in which something waits for an approval goes on: nothing of that call ha
 a subagent. Every other open turn is closed honestly: its calls may or may not have run, and are never run again.
 """
 
-from sould.agents.review.capture import Capture
+from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
 from sould.agents.soul.loop import Soul
@@ -16,7 +16,7 @@ from sould.agents.toolapi.background import Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.tools.agent import in_background
 from sould.agents.turns import cutoff
-from sould.agents.turns.asking import Asker
+from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.turns.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -37,7 +37,9 @@ AFTER_CRASH = (
 STOPPED = "The daemon stopped in the middle of a turn."
 
 
-async def recover(log: SessionLog, soul: Soul, asker: Asker, turns: Turns, crew: Crew, capture: Capture | None) -> None:
+async def recover(
+    log: SessionLog, soul: Soul, asker: ApprovalRequester, turns: Turns, crew: Crew, capture: Capture | None
+) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
     cut_off = [*(cutoff.running(log.replay()) if found.open_calls else ()), *cutoff.in_background(crew.market.tasks)]
@@ -83,7 +85,7 @@ def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost
     soul.cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
 
 
-def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bool:
+def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id: str) -> bool:
     """Let a subagent in the background go on that waited for an approval."""
     market = crew.market
     record = market.tasks.lost(call_id)
@@ -107,7 +109,7 @@ def _take_up_task(log: SessionLog, crew: Crew, asker: Asker, call_id: str) -> bo
     return True
 
 
-def leave_waiting(log: SessionLog, asker: Asker, market: LaborMarket) -> None:
+def leave_waiting(log: SessionLog, asker: ApprovalRequester, market: LaborMarket) -> None:
     """The daemon is about to end: what waits for approvals stays as it is, and the next daemon goes on with it (D16)."""
     pending = (*log.channel.pending, *asker.unasked)
     if not pending:

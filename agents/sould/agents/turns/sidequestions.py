@@ -31,7 +31,7 @@ DENIED = "Tools cannot be used in a side question. Answer from what you know."
 
 
 @dataclass(slots=True)
-class Asides:
+class SideQuestions:
     """The side questions of one session; `serve` owns their tasks."""
 
     log: SessionLog

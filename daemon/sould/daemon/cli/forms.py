@@ -138,7 +138,7 @@ class Schema(BaseModel):
     properties: dict[str, Property] = Field(default_factory=dict[str, Property])
 
 
-class Asker(BaseModel):
+class UserPrompter(BaseModel):
     """Who asks by `elicitation/create`, where it is an MCP server."""
 
     server: str = Field(default="", validation_alias=AliasPath("_meta", "sould", "server"))
@@ -181,7 +181,7 @@ class Form(BaseModel):
 
 def from_server(params: dict[str, Any]) -> bool:
     """Whether it is an MCP server that asks, whose fields have types, and not the agent."""
-    return bool(Asker.model_validate(params).server)
+    return bool(UserPrompter.model_validate(params).server)
 
 
 async def fill(form: Form) -> dict[str, Any]:

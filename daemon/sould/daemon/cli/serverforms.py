@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from sould.agents.mcp.forms import choices, problem, text_of, value_of
 from sould.agents.wire.choosing import Choices
 from sould.agents.wire.questions import ServerForm
-from sould.daemon.cli.forms import Asker, typed_line
+from sould.daemon.cli.forms import UserPrompter, typed_line
 from sould.daemon.cli.output import one_line, visible
 
 DECLINE = "/decline"
@@ -25,7 +25,7 @@ class _Schema(BaseModel):
     required: tuple[str, ...] = ()
 
 
-class TypedForm(Asker):
+class TypedForm(UserPrompter):
     """The parameters of an `elicitation/create` whose fields have types."""
 
     message: str

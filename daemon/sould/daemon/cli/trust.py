@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.review.authors import BY_AGENT
-from sould.agents.settings.trusting import Standing, standing
+from sould.agents.projects.authors import BY_AGENT
+from sould.agents.settings.trusting import TrustStatus, standing
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.cli.ownhand import refuse_agent
@@ -67,7 +67,7 @@ def _trust(store: TrustStore, project: Path, sessions: Path, *, yes: bool) -> No
     store.set(project, "trusted", now.seen)
 
 
-def _show(now: Standing) -> None:
+def _show(now: TrustStatus) -> None:
     if now.lines:
         title = "Changed since you trusted this project:" if now.state == "trusted" else "This project brings:"
         click.echo(f"{title}\n{visible(now.text())}")

@@ -20,7 +20,7 @@ from pydantic import SecretStr, ValidationError
 from sould.agents.errors import ConfigError
 from sould.agents.llm.tokens import Tokens
 from sould.agents.privatefile import write_private
-from sould.agents.processlock import alone
+from sould.agents.processlock import exclusive_lock
 from sould.daemon.paths import Paths
 
 SERVICE = "sould"
@@ -141,7 +141,7 @@ class Credentials:
 
     def _lock(self, name: str) -> AbstractContextManager[None]:
         """Keep other processes and threads out. A process that dies lets go of it."""
-        return alone(self._file.with_name(f"credentials.{name}.lock"))
+        return exclusive_lock(self._file.with_name(f"credentials.{name}.lock"))
 
     def _entries(self) -> dict[str, dict[str, str]]:
         try:

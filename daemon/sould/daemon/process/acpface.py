@@ -36,13 +36,13 @@ class AcpFace:
         """Serve until the client is gone."""
         path = record_path(self._paths.runtime, connection.hello.token)
         resume = self._resume(path, connection)
-        keeper = Keeper(Record(path), resume, self._sessions)
-        stream = connection.open_stream(keeper.on_written)
-        keeper.queued = lambda: stream.queued
-        connection.settled = keeper.settled
-        connection.let_go = keeper.close
-        connection.sessions = keeper.sessions
-        connection.client = keeper.client
+        recorder = ResumeRecorder(Record(path), resume, self._sessions)
+        stream = connection.open_stream(recorder.on_written)
+        recorder.queued = lambda: stream.queued
+        connection.settled = recorder.settled
+        connection.let_go = recorder.close
+        connection.sessions = recorder.sessions
+        connection.client = recorder.client
         services = AcpServices(
             host=self._sessions.host,
             environment=connection.hello.environment,
@@ -50,8 +50,8 @@ class AcpFace:
             umask=self._sessions.umask if connection.hello.umask is None else connection.hello.umask,
             version=VERSION,
             resume=resume,
-            remember=keeper.remember,
-            watch=keeper.watch,
+            remember=recorder.remember,
+            watch=recorder.watch,
             private=connection.handed,
             hand_over=lambda private: setattr(connection, "private", private),
             accounts=StoredAccounts(self._paths, self._sessions),
@@ -63,9 +63,9 @@ class AcpFace:
             finally:
                 preload.cancel()
         except asyncio.CancelledError:
-            keeper.close()  # somebody goes on with this connection
+            recorder.close()  # somebody goes on with this connection
             raise
-        keeper.forget()
+        recorder.forget()
         return 0
 
     def _resume(self, path: str, connection: Connection) -> AcpResume | None:
@@ -83,7 +83,7 @@ class AcpFace:
         return replace(resume, cut=cut and connection.inherited is None)
 
 
-class Keeper:
+class ResumeRecorder:
     """Writes one connection's record: requests as soon as they are known, answers and updates when they have left."""
 
     def __init__(self, record: Record, resume: AcpResume | None, sessions: Sessions) -> None:

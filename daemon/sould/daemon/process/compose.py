@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sould.agents.commands.repertoire import repertoire
+from sould.agents.commands.registry import command_registry
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
@@ -140,4 +140,4 @@ def compose(paths: Paths) -> Composition:
         news=config.news,
         stored_keys=lambda: frozenset(credentials.stored()),
     )
-    return Composition(SessionHost(services, repertoire), store, guard, providers, writer, config, mcp)
+    return Composition(SessionHost(services, command_registry), store, guard, providers, writer, config, mcp)

@@ -19,7 +19,7 @@ from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths
 from sould.daemon.process.acpface import AcpFace
 from sould.daemon.process.greeting import RefusedHelloError
-from sould.daemon.process.handover import Heir, Inheritance, give, heir_of
+from sould.daemon.process.handover import HandedConnection, HandoverState, give, heir_of
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
@@ -34,7 +34,7 @@ PR_SET_DUMPABLE = 4
 class Daemon:
     """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one."""
 
-    def __init__(self, paths: Paths, limits: Limits, inheritance: Inheritance, umask: int) -> None:
+    def __init__(self, paths: Paths, limits: Limits, inheritance: HandoverState, umask: int) -> None:
         self.paths = paths
         self.limits = limits
         self.started = time.monotonic()
@@ -103,7 +103,7 @@ class Daemon:
     def _connections(self) -> list[Connection]:
         return list(self.server.connections.values())
 
-    def _adopt(self, heir: Heir) -> None:
+    def _adopt(self, heir: HandedConnection) -> None:
         connection = Connection(self.server.next_id(), heir.sock, heir.hello, heir.descriptors)
         reader, writer = heir.descriptors[:2] if heir.descriptors else (-1, -1)
         connection.inherited = Released(reader, writer, heir.unread, heir.unwritten)
@@ -208,7 +208,7 @@ class Daemon:
         await self._at_most(1.0, self._settled())
         await self._flush()
         connections = [each for each in self._connections if each.hello.face != "control"]
-        heirs: list[Heir] = []
+        heirs: list[HandedConnection] = []
         for connection in connections:
             released = connection.stream.release() if connection.stream is not None else None
             connection.let_go()

@@ -30,7 +30,7 @@ _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 @dataclass(slots=True)
-class Heir:
+class HandedConnection:
     """One connection on its way: what `Connection` is made of again."""
 
     sock: socket.socket
@@ -42,12 +42,12 @@ class Heir:
 
 
 @dataclass(slots=True)
-class Inheritance:
+class HandoverState:
     """What a daemon starts with. `giver` is the process that waits for our `accept`."""
 
     listener: socket.socket
     lock: int
-    heirs: list[Heir] = field(default_factory=list[Heir])
+    heirs: list[HandedConnection] = field(default_factory=list[HandedConnection])
     giver: socket.socket | None = None
 
     def accept(self) -> None:
@@ -58,17 +58,19 @@ class Inheritance:
             self.giver = None
 
 
-def heir_of(connection: Connection, released: Released | None) -> Heir:
+def heir_of(connection: Connection, released: Released | None) -> HandedConnection:
     """A connection whose stream was released, or that had none yet."""
     if released is None:
-        return Heir(connection.sock, connection.hello, connection.descriptors, b"", b"", connection.private())
+        return HandedConnection(
+            connection.sock, connection.hello, connection.descriptors, b"", b"", connection.private()
+        )
     kept = connection.descriptors[2:]
     descriptors = (released.reader, released.writer, *kept) if connection.descriptors else ()
     between = released.unread, released.unwritten
-    return Heir(connection.sock, connection.hello, descriptors, *between, connection.private())
+    return HandedConnection(connection.sock, connection.hello, descriptors, *between, connection.private())
 
 
-async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir], umask: int) -> bool:
+async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnection], umask: int) -> bool:
     """Start the next daemon, under `umask`, and hand everything over; False when it did not get ready."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
@@ -101,21 +103,21 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[Heir], umask:
     return False
 
 
-def receive(descriptor: int) -> Inheritance:
+def receive(descriptor: int) -> HandoverState:
     """What the process behind `descriptor` hands over. Called before the loop runs."""
     giver = socket.socket(fileno=descriptor)
     giver.settimeout(DEADLINE)
     os.set_inheritable(descriptor, False)
     head, (listener, lock) = _receive(giver)
-    heirs: list[Heir] = []
+    heirs: list[HandedConnection] = []
     for _ in range(_Head.model_validate_json(head).connections):
         told, descriptors = _receive(giver)
-        heirs.append(_heir(_Told.model_validate_json(told), descriptors))
+        heirs.append(_heir(_ConnectionMessage.model_validate_json(told), descriptors))
     giver.settimeout(None)
-    return Inheritance(socket.socket(fileno=listener), lock, heirs, giver)
+    return HandoverState(socket.socket(fileno=listener), lock, heirs, giver)
 
 
-class _Told(BaseModel):
+class _ConnectionMessage(BaseModel):
     """A connection in words. Bytes and the operating system's strings travel as latin-1 text: every byte survives."""
 
     protocol: tuple[int, int]
@@ -137,9 +139,9 @@ class _Head(BaseModel):
     connections: int
 
 
-def _describe(heir: Heir) -> _Told:
+def _describe(heir: HandedConnection) -> _ConnectionMessage:
     hello = heir.hello
-    return _Told(
+    return _ConnectionMessage(
         protocol=hello.protocol,
         version=hello.version,
         face=hello.face,
@@ -156,7 +158,7 @@ def _describe(heir: Heir) -> _Told:
     )
 
 
-def _heir(told: _Told, descriptors: tuple[int, ...]) -> Heir:
+def _heir(told: _ConnectionMessage, descriptors: tuple[int, ...]) -> HandedConnection:
     hello = Hello(
         protocol=told.protocol,
         version=told.version,
@@ -173,7 +175,7 @@ def _heir(told: _Told, descriptors: tuple[int, ...]) -> Heir:
     sock = socket.socket(fileno=descriptors[0])
     sock.setblocking(False)
     unread, unwritten, private = (each.encode("latin-1") for each in (told.unread, told.unwritten, told.private))
-    return Heir(sock, hello, descriptors[1:], unread, unwritten, private)
+    return HandedConnection(sock, hello, descriptors[1:], unread, unwritten, private)
 
 
 def _pack(text: str) -> str:

@@ -39,7 +39,7 @@ class Exit(Enum):
     REPLACED = "a newer version takes over"
 
 
-class Work(Protocol):
+class SessionActivity(Protocol):
     """What the lifecycle asks of the sessions."""
 
     @property
@@ -69,7 +69,7 @@ class Work(Protocol):
 class Lifecycle:
     """Created before the server; `watch` runs until the daemon should leave."""
 
-    def __init__(self, paths: Paths, limits: Limits, work: Work, lock: int) -> None:
+    def __init__(self, paths: Paths, limits: Limits, work: SessionActivity, lock: int) -> None:
         self._paths = paths
         self._lock = lock
         self._limits = limits

@@ -22,7 +22,7 @@ from sould.daemon.launch import publish, take_lock
 from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.process.daemon import Daemon
-from sould.daemon.process.handover import Inheritance, receive
+from sould.daemon.process.handover import HandoverState, receive
 from sould.daemon.process.lifecycle import Exit
 from sould.daemon.process.logs import start_logging
 
@@ -70,18 +70,18 @@ class _Options:
         return cls(**{name[2:]: int(value) for name, value in zip(names, given[1::2], strict=True)})
 
 
-def _inherit(options: _Options, paths: Paths) -> Inheritance | None:
+def _inherit(options: _Options, paths: Paths) -> HandoverState | None:
     """The socket and the lock, ours or handed to us; None when another daemon has the lock."""
     if options.handover is not None:
         return receive(options.handover)
     if options.listen is not None and options.lock is not None:
         for descriptor in (options.listen, options.lock):
             os.set_inheritable(descriptor, False)
-        return Inheritance(socket.socket(fileno=options.listen), options.lock)
+        return HandoverState(socket.socket(fileno=options.listen), options.lock)
     lock = take_lock(paths)
     if lock is None:
         return None
-    return Inheritance(socket.socket(fileno=publish(paths)), lock)
+    return HandoverState(socket.socket(fileno=publish(paths)), lock)
 
 
 def _harden(*, foreground: bool) -> int:
@@ -104,7 +104,7 @@ def _harden(*, foreground: bool) -> int:
     return umask
 
 
-def _serve(paths: Paths, inheritance: Inheritance, umask: int, *, foreground: bool) -> None:
+def _serve(paths: Paths, inheritance: HandoverState, umask: int, *, foreground: bool) -> None:
     write_owner(inheritance.lock, Identity.mine(), VERSION)
     start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
     begun = "started" if inheritance.giver is None else "took over"
@@ -120,6 +120,6 @@ def _serve(paths: Paths, inheritance: Inheritance, umask: int, *, foreground: bo
     os._exit(0)  # threads that carry a terminal may be waiting for a key
 
 
-async def _run(paths: Paths, inheritance: Inheritance, umask: int) -> Exit:
+async def _run(paths: Paths, inheritance: HandoverState, umask: int) -> Exit:
     daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance, umask)
     return await daemon.run()

@@ -19,7 +19,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
-from sould.agents.soul.subagents.market import AgentRecord, Birth, LaborMarket, SubagentError, can_go_on
+from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
@@ -69,7 +69,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    birth: Birth
+    start: SubagentStart
     log: SessionLog
     soul: Soul
 
@@ -100,38 +100,38 @@ class Crew:
             SubagentError: it could not begin.
         """
         try:
-            birth, resumed = self._birth(job, self.market.take_up(call.id))
-            self.market.enter(birth.id)
+            start, resumed = self._birth(job, self.market.take_up(call.id))
+            self.market.enter(start.id)
         except SubagentError:
             raise
         except SouldError as error:
             raise SubagentError(error.message) from error
         try:
-            worker = await self._open(birth, resumed=resumed)
-            call.parting(can_go_on(birth.id))
+            worker = await self._open(start, resumed=resumed)
+            call.on_interrupt_note(can_go_on(start.id))
             try:
-                forwarding = Forwarding(worker.log, self.log, call.id, birth.id, birth.record.kind)
+                forwarding = Forwarding(worker.log, self.log, call.id, start.id, start.record.kind)
                 try:
-                    with self._family(birth, call.checkpoint):
+                    with self._family(start, call.checkpoint):
                         return await self._with_hooks(worker, job, call)
                 finally:
                     forwarding.close()
             finally:
                 await _closed(worker.log)
         finally:
-            self.market.leave(birth.id)
+            self.market.leave(start.id)
 
-    def _family(self, birth: Birth, born: int) -> contextlib.AbstractContextManager[None]:
+    def _family(self, start: SubagentStart, born: int) -> contextlib.AbstractContextManager[None]:
         assert self.phone is not None
-        about = ": ".join(filter(None, (birth.record.kind, birth.source.description)))
-        return self.phone.child(self.phone.post.find(birth.id), born, about)
+        about = ": ".join(filter(None, (start.record.kind, start.source.description)))
+        return self.phone.child(self.phone.mailbox.find(start.id), born, about)
 
     def begun(self, call_id: str) -> int:
         """How many subagents the last daemon had started for a call that is now run again."""
         unfinished = self.market.unfinished
         return len(unfinished.workers[call_id]) if unfinished.going_on(call_id) else 0
 
-    def _birth(self, job: Job, going_on: str) -> tuple[Birth, bool]:
+    def _birth(self, job: Job, going_on: str) -> tuple[SubagentStart, bool]:
         agent_id = going_on or job.resume
         if agent_id:
             _, record = self.market.find(agent_id)
@@ -155,20 +155,20 @@ class Crew:
             record = record.model_copy(update={"model": job.model})
         told = record.description or job.description
         source = AgentSource(agent_id, record.kind, told, background=job.background, lineage=record.lineage)
-        return Birth(agent_id, record, spec, source, goes_on=bool(going_on)), bool(going_on or job.resume)
+        return SubagentStart(agent_id, record, spec, source, goes_on=bool(going_on)), bool(going_on or job.resume)
 
-    async def _open(self, birth: Birth, *, resumed: bool) -> _Worker:
+    async def _open(self, start: SubagentStart, *, resumed: bool) -> _Worker:
         market = self.market
         try:
-            directory = market.find(birth.id)[0] if resumed else market.settle(birth.id, birth.record)
+            directory = market.find(start.id)[0] if resumed else market.settle(start.id, start.record)
             log = await market.open_log(directory, not resumed)
-            market.opened(birth.id, log)
+            market.opened(start.id, log)
         except SouldError as error:
             raise SubagentError(error.message) from error
         except OSError as error:
             raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
         try:
-            return _Worker(birth, log, await market.build(birth, log))
+            return _Worker(start, log, await market.build(start, log))
         except BaseException as error:
             await _closed(log)
             if isinstance(error, SouldError):
@@ -176,10 +176,10 @@ class Crew:
             raise
 
     async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
-        birth = worker.birth
-        kind = birth.record.kind
-        facts = {"agent_name": kind, "agent_id": birth.id, "subagent_type": kind}
-        if birth.goes_on:
+        start = worker.start
+        kind = start.record.kind
+        facts = {"agent_name": kind, "agent_id": start.id, "subagent_type": kind}
+        if start.goes_on:
             return await self._to_its_end(worker, job, call, facts)
         decision = await self.market.hooks.fire("SubagentStart", kind, {**facts, "prompt": job.prompt})
         if decision.blocked:
@@ -188,14 +188,14 @@ class Crew:
 
     async def _to_its_end(self, worker: _Worker, job: Job, call: ToolCallContext, facts: dict[str, str]) -> Outcome:
         outcome = await self._turn(worker, job, call)
-        await self.market.hooks.fire("SubagentStop", worker.birth.record.kind, {**facts, "response": outcome.text})
+        await self.market.hooks.fire("SubagentStop", worker.start.record.kind, {**facts, "response": outcome.text})
         return outcome
 
     async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
-        log, begun = worker.log, worker.log.recovery.open_turn if worker.birth.goes_on else None
+        log, begun = worker.log, worker.log.recovery.open_turn if worker.start.goes_on else None
         turn_id = begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8)
-        if worker.birth.goes_on and not worker.soul.pending:
-            raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.birth.id)}")
+        if worker.start.goes_on and not worker.soul.pending:
+            raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.start.id)}")
         limit = job.timeout or self.market.config().background.agent_task_timeout_s
         if begun is None:
             log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
@@ -209,7 +209,7 @@ class Crew:
         finally:
             log.publish(TurnEnd(turn_id=turn_id, stop_reason=ending.stop_reason, error=ending.error))
         problem = ending.error.message if ending.error is not None else _PROBLEMS.get(ending.stop_reason, "")
-        return Outcome(worker.birth.id, worker.birth.record.kind, last_answer(log.context.messages), problem)
+        return Outcome(worker.start.id, worker.start.record.kind, last_answer(log.context.messages), problem)
 
     async def _guarded(self, worker: _Worker, turn_id: str) -> Ending:
         try:
@@ -217,7 +217,7 @@ class Crew:
         except SouldError as error:
             return Ending("error", TurnError(kind=error.kind, message=error.message))
         except Exception:  # a turn is a dispatch boundary: a bug of ours ends the subagent, not its parent
-            logger.exception("subagent %s failed", worker.birth.id)
+            logger.exception("subagent %s failed", worker.start.id)
             return Ending("error", TurnError(kind="internal", message="sould hit a bug in the subagent."))
 
 

@@ -54,7 +54,7 @@ class AgentRecord(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
+class SubagentStart:
     """What a subagent is made of."""
 
     id: str
@@ -65,7 +65,7 @@ class Birth:
     """It was at work when the last daemon stopped, and waited for an approval."""
 
 
-Build = Callable[[Birth, SessionLog], Awaitable[Soul]]
+Build = Callable[[SubagentStart, SessionLog], Awaitable[Soul]]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,81 @@
+"""How a session stands: its title, options, commands and usage, told when it is introduced and when they change. Pure."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from sould.acp.features import Facts
+from sould.acp.options import config_options, session_modes
+from sould.acp.outbound import Json
+from sould.agents.wire import messages as wire
+
+
+class SessionStatus:
+    """One session's. Usage is learnt from the stream, the rest is looked up."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._used: int | None = None
+        self._size: int | None = None
+        self._cost: Json | None = None
+
+    def introduction(self, title: str, updated: float) -> Iterator[Json]:
+        """All of it at once."""
+        yield self._commands()
+        if title:
+            yield {"sessionUpdate": "session_info_update", "title": title, "updatedAt": iso_time(updated)}
+        yield from self._usage()
+
+    def learn(self, message: wire.StatusUpdate) -> bool:
+        """Take in a status; whether it says anything of the usage."""
+        if message.context_tokens is not None:
+            self._used = message.context_tokens
+        if message.max_context_tokens is not None:
+            self._size = message.max_context_tokens
+        if message.cost is not None:
+            self._cost = {"amount": message.cost, "currency": message.currency or "USD"}
+        return (message.context_tokens, message.max_context_tokens, message.cost) != (None,) * 3
+
+    def status(self, message: wire.StatusUpdate) -> Iterator[Json]:
+        """A status as it comes."""
+        if self.learn(message):
+            yield from self._usage()
+
+    def changed(self, message: wire.SessionChanged, timestamp: float) -> Iterator[Json]:
+        """Title, options or commands are others now."""
+        if message.title is not None:
+            title = message.title or None
+            yield {"sessionUpdate": "session_info_update", "title": title, "updatedAt": iso_time(timestamp)}
+        if message.options is not None:
+            yield from self.options()
+        if message.commands:
+            yield self._commands()
+
+    def options(self) -> Iterator[Json]:
+        """All options, in both ways."""
+        options = self._facts.options()
+        yield {"sessionUpdate": "config_option_update", "configOptions": config_options(options)}
+        modes = session_modes(options)
+        if modes is not None:
+            yield {"sessionUpdate": "current_mode_update", "currentModeId": modes["currentModeId"]}
+
+    def _usage(self) -> Iterator[Json]:
+        if self._used is None or self._size is None:
+            return
+        update: Json = {"sessionUpdate": "usage_update", "used": self._used, "size": self._size}
+        if self._cost is not None:
+            update["cost"] = self._cost
+        yield update
+
+    def _commands(self) -> Json:
+        commands: list[Json] = []
+        for command in self._facts.commands():
+            shown: Json = {"name": command.name, "description": command.description}
+            if command.hint:
+                shown["input"] = {"hint": command.hint}
+            commands.append(shown)
+        return {"sessionUpdate": "available_commands_update", "availableCommands": commands}
+
+
+def iso_time(seconds: float) -> str:
+    """Wall seconds as RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,126 @@
+"""What a decision needs to know about the machine, given to it so that the decision itself stays pure."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from sould.agents.environment import Environment
+from sould.agents.permissions.gitlooks import plain_history, plain_repository
+
+
+def _resolve(word: str, cwd: Path) -> Path:
+    return Path(os.path.realpath(os.path.join(cwd, word)))
+
+
+def _is_not_known(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
+    del cwd, hidden
+    return False
+
+
+def _finds_nothing(program: str) -> Path | None:
+    del program
+
+
+def _knows_none(path: Path) -> tuple[Path, ...]:
+    del path
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecretNames:
+    """What the user's configuration adds: patterns of a name, or of the end of a path when they hold a `/`."""
+
+    certain: tuple[str, ...] = ()
+    likely: tuple[str, ...] = ()
+
+
+class SecretLook(Protocol):
+    """Looks into a file whose name alone does not make it a secret."""
+
+    def __call__(self, path: Path, *, likely: bool, fixture: bool) -> str:
+        """Why the file is a secret all the same, or "". `path` is resolved; it need not exist."""
+        ...
+
+
+def _looks_nowhere(path: Path, *, likely: bool, fixture: bool) -> str:
+    del path, likely, fixture
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyContext:
+    """One session's place. Paths are absolute and resolved."""
+
+    root: Path
+    additional: Sequence[Path] = ()
+    """May grow."""
+    home: Path = field(default_factory=Path.home)
+    path: tuple[Path, ...] = ()
+    """Directories of the session's PATH."""
+    account: tuple[Path, ...] = ()
+    """Where files of the user's account lie that their home directory only has links to."""
+    own: tuple[Path, ...] = ()
+    """Our configuration, state and run-time directories, which no tool changes unasked."""
+    readable: tuple[Path, ...] = ()
+    """Directories of ours that the model may read, such as the one that holds long outputs."""
+    resolve: Callable[[str, Path], Path] = _resolve
+    """A word of a command to the path it names, every link followed."""
+    find: Callable[[str], Path | None] = _finds_nothing
+    """The resolved file a bare program name runs; None when that is not certain."""
+    secret_names: Callable[[], SecretNames] = SecretNames
+    """As they are configured now."""
+    secret_look: SecretLook = _looks_nowhere
+
+    other_names: Callable[[Path], tuple[Path, ...]] = _knows_none
+    """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
+    plain_repository: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
+    plain_history: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    """Whether nothing that is hidden was ever committed there. Blocks."""
+
+    @classmethod
+    def of(
+        cls,
+        root: Path,
+        additional: Sequence[Path],
+        environment: Environment,
+        own: tuple[Path, ...] = (),
+        readable: tuple[Path, ...] = (),
+        account: tuple[Path, ...] = (),
+    ) -> "PolicyContext":
+        """Of a session with this environment. `additional` is resolved already."""
+        return cls(
+            root=_resolve("", root),
+            additional=additional,
+            home=_resolve("", environment.home),
+            path=tuple(_resolve("", directory) for directory in environment.path),
+            account=account,
+            own=tuple(_resolve("", directory) for directory in own),
+            readable=tuple(_resolve("", directory) for directory in readable),
+            find=lambda program: _find(program, environment),
+            plain_repository=plain_repository,
+            plain_history=lambda cwd, hidden: plain_history(
+                cwd, _find("git", environment), environment.variables, hidden
+            ),
+        )
+
+    def inside(self, path: Path) -> bool:
+        """Below the workspace root or an additional directory."""
+        return any(path.is_relative_to(directory) for directory in (self.root, *self.additional))
+
+    def readable_unasked(self, path: Path) -> bool:
+        """Below a directory that the model was told to read."""
+        return any(path.is_relative_to(directory) for directory in self.readable)
+
+
+def _find(program: str, environment: Environment) -> Path | None:
+    """Like bash, but a relative entry before the hit makes the answer uncertain."""
+    for part in environment.variables["PATH"].split(os.pathsep):
+        if not os.path.isabs(part):
+            return None
+        candidate = os.path.join(part, program)
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return _resolve(candidate, Path("/"))
+    return None

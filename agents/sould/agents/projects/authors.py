@@ -1,0 +1,76 @@
+"""Which agent wrote a file: what the ledgers of all sessions say of it.
+
+Reads the ledgers of other sessions beside their owners: takes no lock and changes nothing.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sould.agents.permissions.projectfiles import Change
+from sould.agents.projects.journal import read_events
+from sould.agents.projects.state import Edit, LedgerState
+
+LEDGER = "ledger.jsonl"
+BY_AGENT = "BY THE AGENT"
+"""How a line of `described` marks what the agent did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The session whose agent wrote a file last. `alone`: what it wrote is what is there."""
+
+    session_id: str
+    alone: bool
+
+
+def authors(sessions: Path, files: Mapping[Path, str]) -> Mapping[Path, Author]:
+    """Of `files` (resolved path to the digest of its text, "" when it is gone) those that an agent wrote.
+
+    `sessions` holds the directories of the sessions.
+    """
+    last: dict[Path, Edit] = {}
+    for path, edit in _edits(sessions, files):
+        if path not in last or edit.timestamp >= last[path].timestamp:
+            last[path] = edit
+    return {path: Author(edit.session_id, (edit.after or "") == files[path]) for path, edit in last.items()}
+
+
+def described(changes: Iterable[Change], workspace: Path, sessions: Path) -> list[str]:
+    """A line for each file: what happened to it, and whether the agent did that; its own come first."""
+    found = list(changes)
+    written = authors(sessions, {change.path: change.digest for change in found})
+    found.sort(key=lambda change: change.path not in written)
+    return [_line(change, workspace, written.get(change.path)) for change in found]
+
+
+def _line(change: Change, workspace: Path, author: Author | None) -> str:
+    name = os.path.relpath(change.path, os.path.realpath(workspace))
+    line = f"{''.join(each if each.isprintable() else ascii(each)[1:-1] for each in name)}: {change.how}"
+    if author is None:
+        return line
+    return f"{line} {BY_AGENT}{'' if author.alone else ', and by somebody since'} (session {author.session_id})"
+
+
+def _edits(sessions: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
+    needles = [json.dumps(str(path), ensure_ascii=False).encode(errors="surrogateescape") for path in files]
+    for ledger in sessions.glob(f"*/{LEDGER}"):
+        try:
+            data = ledger.read_bytes()
+        except OSError:
+            continue
+        if any(needle in data for needle in needles):  # most ledgers know none of them and are not parsed
+            yield from _of(data, files)
+
+
+def _of(data: bytes, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
+    state = LedgerState()
+    for event in read_events(data)[0]:
+        state.apply(event)
+    for path, edits in state.edits.items():
+        if path in files:
+            yield from (
+                (path, edit) for edit in edits if edit.call_id and not edit.shared
+            )  # no call: the user's command

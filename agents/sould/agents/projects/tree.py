@@ -1,0 +1,124 @@
+"""How a directory looks: every file, link and directory that git does not ignore, by what `lstat` says.
+
+Nothing is opened. What is found is packed, a folder at a time: a project may have hundreds of thousands of files, and a
+session keeps what it saw last. A folder of equal bytes is as it was.
+
+Our own writes under way are no files of the project: one that is seen by a look would be the doing of the call that runs
+then, and would come back with it. Blocks: use it in a thread.
+"""
+
+import os
+import stat
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from sould.agents.diskfile import is_passing
+
+Seen: TypeAlias = tuple[int, int, int, int, int]
+"""Mode, size, modification and change time in nanoseconds, inode; of a directory only the mode."""
+
+NEVER = frozenset({".git", ".hg", ".svn"})
+_SEEN = struct.Struct("<IQqqQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is in one folder: names with a zero byte between them, and as many packed `Seen`."""
+
+    names: bytes
+    stats: bytes
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[str, Seen]]) -> "Listing":
+        """In the order given."""
+        names: list[str] = []
+        stats: list[bytes] = []
+        for name, seen in entries:
+            names.append(name)
+            stats.append(_SEEN.pack(*seen))
+        return cls(os.fsencode("\0".join(names)), b"".join(stats))
+
+    def __len__(self) -> int:
+        return len(self.stats) // _SEEN.size
+
+    @property
+    def number(self) -> int:
+        """The same for the same entries, whatever their order."""
+        return hash(frozenset(self.entries()))
+
+    def entries(self) -> Iterator[tuple[str, Seen]]:
+        """Names, and how each looked."""
+        return zip(os.fsdecode(self.names).split("\0"), _SEEN.iter_unpack(self.stats), strict=False)
+
+
+@dataclass(slots=True)
+class TreeSnapshot:
+    """By folder, relative to the root, "" for itself. `partial`: there was more than could be looked at in time.
+
+    `beyond`: of each directory that holds more than was asked for, how everything in it looks, as one number.
+    """
+
+    found: dict[str, Listing] = field(default_factory=dict[str, Listing])
+    beyond: dict[str, int] = field(default_factory=dict[str, int])
+    partial: bool = False
+
+
+def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadline: float) -> TreeSnapshot:
+    """Look at everything below `root`, at `most` files one by one. `ignored` is asked for the root and for every git project in it.
+
+    What it answers is relative to the directory it was asked for; directories end in a slash.
+    """
+    seen = TreeSnapshot()
+    size = 0
+    pending: list[tuple[str, frozenset[str], str]] = [("", ignored(root), "")]
+    while pending:
+        if time.monotonic() > deadline:
+            seen.partial = True
+            return seen
+        folder, hidden, base = pending.pop()
+        try:
+            with os.scandir(os.path.join(root, folder)) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        if folder and any(entry.name == ".git" for entry in entries):
+            hidden, base = ignored(root / folder), folder
+        here = Listing.of(_take(entries, folder, hidden, base, pending))
+        if size + len(here) <= most:
+            seen.found[folder] = here
+            size += len(here)
+        else:
+            seen.beyond[folder] = here.number
+    return seen
+
+
+def _take(
+    entries: list["os.DirEntry[str]"],
+    folder: str,
+    hidden: frozenset[str],
+    base: str,
+    pending: list[tuple[str, frozenset[str], str]],
+) -> Iterator[tuple[str, Seen]]:
+    prefix = f"{folder}/" if folder else ""
+    skip = len(base) + 1 if base else 0
+    for entry in entries:
+        name = entry.name
+        if name in NEVER or is_passing(name) or (hidden and f"{prefix}{name}"[skip:] in hidden):
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        mode = status.st_mode
+        if stat.S_ISDIR(mode):
+            path = prefix + name
+            if hidden and f"{path[skip:]}/" in hidden:
+                continue
+            yield name, (mode, 0, 0, 0, 0)
+            pending.append((path, hidden, base))
+        elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            yield name, (mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)

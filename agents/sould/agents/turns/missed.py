@@ -1,0 +1,37 @@
+"""The latest notices of a session, for the client that comes next: a notice is an event, and nobody reads it up later.
+
+Keeps a few and publishes nothing. One of them is told twice only where that is asked for.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from sould.agents.sessionlog.channel import Channel, Cursor, Record
+from sould.agents.wire.messages import Notification
+
+MOST = 20
+
+
+class MissedNotifications:
+    """`company`: whether a client is there to hear what comes now."""
+
+    def __init__(self, channel: Channel, company: Callable[[], bool]) -> None:
+        self._company = company
+        self._latest: deque[Record] = deque(maxlen=MOST)
+        self._unheard: set[int] = set()
+        channel.subscribe(self._take, on_cut=lambda _: None)
+
+    def news(self, since: Cursor | None) -> Sequence[Record]:
+        """Those that nobody has heard, and those from `since` on; heard now."""
+        found = [
+            record for record in self._latest if record.seq in self._unheard or (since and record.seq >= since.seq)
+        ]
+        self._unheard.clear()
+        return found
+
+    def _take(self, record: Record) -> bool:
+        if isinstance(record.message, Notification):
+            self._latest.append(record)
+            if not self._company():
+                self._unheard.add(record.seq)
+        return True

@@ -1,0 +1,181 @@
+"""A session host over a scripted model, in this process: real journal, real files, real commands, no client program.
+
+Tests act as the client: they prompt, answer requests, and read what was published.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sould.agents.commands.registry import command_registry
+from sould.agents.config import Config
+from sould.agents.llm.pool import ProviderPool
+from sould.agents.mcp.pool import McpPool
+from sould.agents.mcp.signins import StoredSignIns
+from sould.agents.opening.opening import Opening
+from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.process.guard import ProcessGuard
+from sould.agents.sessionlog.channel import Record
+from sould.agents.sessionlog.journal import JournalWriter
+from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.shared import HostServices
+from sould.agents.store.store import SessionStore
+from sould.agents.wire.messages import (
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalResponse,
+    QuestionRequest,
+    QuestionResponse,
+    TurnEnd,
+    WireMessage,
+)
+from sould.agents.workspace import Workspace
+
+MessageT = TypeVar("MessageT")
+
+
+def call(name: str, /, **arguments: object) -> str:
+    """A script line that calls a tool."""
+    return "tool_call: " + json.dumps({"id": "1", "name": name, "arguments": json.dumps(arguments)})
+
+
+class Watcher:
+    """A client's view of a session: everything published since it looked, and answers to approvals."""
+
+    def __init__(self, session: Session, *, answer: ApprovalKind | None = "approve", feedback: str = "") -> None:
+        self.session = session
+        self.records: list[Record] = []
+        self._answer: ApprovalKind | None = answer
+        self._feedback = feedback
+        self.answers: dict[str, str] | None = None
+        """Given to every question the session asks; None leaves questions open."""
+        self._changed = asyncio.Event()
+        self._subscription = session.log.channel.subscribe(self._take, on_cut=lambda _: None)
+        session.attach(self)
+
+    id = name = "watcher"
+    speaks_for_user = True
+    chooses_for_project = True
+
+    def workspace(self, inner: Workspace, session_id: str) -> None:
+        """See `Client`."""
+
+    @property
+    def messages(self) -> list[WireMessage]:
+        """What was published."""
+        return [record.message for record in self.records]
+
+    def of(self, kind: type[MessageT]) -> list[MessageT]:
+        """The published messages of one type."""
+        return [message for message in self.messages if isinstance(message, kind)]
+
+    async def wait_for(self, kind: type[MessageT], where: Callable[[MessageT], bool] = lambda _: True) -> MessageT:
+        """The first such message, waiting until there is one."""
+        while True:
+            found = next((message for message in self.of(kind) if where(message)), None)
+            if found is not None:
+                return found
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _take(self, record: Record) -> bool:
+        self.records.append(record)
+        self._changed.set()
+        if isinstance(record.message, ApprovalRequest) and self._answer is not None:
+            response = ApprovalResponse(request_id=record.message.id, response=self._answer, feedback=self._feedback)
+            asyncio.get_running_loop().call_soon(self.session.answer, response, "watcher")
+        if isinstance(record.message, QuestionRequest) and self.answers is not None:
+            answer = QuestionResponse(request_id=record.message.id, answers=self.answers)
+            asyncio.get_running_loop().call_soon(self.session.answer, answer, "watcher")
+        return True
+
+
+@dataclass(slots=True)
+class Bench:
+    """A host and its directories. `restart` is what a new daemon would find."""
+
+    root: Path
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    host: SessionHost = field(init=False)
+
+    @property
+    def project(self) -> Path:
+        """The project the sessions work on."""
+        return self.root / "project"
+
+    @property
+    def state(self) -> Path:
+        """The state directory."""
+        return self.root / "state"
+
+    def script(self, *scripts: str) -> None:
+        """What the model says, one script a call."""
+        (self.root / "scripts.json").write_text(json.dumps(scripts))
+
+    def config(self) -> Config:
+        """The configuration, with the bench's settings on top."""
+        model = {"provider": "script", "model": "scripted", "max_context_size": 100_000}
+        provider = {"type": "_scripted_echo", "env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": str(self.root / "scripts.json")}}
+        document: dict[str, Any] = {
+            "default_model": "scripted",
+            "models": {"scripted": model | self.settings.get("model", {})},
+            "providers": {"script": provider},
+            "loop_control": {"retry_first_wait_s": 0.01, "retry_jitter_s": 0} | self.settings.get("loop_control", {}),
+        }
+        document |= {key: value for key, value in self.settings.items() if key not in ("model", "loop_control")}
+        return Config.model_validate(document)
+
+    async def new(self, mode: Any = None) -> Session:
+        """A session in the project."""
+        return await self.host.new(Opening(self.project, environment=dict(os.environ), mode=mode))
+
+    async def open(self, session_id: str) -> Session:
+        """The session, live or from disk."""
+        return await self.host.open(session_id, Opening(self.project, environment=dict(os.environ)))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[SessionHost, None]:
+        """Run a host over the bench's directories until the block is left."""
+        writer, guard, pool = JournalWriter(), ProcessGuard(), ProviderPool(self.config)
+        store = SessionStore(self.state)
+        trust = TrustStore(self.state / "trust.json")
+        own = (self.state,)
+        mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"), "9.8")
+        services = HostServices(
+            store, writer, guard, self.config, pool, trust, Rules, self.state, own, mcp, self.root / "config"
+        )
+        self.host = SessionHost(services, command_registry)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.host.serve())
+                await self.host.started.wait()
+                try:
+                    yield self.host
+                finally:
+                    await self.host.aclose("the test is over")
+        finally:
+            await guard.aclose()
+            await pool.aclose()
+            store.close()
+            writer.close()
+
+
+def make_bench(root: Path, settings: dict[str, Any] | None = None, scripts: Sequence[str] = ()) -> Bench:
+    """A bench below `root` with a project of one file."""
+    bench = Bench(root, settings or {})
+    bench.project.mkdir()
+    (bench.project / "a.txt").write_text("hello\n")
+    bench.script(*scripts)
+    return bench
+
+
+async def finish(session: Session, text: str, client: str = "watcher") -> TurnEnd:
+    """Prompt and wait for the end of the turn."""
+    return await session.prompt(text, client).outcome()
