@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sould.daemon.configuration.configlines import json_lines, toml_lines
-from sould.daemon.configuration.configuration import ConfigFileError, LiveConfig, load
+from sould.daemon.configuration.configuration import ConfigFileError, ConfigReader, load
 from sould.daemon.paths import Paths
 
 GOOD = """\
@@ -166,7 +166,7 @@ def test_a_key_others_can_read_is_mentioned(environment: dict[str, str]) -> None
 
 def test_a_file_others_may_write_is_refused_and_the_last_good_one_holds(environment: dict[str, str]) -> None:
     path = write(environment, "default_yolo = true\n")
-    live = LiveConfig(Paths(environment), environment)
+    live = ConfigReader(Paths(environment), environment)
     path.chmod(0o666)
     assert f"run `chmod go-w {path}`" in mistake(environment).message
     read = live.refresh()
@@ -175,12 +175,12 @@ def test_a_file_others_may_write_is_refused_and_the_last_good_one_holds(environm
     assert f"run `chmod go-w {path}`" in read.sentence
     path.write_text("default_yolo = false\n")
     live.refresh()
-    assert live().default_yolo, "nothing of it counts"
+    assert live.now.default_yolo, "nothing of it counts"
     path.chmod(0o644)
     read = live.refresh()
     assert read is not None
     assert not read.mistake
-    assert not live().default_yolo
+    assert not live.now.default_yolo
 
 
 def test_scripts_are_named_relative_to_the_file(environment: dict[str, str]) -> None:
@@ -199,20 +199,20 @@ def test_scripts_are_named_relative_to_the_file(environment: dict[str, str]) -> 
 
 def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(environment: dict[str, str]) -> None:
     path = write(environment, "default_yolo = false\n")
-    live = LiveConfig(Paths(environment), environment)
+    live = ConfigReader(Paths(environment), environment)
     assert live.refresh() is None
     path.write_text("default_yolo = true   \n")
     read = live.refresh()
     assert read is not None
     assert str(path) in read.sentence
-    assert live().default_yolo
+    assert live.now.default_yolo
     path.write_text("nonsense\n")
     os.utime(path, ns=(1, 1))
     broken = live.refresh()
     assert broken is not None
     assert broken.mistake
     assert f"{path}, line 1" in broken.sentence
-    assert live().default_yolo
+    assert live.now.default_yolo
     assert live.refresh() is None
 
 

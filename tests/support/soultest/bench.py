@@ -97,6 +97,18 @@ class Watcher:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class BenchConfig:
+    """The configuration of a bench's host: what the test has set by now."""
+
+    bench: "Bench"
+
+    @property
+    def now(self) -> Config:
+        """The configuration, with the bench's settings on top."""
+        return self.bench.config()
+
+
 @dataclass(slots=True)
 class Bench:
     """A host and its directories. `restart` is what a new daemon would find."""
@@ -149,7 +161,7 @@ class Bench:
         own = (self.state,)
         mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"), "9.8")
         services = HostServices(
-            store, writer, guard, self.config, pool, trust, Rules, self.state, own, mcp, self.root / "config"
+            store, writer, guard, BenchConfig(self), pool, trust, Rules, self.state, own, mcp, self.root / "config"
         )
         self.host = SessionHost(services, command_registry)
         try:

@@ -61,7 +61,7 @@ def labor_market(
         check=catalog.check,
         build=build,
         open_log=open_log,
-        tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config().background),
+        tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config.now.background),
         hooks=shared.hooks,
     )
     return market

@@ -78,7 +78,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     Raises:
         NoModelError, ConfigError, InvalidToolError
     """
-    config = services.config()
+    config = services.config.now
     state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
@@ -172,7 +172,7 @@ async def open_ledger(
         environment.variables,
         services.own,
         services.writers,
-        services.config().capture,
+        services.config.now.capture,
         approval,
     )
     return ledger
@@ -187,7 +187,7 @@ def usual_mode(config: Config, projects: ProjectMemory, opening: Opening) -> Mod
 def make_budgets(services: HostServices, log: SessionLog, state: SessionState) -> Budgets:
     """The budgets of the session and of the day."""
     book = DailySpend(services.state_dir / "spending.json")
-    return Budgets(log.channel, state.account, book, lambda: services.config().budget)
+    return Budgets(log.channel, state.account, book, lambda: services.config.now.budget)
 
 
 def make_approval(
@@ -210,7 +210,7 @@ def make_approval(
         environment=environment,
         own=services.own,
         readable=readable,
-        secret_names=lambda: _secret_names(services.config()),
+        secret_names=lambda: _secret_names(services.config.now),
     )
 
 
@@ -234,7 +234,7 @@ def make_hooks(
 ) -> Hooks:
     """The user's hooks and the project's, read anew for every event."""
     runner = HookRunner(services.guard, environment, opening.cwd)
-    return Hooks(log, runner, stored.info.id, lambda: (*services.config().hooks, *project.hooks()))
+    return Hooks(log, runner, stored.info.id, lambda: (*services.config.now.hooks, *project.hooks()))
 
 
 def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: Opening) -> SessionServers:

@@ -202,7 +202,7 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients and self._services.config().daemon.on_last_detach == "cancel":
+        if not session.clients and self._services.config.now.daemon.on_last_detach == "cancel":
             session.cancel(None)
             session.tasks.cancel("The last client left.")
         self._unload_soon(session)

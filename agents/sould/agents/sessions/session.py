@@ -298,7 +298,7 @@ class Session:
     @property
     def config(self) -> Config:
         """The configuration as it is now."""
-        return self._services.config()
+        return self._services.config.now
 
     @property
     def loop_limit(self) -> int:

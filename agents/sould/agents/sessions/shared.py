@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.config import Config, LoopControl, can_search
+from sould.agents.config import LoopControl, can_search
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.environment import Environment
 from sould.agents.hooks.engine import Hooks
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.opening.opening import Opening
@@ -39,7 +40,7 @@ class HostServices:
     store: SessionStore
     writer: JournalWriter
     guard: ProcessGuard
-    config: Callable[[], Config]
+    config: LiveConfig
     providers: ProviderPool
     trust: TrustStore
     rules: Callable[[], Rules]
@@ -85,11 +86,11 @@ class Shared:
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""
-        return self.services.config().loop_control
+        return self.services.config.now.loop_control
 
     def situation(self) -> Situation:
         """What conditional tools are judged by, as things are now."""
         opening = self.opening
         model = frozenset[str](self.models.info.capabilities)
-        services = frozenset({"web_search"} if can_search(self.services.config().services) else ())
+        services = frozenset({"web_search"} if can_search(self.services.config.now.services) else ())
         return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities, services)

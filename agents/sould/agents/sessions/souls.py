@@ -56,7 +56,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         Rewinder: shared.rewinder,
         CallFiles: shared.files,
         Workspace: shared.files,
-        Config: shared.services.config(),
+        Config: shared.services.config.now,
         Approval: shared.approval,
         Environment: shared.environment,
         TodoList: todos,
@@ -81,7 +81,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         lambda: models.provider,
         shared.limits,
         shared.session_id,
-        settings=lambda: shared.services.config().compaction,
+        settings=lambda: shared.services.config.now.compaction,
         tools=lambda: toolset.specs,
         charge=meter.charge,
         hook=shared.hooks.compaction,
@@ -97,7 +97,7 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         before_step=(
             PlanReminder(log, lambda: shared.approval.mode),
             AwayReminder(
-                log, lambda: shared.away_mode.away, lambda: shared.services.config().skip_afk_prompt_injection
+                log, lambda: shared.away_mode.away, lambda: shared.services.config.now.skip_afk_prompt_injection
             ),
         ),
     )

@@ -99,8 +99,8 @@ class Refreshed:
     mistake: bool = False
 
 
-class LiveConfig:
-    """The configuration of a running daemon: call it for the current one; `refresh` takes up changes of the file (D23)."""
+class ConfigReader:
+    """The configuration of a running daemon: `now` is the current one, `refresh` takes up changes of the file (D23)."""
 
     def __init__(self, paths: Paths, environment: Mapping[str, str], **options: Any) -> None:
         self._paths = paths
@@ -109,7 +109,9 @@ class LiveConfig:
         self._version = self._stamp()
         self.loaded = load(paths, self._environment, **options)
 
-    def __call__(self) -> Config:
+    @property
+    def now(self) -> Config:
+        """What was read last without a mistake."""
         return self.loaded.config
 
     def refresh(self, *, anew: bool = False) -> Refreshed | None:

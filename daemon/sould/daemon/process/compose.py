@@ -23,7 +23,7 @@ from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
 from sould.daemon.configuration.configfile import config_path, other_configuration
-from sould.daemon.configuration.configuration import LiveConfig, Refreshed
+from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
@@ -32,37 +32,38 @@ _log = logging.getLogger(__name__)
 
 
 class Configuration:
-    """The user's configuration as it is now: a changed file is read again at the next call (D23).
+    """The user's configuration as it is now: a changed file is read again at the next use (D23).
 
-    Nothing is read before the first call, so that a mistake in the file fails the session that needs it, not the list
+    Nothing is read before the first use, so that a mistake in the file fails the session that needs it, not the list
     of sessions. What comes of it is told to the sessions, through `news`.
     """
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._live: LiveConfig | None = None
+        self._live: ConfigReader | None = None
         self._anew = False
         self.news = News(self.differing)
 
-    def __call__(self) -> Config:
+    @property
+    def now(self) -> Config:
         """The configuration. Raises ConfigError while the file that was never read well holds a mistake."""
         if self._live is None:
-            self._live = LiveConfig(self._paths, self._paths.environment)
+            self._live = ConfigReader(self._paths, self._paths.environment)
             self._remark()
         read = self._live.refresh(anew=self._anew)
         self._anew = False
         if read is not None:
             self._tell(read)
-        return self._live()
+        return self._live.now
 
     def reload(self) -> None:
-        """Read the file anew at the next call, changed or not."""
+        """Read the file anew at the next use, changed or not."""
         self._anew = True
 
     @property
     def idle_exit(self) -> float | None:
         """The user's choice, once the file was read."""
-        return self._live().daemon.idle_exit_s if self._live else None
+        return self._live.now.daemon.idle_exit_s if self._live else None
 
     def differing(self, environment: Mapping[str, str]) -> str:
         """What is to be said to a client whose SOULD_CONFIG names another file than the daemon reads; else ""."""
@@ -81,7 +82,7 @@ class Configuration:
     def _remark(self) -> None:
         """What the user may not expect of the configuration as it is, said once (D22)."""
         assert self._live is not None
-        config, notices = self._live(), self._live.loaded.notices
+        config, notices = self._live.now, self._live.loaded.notices
         for notice in notices:
             _log.warning("%s", notice)
         for sentence in troubles(config):
@@ -121,10 +122,10 @@ def compose(paths: Paths) -> Composition:
     config = Configuration(paths)
     store = SessionStore(state)
     writer = JournalWriter()
-    guard = ProcessGuard(grace=lambda: config().background.kill_grace_period_ms / 1000)
+    guard = ProcessGuard(grace=lambda: config.now.background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
-    providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
-    mcp = McpPool(guard, lambda: config().mcp.client, StoredSignIns(state / "mcp-sign-ins"), VERSION)
+    providers = ProviderPool(lambda: config.now, keys=credentials.key, tokens=credentials, hint=config.differing)
+    mcp = McpPool(guard, lambda: config.now.mcp.client, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     services = HostServices(
         store=store,
         writer=writer,

@@ -144,7 +144,7 @@ class Crew:
                 lineage=(*self.lineage, job.kind),
             )
             agent_id = job.agent_id or new_agent_id()
-        deepest = self.market.config().subagents.max_depth
+        deepest = self.market.config.now.subagents.max_depth
         if record.depth > deepest:
             raise SubagentError(f"Subagents go {deepest} levels deep and no deeper; do this yourself.")
         if record.kind in record.lineage[:-1]:
@@ -196,7 +196,7 @@ class Crew:
         turn_id = begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8)
         if worker.start.goes_on and not worker.soul.pending:
             raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.start.id)}")
-        limit = job.timeout or self.market.config().background.agent_task_timeout_s
+        limit = job.timeout or self.market.config.now.background.agent_task_timeout_s
         if begun is None:
             log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
         ending = Ending("cancelled")

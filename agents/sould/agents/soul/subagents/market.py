@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.hooks.engine import Hooks
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
@@ -74,7 +74,7 @@ class LaborMarket:
 
     log: SessionLog
     directory: Path
-    config: Callable[[], Config]
+    config: LiveConfig
     load: Callable[[Path], AgentSpec]
     check: Callable[[AgentSpec], None]
     """Raises ConfigError when the spec uses something that the user has not trusted."""
