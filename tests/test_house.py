@@ -1,11 +1,12 @@
 """The rules of the house: each is shown to bite on a small tree, and the real tree keeps them all."""
 
-import runpy
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import house
+import housedesign
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,6 +79,46 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
             "class Bad(Tool[X]):\n    def f(self, path):\n        return path.read_text()\n",
             "bad.py:3: read_text in a tool; open files through CallFiles",
         ),
+        (
+            "agents/sould/agents/bad.py",
+            "def f(x):\n    x.y = 1\n",
+            "bad.py:2: x.y is assigned outside its class",
+        ),
+        ("agents/sould/agents/bad.py", "def f(x):\n    x.y += 1\n", "bad.py:2: x.y is assigned outside its class"),
+        ("agents/sould/agents/bad.py", "def f(x):\n    x.a, x.y = 1, 2\n", "bad.py:2: x.y is assigned outside"),
+        ("agents/sould/agents/bad.py", "def f(x):\n    del x.y\n", "bad.py:2: x.y is assigned outside its class"),
+        ("agents/sould/agents/bad.py", "def f(x):\n    setattr(x, 'y', 1)\n", "bad.py:2: setattr(x, 'y', 1) is"),
+        (
+            "agents/sould/agents/bad.py",
+            "class Bad:\n    def f(self):\n        self.x.y = 1\n",
+            "bad.py:3: self.x.y is assigned outside its class",
+        ),
+        (
+            "agents/sould/agents/bad.py",
+            "class Bad:\n    def __init__(self, a, b, c, d, e, f, g, h, *, i): ...\n",
+            "bad.py:1: Bad is given 9 things; the limit is 8",
+        ),
+        (
+            "agents/sould/agents/bad.py",
+            "@dataclass\nclass Bad:\n" + "".join(f"    f{n}: int\n" for n in range(9)) + "    def g(self): ...\n",
+            "bad.py:2: Bad is given 9 things; the limit is 8",
+        ),
+        (
+            "agents/sould/agents/bad.py",
+            "class Service:\n    def f(self): ...\n\n@dataclass\nclass Bundle:\n"
+            + "".join(f"    f{n}: Service | None = None\n" for n in range(9)),
+            "bad.py:5: Bundle is given 9 things; the limit is 8",
+        ),
+        (
+            "agents/sould/agents/bad.py",
+            "class Bad:\n    f: Callable[[], int] | None = None\n",
+            "bad.py:2: Bad.f is a bare Callable; give it a named Protocol",
+        ),
+        (
+            "agents/sould/agents/bad.py",
+            "class Bad:\n    def __init__(self, f: Callable[[], int]):\n        self._f = f\n",
+            "bad.py:3: Bad._f is a bare Callable; give it a named Protocol",
+        ),
         ("daemon/sould/daemon/long.py", "x = 1\n" * 501, "501 lines; the limit is 500"),
         ("tests/long.py", "def f():\n" + "    x = 1\n" * 61, "f has 62 lines; the limit is 60"),
         ("CHANGELOG.md", "# Changelog\n\n## 1.3.0\n\n## 1.2.3\n", "newest version is 1.3.0, the package's is 1.2.3"),
@@ -104,6 +145,42 @@ def test_a_docstring_does_not_count_as_length(tree: Path) -> None:
     assert check(tree)[0] == 0
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "class Good:\n    def f(self):\n        self.x = 1\n",
+        "class Good:\n    @classmethod\n    def f(cls):\n        made = cls()\n        made.x = 1\n        return made\n",
+        "import sys\n\ndef f():\n    sys.excepthook = print\n",
+        "@dataclass\nclass Data:\n" + "".join(f"    f{n}: int\n" for n in range(20)),
+        "class Listener(Protocol):\n    def __call__(self): ...\n\nclass Good:\n    f: Listener\n",
+        "class Good:\n    def f(self, work: Callable[[], int]):\n        return work()\n",
+    ],
+)
+def test_what_the_rules_about_classes_allow(tree: Path, content: str) -> None:
+    write(tree, "agents/sould/agents/good.py", content)
+    assert check(tree)[0] == 0
+
+
+def test_an_exception_that_is_no_longer_needed_is_named() -> None:
+    two = [(1, "x.y is assigned outside its class"), (2, "x.z is assigned outside its class")]
+    assert not list(housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 2})))
+    assert len(list(housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 1})))) == 2
+    needless = housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 3}))
+    assert [text for _, _, text in needless] == ["3 exceptions, but it needs 2; lower it with --lower"]
+
+
+def test_exceptions_are_lowered_and_never_raised() -> None:
+    two = [(1, "x.y is assigned outside its class"), (2, "x.z is assigned outside its class")]
+    source = 'X: dict[str, int] = {\n    "a.py": 3,\n    "b.py": 1,\n    "c.py": 1,\n}\nY = 1\n'
+    rule = housedesign.Rule("X", {"a.py": two, "b.py": [], "c.py": two}, {"a.py": 3, "b.py": 1, "c.py": 1})
+    assert housedesign.lowered(source, [rule]) == 'X: dict[str, int] = {\n    "a.py": 2,\n    "c.py": 1,\n}\nY = 1\n'
+
+
+def test_every_exception_is_of_a_file_that_exists() -> None:
+    excepted = {*housedesign.ASSIGNED_OUTSIDE, *housedesign.WIDE_CLASSES, *housedesign.UNNAMED_CALLBACKS}
+    assert [path for path in excepted if not (ROOT / path).is_file()] == []
+
+
 def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:
     write(tree, ".gitignore", "made/\n")
     write(tree, "made/lock.json", "/" + "root/x\n")
@@ -122,4 +199,4 @@ def test_importing_the_soul_loads_no_adapter() -> None:
 
 
 def test_the_script_can_be_imported_without_running() -> None:
-    assert runpy.run_path(str(HOUSE))["FILE_LIMIT"] == 500
+    assert house.FILE_LIMIT == 500
