@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,7 +56,7 @@ class Files:
 
 
 class SessionServers:
-    """`start` when the session begins to serve, `aclose` when it ends. Gives the toolset its further tools."""
+    """`start` when the session begins to serve, `aclose` when it ends. A `ToolSource`."""
 
     def __init__(
         self,
@@ -83,7 +82,6 @@ class SessionServers:
         self._servers: dict[str, Server] = {}
         self._tools: dict[str, Tool[Any]] = {}
         self._seen: dict[str, McpTool] = {}
-        self._offered: dict[tuple[str, ...], tuple[Mapping[str, Tool[Any]], Mapping[str, Tool[Any]]]] = {}
         self._read: _Read | None = None
         self._said: set[str] = set()
         self._reported: set[str] = set()
@@ -188,26 +186,14 @@ class SessionServers:
         """The tools of the servers that are connected, by the names the model uses; the same object until they change."""
         return self._tools
 
-    def offered(self, patterns: tuple[str, ...] | None) -> Mapping[str, Tool[Any]]:
-        """The tools whose names fit one of an agent's patterns, of which None is all; the same object until they change."""
-        if patterns is None:
-            return self._tools
-        known = self._offered.get(patterns)
-        if known is None or known[0] is not self._tools:
-            fitting = {
-                name: tool for name, tool in self._tools.items() if any(fnmatchcase(name, each) for each in patterns)
-            }
-            known = self._offered[patterns] = (self._tools, fitting)
-        return known[1]
-
     async def arrived(self, name: str) -> None:
-        """See `Arriving`."""
+        """See `ToolSource`."""
         starting = [server.settled() for server in self._named(name) if not server.definitions]
         if name not in self._tools and starting:
             await asyncio.gather(*starting)
 
     def missing(self, name: str) -> ToolReturn | None:
-        """See `Arriving`."""
+        """See `ToolSource`."""
         return next((server.not_connected() for server in self._named(name) if server.state != "connected"), None)
 
     def _named(self, name: str) -> list[Server]:

@@ -47,8 +47,6 @@ def labor_market(
         crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
         soul.tools.source = birth.source
-        soul.tools.toolset.external = lambda: market.external(birth.spec.fields.mcp_tools)
-        soul.tools.toolset.expect_from(market.arriving)
         soul.model.meter.above = market.meter
         _recover(birth, log, soul, market.unfinished)
         return soul
@@ -63,6 +61,7 @@ def labor_market(
         open_log=open_log,
         tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config.now.background),
         hooks=shared.hooks,
+        sources=shared.sources,
     )
     return market
 

@@ -244,10 +244,7 @@ def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: 
     mcp = SessionServers(
         shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.budgets.allow)
     )
-    soul.tools.toolset.external = lambda: mcp.offered(agent.spec.fields.mcp_tools)
-    soul.tools.toolset.expect_from(mcp)
-    agent.crew.market.external = mcp.offered
-    agent.crew.market.arriving = mcp
+    shared.sources.add(mcp)
     return mcp
 
 

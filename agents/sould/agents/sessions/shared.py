@@ -30,6 +30,7 @@ from sould.agents.soul.conditions import Situation
 from sould.agents.store.store import SessionStore
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
+from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 
 
@@ -83,6 +84,8 @@ class Shared:
     rewinder: Rewinder
     away_mode: AwayMode
     budgets: Budgets
+    sources: ToolSources = field(default_factory=ToolSources)
+    """Where its agents' further tools come from."""
 
     def limits(self) -> LoopControl:
         """Read anew each time, so that a reloaded configuration holds."""

@@ -70,15 +70,13 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         ModelCapabilities: ModelCapabilities(lambda: frozenset(shared.models.provider.info.capabilities)),
         PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
     }
-    paths, places = offered_paths(spec, shared.situation())
-    toolset = Toolset.load(paths, injectable, places)
+    toolset = load_tools(shared, spec, injectable)
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=system_prompt(shared, spec), made_of=spec.made_of))
-    models = shared.models
     meter = Meter(log)
     compactor = Compactor(
         log,
-        lambda: models.provider,
+        lambda: shared.models.provider,
         shared.limits,
         shared.session_id,
         settings=lambda: shared.services.config.now.compaction,
@@ -111,6 +109,12 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
     soul.before_step = (*soul.before_step, machine.before_step)
     soul.after_step = (machine.after_step,)
     return soul
+
+
+def load_tools(shared: Shared, spec: AgentSpec, injectable: dict[Any, object]) -> Toolset:
+    """The spec's tools as far as they are offered now, and those of the session's sources that it names."""
+    paths, places = offered_paths(spec, shared.situation())
+    return Toolset.load(paths, injectable, places, sources=shared.sources, patterns=spec.fields.mcp_tools)
 
 
 def may_change(shared: Shared, path: Path) -> bool:

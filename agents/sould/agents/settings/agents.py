@@ -145,7 +145,8 @@ class SessionAgent:
             return False
 
     def _load(self, spec: AgentSpec) -> Toolset:
-        return self.soul.tools.toolset.rebuild(*offered_paths(spec, self.situation()))
+        paths, places = offered_paths(spec, self.situation())
+        return self.soul.tools.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
 
     def _key(self, spec: AgentSpec) -> AgentKey:
         return digests(spec.files), self._offered(spec)

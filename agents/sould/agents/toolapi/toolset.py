@@ -9,9 +9,9 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -23,13 +23,13 @@ from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolEr
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.locks import FileLocks
 from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.sources import Offer, ToolSources
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import fault
 from sould.agents.workspace import WorkspaceError
 
 log = logging.getLogger(__name__)
 
-_NONE: Mapping[str, Tool[Any]] = {}
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What model servers take as the name of a tool."""
 
@@ -44,41 +44,39 @@ class CheckedCall:
     has_effects: bool
 
 
-class Arriving(Protocol):
-    """Servers whose tools may be still to come."""
-
-    async def arrived(self, name: str) -> None:
-        """Return when a tool of this name is there, or cannot come any more, or takes longer than it may."""
-        ...
-
-    def missing(self, name: str) -> ToolReturn | None:
-        """Why it is not there; None where no server can say."""
-        ...
-
-
 class Toolset:
-    """The tools an agent has, in the order the model sees them."""
+    """The tools an agent has, in the order the model sees them: its own, then those of its session's sources.
 
-    def __init__(self, loaded: Sequence["_LoadedTool"]) -> None:
+    A source never shadows a tool of the agent's own.
+    """
+
+    def __init__(self, sources: ToolSources | None = None, patterns: tuple[str, ...] | None = None) -> None:
+        """`patterns`: which tools of the sources the agent may have; None: all."""
+        self._sources = sources or ToolSources()
+        self._patterns = patterns
         self._tools: dict[str, _LoadedTool] = {}
         self._aliases: dict[str, _LoadedTool] = {}
         self._services: Mapping[Any, object] = {}
-        self.external: Callable[[], Mapping[str, Tool[Any]]] = lambda: _NONE
-        """Further tools that come and go, by name; the same object as long as they are the same. Ours are never shadowed."""
-        self._arriving: Arriving | None = None
-        self._offered: tuple[Mapping[str, Tool[Any]], tuple[ToolSpec, ...]] | None = None
-        self._take(loaded)
+        self._offered: tuple[Offer, tuple[ToolSpec, ...]] | None = None
 
     @classmethod
-    def load(cls, paths: Sequence[str], services: Mapping[Any, object], places: Sequence[str] = ()) -> "Toolset":
+    def load(
+        cls,
+        paths: Sequence[str],
+        services: Mapping[Any, object],
+        places: Sequence[str] = (),
+        *,
+        sources: ToolSources | None = None,
+        patterns: tuple[str, ...] | None = None,
+    ) -> "Toolset":
         """Build the tools named by `paths`; `services` maps each injectable type to its object, the toolset included.
 
-        `places` says where each path was written, for the error.
+        `places` says where each path was written, for the error. `sources` and `patterns`: see the constructor.
 
         Raises:
             InvalidToolError: no such module or class, a service nobody provides, two tools with one name.
         """
-        made = cls(())
+        made = cls(sources, patterns)
         known: dict[Any, object] = {FileLocks: FileLocks(), Toolset: made, **services}
         loaded: dict[str, _LoadedTool] = {}
         for index, path in enumerate(paths):
@@ -93,23 +91,21 @@ class Toolset:
         made._take(tuple(loaded.values()))
         return made
 
-    def rebuild(self, paths: Sequence[str], places: Sequence[str] = ()) -> "Toolset":
-        """Other tools over the same services; see `replace_with`. Raises InvalidToolError."""
-        return Toolset.load(paths, self._services, places)
+    def rebuild(
+        self, paths: Sequence[str], places: Sequence[str] = (), *, patterns: tuple[str, ...] | None = None
+    ) -> "Toolset":
+        """Other tools over the same services and sources; see `replace_with`. Raises InvalidToolError."""
+        return Toolset.load(paths, self._services, places, sources=self._sources, patterns=patterns)
 
     def replace_with(self, other: "Toolset") -> None:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
+        self._patterns = other._patterns
         self._take(tuple(other._tools.values()))
 
-    def expect_from(self, servers: Arriving | None) -> None:
-        """Calls wait for the tools of these."""
-        self._arriving = servers
-
     async def arrived(self, names: Iterable[str]) -> None:
-        """Wait for tools of servers that are only just starting."""
+        """Wait for tools of sources that are only just starting."""
         unknown = {name for name in names if self._entry(name) is None}
-        if self._arriving is not None and unknown:
-            await asyncio.gather(*map(self._arriving.arrived, unknown))
+        await asyncio.gather(*map(self._sources.arrived, unknown))
 
     def _take(self, loaded: Sequence["_LoadedTool"]) -> None:
         self._tools = {entry.tool.name: entry for entry in loaded}
@@ -120,17 +116,22 @@ class Toolset:
         known = self._tools.get(name) or self._aliases.get(name)
         if known is not None:
             return known
-        tool = self.external().get(name)
+        tool = self.external.get(name)
         return _LoadedTool("", tool, {}) if tool is not None else None
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model sees them; the same bytes as long as the tools are the same."""
-        external = self.external()
+        external = self.external
         if self._offered is None or self._offered[0] is not external:
             further = (tool.spec for name, tool in external.items() if name not in self._tools)
             self._offered = (external, (*(entry.tool.spec for entry in self._tools.values()), *further))
         return self._offered[1]
+
+    @property
+    def external(self) -> Offer:
+        """The tools of the sources that this agent may have, by name; the same object until they change."""
+        return self._sources.offer(self._patterns)
 
     @property
     def paths(self) -> Mapping[str, str]:
@@ -196,9 +197,8 @@ class Toolset:
             )
 
     def _missing(self, name: str) -> ToolReturn:
-        why = self._arriving.missing(name) if self._arriving is not None else None
-        return why or tool_error(
-            f"Tool `{name}` not found. The tools are: {', '.join([*self._tools, *self.external()])}.",
+        return self._sources.missing(name) or tool_error(
+            f"Tool `{name}` not found. The tools are: {', '.join([*self._tools, *self.external])}.",
             brief="No such tool",
         )
 

@@ -43,7 +43,7 @@ class CreateSubagent(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Check and publish it."""
         patterns = self._crew.spec.fields.mcp_tools
-        external = {name: f"{EXTERNAL}{name}" for name in self._crew.market.external(patterns)}
+        external = {name: f"{EXTERNAL}{name}" for name in self._toolset.external}
         own = {**external, **self._toolset.paths}
         everything = tuple(name for name in self._toolset.paths if name not in BELOW)
         wanted = params.tools if params.tools is not None else everything

@@ -8,7 +8,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,9 +23,9 @@ from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.background import BackgroundTasks
-from sould.agents.toolapi.base import AgentSource, Tool
+from sould.agents.toolapi.base import AgentSource
 from sould.agents.toolapi.loading import same_tool
-from sould.agents.toolapi.toolset import Arriving
+from sould.agents.toolapi.sources import ToolSources
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")
@@ -83,10 +82,8 @@ class LaborMarket:
     """The journal in a directory; True: a new one."""
     tasks: BackgroundTasks
     hooks: Hooks
-    external: Callable[[tuple[str, ...] | None], Mapping[str, Tool[Any]]] = lambda _: {}
-    """The session's MCP tools that fit one of these patterns; set once its servers are known."""
-    arriving: Arriving | None = None
-    """Those servers."""
+    sources: ToolSources = field(default_factory=ToolSources)
+    """The session's, for all its agents."""
     meter: Meter | None = None
     """The session's; set once its main agent is made."""
     unfinished: Unfinished = field(default_factory=Unfinished)
