@@ -13,7 +13,7 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.workspace import Command, FileChangedError, NotAFileError, RunningCommand
 from soultest.acpbench import Connect
-from soultest.acpclient import FULL, ignore
+from soultest.acpclient import ALLOW_ONCE, FULL, ignore
 from soultest.bench import Bench, call
 
 Json = dict[str, Any]
@@ -298,3 +298,67 @@ async def test_a_delete_goes_to_the_disk_and_never_past_unsaved_changes(tmp_path
     desk.editor.buffers.clear()
     await desk.workspace.delete(desk.file, expected=digest)
     assert not desk.file.exists()
+
+
+EDITS: dict[str, tuple[str, Json, str]] = {
+    "a replacement": ("StrReplaceFile", {"path": "a.txt", "edit": {"old": "one", "new": "two"}}, "two\n"),
+    "a file written over": ("WriteFile", {"path": "a.txt", "content": "two\n"}, "two\n"),
+    "a new file": ("WriteFile", {"path": "new.txt", "content": "two\n"}, "two\n"),
+}
+
+
+@pytest.mark.parametrize("mode", ["ask", "review"])
+@pytest.mark.parametrize("read_first", [True, False])
+@pytest.mark.parametrize("edit", EDITS)
+async def test_an_edit_asks_the_editor_for_the_text_once_and_writes_it_once(
+    bench: Bench, connect: Connect, edit: str, mode: str, *, read_first: bool
+) -> None:
+    tool, arguments, wanted = EDITS[edit]
+    (bench.project / "a.txt").write_text("one\n")
+    before = [call("ReadFile", path="a.txt")] if read_first else []
+    bench.script(*before, call(tool, **arguments), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.request("session/set_config_option", sessionId=session, configId="mode", value=mode)
+        await client.prompt(session, "edit")
+        assert (bench.project / arguments["path"]).read_text() == wanted
+        assert len(client.asked("session/request_permission")) == (mode == "ask")
+        assert len(client.asked("fs/read_text_file")) <= 1 + len(before)
+        assert len(client.asked("fs/write_text_file")) == 1
+
+
+async def test_what_is_typed_while_the_question_stands_is_not_written_over(bench: Bench, connect: Connect) -> None:
+    """F25."""
+    path = bench.project / "a.txt"
+    path.write_text("one\n")
+    buffers: dict[str, str] = {}
+
+    def typing(params: Json) -> Json | None:
+        buffers[str(path)] = "one\ntyped\n"
+        return ALLOW_ONCE(params)
+
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "one", "new": "two"}), "text: done")
+    async with bench.running(), connect(buffers=buffers, permissions=typing) as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "edit")
+        assert (buffers[str(path)], path.read_text()) == ("one\ntyped\n", "one\n")
+        assert client.asked("fs/write_text_file") == []
+
+
+async def test_an_editor_that_leaves_edits_unsaved_is_asked_once_whether_it_took_them(
+    bench: Bench, connect: Connect
+) -> None:
+    (bench.project / "a.txt").write_text("1\n")
+    edits = [call("StrReplaceFile", path="a.txt", edit={"old": f"{n}", "new": f"{n + 1}"}) for n in range(1, 4)]
+    bench.script(*edits, "text: done")
+    buffers: dict[str, str] = {}
+    async with bench.running(), connect(buffers=buffers, save=False) as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.request("session/set_config_option", sessionId=session, configId="mode", value="review")
+        await client.prompt(session, "edit")
+        assert buffers[str(bench.project / "a.txt")] == "4\n"
+        assert (bench.project / "a.txt").read_text() == "1\n"
+        assert len(client.asked("fs/read_text_file")) == len(edits) + 1

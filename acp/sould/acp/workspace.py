@@ -1,7 +1,7 @@
 """The ACP client's buffers as a workspace: files as the user sees them on screen, everything else from the disk.
 
 A client may vanish in the middle of any request; then the disk serves and the model is told, once (D13). Nothing is
-written to a file whose text is not the one the caller read.
+written to a file whose text is not the one the caller read. An edit asks the client for the text once and writes it once.
 """
 
 import asyncio
@@ -18,12 +18,15 @@ from sould.acp.schema import FileAnswer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.workspace import (
     Command,
+    Expected,
     FileChangedError,
+    JustRead,
     NotAFileError,
     ResolvedPath,
     RunningCommand,
     TextFile,
     Workspace,
+    digest_expected,
 )
 
 PATIENCE = 30.0
@@ -37,6 +40,20 @@ class Requester(Protocol):
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """Ask the client. Raises RpcError, ConnectionGoneError."""
         ...
+
+
+MOST_KNOWN = 32
+"""Files whose text on screen is remembered."""
+MOST_KNOWN_TEXT = 1_000_000
+"""Characters of them all; the latest is remembered whatever its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text the client last showed, and the disk's time then."""
+
+    mtime_ns: int
+    file: TextFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,10 @@ class ClientWorkspace:
         self._gone = False
         self._synced: dict[Path, Synced] = {}
         self._unsaved: set[Path] = set()
+        self._shown: dict[Path, Shown] = {}
+        """The latest, oldest first."""
+        self._leaves_unsaved = False
+        """It was seen to keep what it is given in its buffer, so that a disk without it means nothing."""
 
     @property
     def root(self) -> Path:
@@ -88,8 +109,21 @@ class ClientWorkspace:
 
     async def read_text(self, path: Path) -> TextFile:
         """The buffer, unless the disk is newer: changed since both were last the same, while the buffer was not."""
-        self._unsaved.discard(path)
         mtime = _mtime(path)
+        self._shown.pop(path, None)
+        file = await self._read(path, mtime)
+        self._remember(mtime, file)
+        return file
+
+    async def known_text(self, path: Path) -> TextFile:
+        """What the client last showed; the disk when that changed since, or when it never showed the file."""
+        known = self._shown.get(path)
+        if known is not None and known.mtime_ns == _mtime(path):
+            return known.file
+        return await self._inner.read_text(path)
+
+    async def _read(self, path: Path, mtime: int) -> TextFile:
+        self._unsaved.discard(path)
         try:
             disk = await self._inner.read_text(path)
         except NotAFileError:
@@ -105,22 +139,21 @@ class ClientWorkspace:
             return disk
         return disk if self._is_old(path, mtime, buffer) else self._as_unsaved(path, buffer)
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Through the client when it offers that, then verified; else to the disk."""
         if self._gone:
-            await self._inner.write_text(path, text, expected=expected)
-            return
-        before = await self._present(path)
-        if (before.digest if before else None) != expected:
-            raise FileChangedError(f"{path} is not what it was when it was read; read it again")
-        told = self._writes and await self._wrote(path, text)
-        if told and await self._arrived(path, text, before):
-            return
-        if before is not None and before.unsaved:
+            return await self._inner.write_text(path, text, expected=expected)
+        before = await self._replaced(path, expected)
+        written = await self._written(path, text, before) if self._writes else None
+        if written is None and before is not None and before.unsaved:
             raise FileChangedError(
                 f"{path} has unsaved changes in the editor, which did not take this edit; save it first"
             )
-        await self._inner.write_text(path, text, expected=expected)
+        if written is None:
+            digest = before.digest if before is not None else None
+            written = await self._inner.write_text(path, text, expected=digest)
+        self._remember(_mtime(path), written)
+        return written
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk: ACP cannot delete. A buffer with unsaved changes keeps its file."""
@@ -173,6 +206,19 @@ class ClientWorkspace:
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
+    async def _replaced(self, path: Path, expected: Expected) -> TextFile | None:
+        """What stands where the write goes; what was read a moment ago is only compared with the disk's time."""
+        known = self._shown.get(path)
+        if isinstance(expected, JustRead) and (known.file if known is not None else None) == expected.file:
+            before = expected.file
+            unchanged = known.mtime_ns == _mtime(path) if known is not None else not path.exists()
+        else:
+            before = await self._present(path)
+            unchanged = (before.digest if before else None) == digest_expected(expected)
+        if not unchanged:
+            raise FileChangedError(f"{path} is not what it was when it was read; read it again")
+        return before
+
     async def _present(self, path: Path) -> TextFile | None:
         try:
             return await self.read_text(path)
@@ -181,39 +227,56 @@ class ClientWorkspace:
                 raise
             return None
 
-    async def _wrote(self, path: Path, text: str) -> bool:
-        """Whether the client says that it wrote the text.
+    async def _written(self, path: Path, text: str, before: TextFile | None) -> TextFile | None:
+        """The file when the client wrote the text, possibly formatted on the way; None when it did not, whatever it says.
 
         CodeCompanion, with the file in a buffer, makes an empty line of what stands behind the last line's end: it is
         given the text without that end then, which it adds itself.
         """
         if await self._ask("fs/write_text_file", path, content=text) is None:
-            return False
-        if text.endswith("\n") and await self._holds(path, text + "\n"):
+            return None
+        mtime, disk = await self._on_disk(path)
+        if disk is not None and text.endswith("\n") and _same(disk.text, text + "\n"):
             await self._ask("fs/write_text_file", path, content=text[:-1])
-        return True
-
-    async def _holds(self, path: Path, text: str) -> bool:
-        try:
-            return _same((await self._inner.read_text(path)).text, text)
-        except NotAFileError:
-            return False
-
-    async def _arrived(self, path: Path, text: str, before: TextFile | None) -> bool:
-        """Whether the client did what it said: the text is on disk or on screen, possibly formatted on the way."""
-        mtime = _mtime(path)
-        try:
-            disk = await self._inner.read_text(path)
-        except NotAFileError:
-            disk = None
+            mtime, disk = await self._on_disk(path)
         if disk is not None and _same(disk.text, text):
             self._note_synced(path, mtime, disk.digest)
-            return True
-        buffer = await self._buffer(path, disk.text if disk else "")
-        if buffer is not None and (before is None or not _same(buffer, before.text)):
-            return True
-        saved = before is None or not before.unsaved
-        return disk is not None and saved and (before is None or not _same(disk.text, before.text))
+            return disk
+        if disk is not None and (before is None or self._is_newer(path, mtime, disk, before)):
+            return disk
+        return await self._in_buffer(path, text, before, disk.text if disk else "")
+
+    def _is_newer(self, path: Path, mtime_ns: int, disk: TextFile, before: TextFile) -> bool:
+        """Whether the disk was written since `before` was read."""
+        if not before.unsaved:
+            return not _same(disk.text, before.text)
+        known = self._shown.get(path)
+        return known is not None and known.mtime_ns != mtime_ns
+
+    async def _in_buffer(self, path: Path, text: str, before: TextFile | None, disk: str) -> TextFile | None:
+        """What the client keeps in its buffer without saving it; once it was seen to do that, it is believed."""
+        if self._leaves_unsaved:
+            return self._as_unsaved(path, text)
+        buffer = await self._buffer(path, disk)
+        if buffer is None or (before is not None and _same(buffer, before.text)):
+            return None
+        self._leaves_unsaved = True
+        return self._as_unsaved(path, buffer)
+
+    async def _on_disk(self, path: Path) -> tuple[int, TextFile | None]:
+        """The disk's time and text."""
+        mtime = _mtime(path)
+        try:
+            return mtime, await self._inner.read_text(path)
+        except NotAFileError:
+            return mtime, None
+
+    def _remember(self, mtime_ns: int, file: TextFile) -> None:
+        self._shown.pop(file.path, None)
+        self._shown[file.path] = Shown(mtime_ns, file)
+        size = sum(len(shown.file.text) for shown in self._shown.values())
+        while len(self._shown) > 1 and (size > MOST_KNOWN_TEXT or len(self._shown) > MOST_KNOWN):
+            size -= len(self._shown.pop(next(iter(self._shown))).file.text)
 
     def _note_synced(self, path: Path, mtime_ns: int, digest: str) -> None:
         self._synced[path] = Synced(mtime_ns, digest)

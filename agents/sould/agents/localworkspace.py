@@ -13,12 +13,14 @@ from sould.agents.environment import USUAL_UMASK
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.workspace import (
     Command,
+    Expected,
     NotTextError,
     OutsideError,
     ResolvedPath,
     RunningCommand,
     TextFile,
     WorkspaceError,
+    digest_expected,
 )
 
 MAX_TEXT = 16 * 1024 * 1024
@@ -93,13 +95,19 @@ class LocalWorkspace:
             )
         return TextFile(path, _decoded(path, data), digest_of(data))
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def known_text(self, path: Path) -> TextFile:
+        """The disk has no editor that could be asked."""
+        return await self.read_text(path)
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Replace the file whole. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
-        await run_shielded_in_thread(replace_file, path, data, expected=expected, umask=self._umask)
+        digest = digest_expected(expected)
+        await run_shielded_in_thread(replace_file, path, data, expected=digest, umask=self._umask)
+        return TextFile(path, text, digest_of(data))
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Remove the file. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""

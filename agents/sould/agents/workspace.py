@@ -13,7 +13,7 @@ WorkspaceError
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 
 class WorkspaceError(Exception):
@@ -47,6 +47,30 @@ class TextFile:
     text: str
     digest: str
     unsaved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JustRead:
+    """What an edit replaces, `file` None where nothing is: read at this moment, so that writing need not ask an editor again.
+
+    Only where nobody was waited for in between, and with the file held (`FileLocks`).
+    """
+
+    file: TextFile | None
+
+    @property
+    def digest(self) -> str | None:
+        """Of the text, None where nothing is."""
+        return self.file.digest if self.file is not None else None
+
+
+Expected: TypeAlias = str | JustRead | None
+"""What a write may replace: the text with this digest, nothing (None), or what was read a moment ago."""
+
+
+def digest_expected(expected: Expected) -> str | None:
+    """The digest of what a write may replace, None for a file that must not exist."""
+    return expected.digest if isinstance(expected, JustRead) else expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +163,17 @@ class Workspace(Protocol):
         """
         ...
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def known_text(self, path: Path) -> TextFile:
+        """As `read_text`, without asking an editor: what it last showed, unless the disk is newer, else the disk.
+
+        What is computed from it is written by the digest, so that an editor's text that changed since is noticed then.
+        """
+        ...
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write whole, atomically, through the editor when it offers that; parent directories are made.
 
-        `expected` is the digest the caller read, None for a file that must not exist.
+        Returns the text as it is now: an editor may have formatted it while saving.
 
         Raises:
             FileChangedError: the pre-image differs; nothing was written.

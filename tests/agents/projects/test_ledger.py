@@ -14,7 +14,7 @@ from sould.agents.projects.blobs import BlobMissingError, BlobStore
 from sould.agents.projects.journal import Intent, LedgerFile
 from sould.agents.projects.ledger import Ledger
 from sould.agents.tools import ToolCallContext
-from sould.agents.workspace import FileChangedError, WorkspaceError
+from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 from soultest.toolbench import no_commands
 
 
@@ -190,7 +190,7 @@ async def test_writes_to_one_file_at_the_same_time_are_one_edit_and_one_refusal(
     results = await asyncio.gather(
         *(ledger.write_text(path, f"new {number}", expected=digest) for number in range(4)), return_exceptions=True
     )
-    assert [type(result) for result in results] == [type(None), FileChangedError, FileChangedError, FileChangedError]
+    assert [type(result) for result in results] == [TextFile, FileChangedError, FileChangedError, FileChangedError]
     assert len(ledger.changes[path].edits) == 1
     await ledger.aclose()
 

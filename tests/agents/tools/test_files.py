@@ -10,7 +10,7 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions import policy
 from sould.agents.tools import ToolCallContext, ToolReturn, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
-from sould.agents.workspace import ResolvedPath, TextFile
+from sould.agents.workspace import Expected, ResolvedPath, TextFile
 from soultest.toolbench import RecordedApproval, ToolBench, no_commands, output
 
 
@@ -148,8 +148,9 @@ class EditorBuffer(LocalWorkspace):
         text = self.saved or "unsaved\n"
         return TextFile(path, text, digest_of(text.encode()), unsaved=not self.saved)
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         self.saved = text.replace("'", '"')
+        return await self.read_text(path)
 
 
 async def test_unsaved_text_is_read_and_said_and_what_saving_changed_is_told(tmp_path: Path) -> None:
@@ -266,7 +267,8 @@ async def test_a_file_changed_while_the_question_was_open_is_not_written_over(tm
     assert path.read_text() == "typed by the user"
 
 
-async def test_parallel_edits_of_one_file_are_all_made_in_order(bench: ToolBench, tmp_path: Path) -> None:
+async def test_parallel_edits_of_one_file_are_all_made_in_order(tmp_path: Path) -> None:
+    bench = ToolBench(tmp_path, approval=RecordedApproval(tmp_path, mode="review"))
     (tmp_path / "a").write_text("".join(f"line {n};\n" for n in range(10)))
     edits = [{"old": f"line {n};", "new": f"LINE {n};"} for n in range(10)]
     results = await asyncio.gather(*(bench.call("StrReplaceFile", path="a", edit=edit) for edit in edits))

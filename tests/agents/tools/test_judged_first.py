@@ -20,6 +20,7 @@ import pytest
 
 from sould.agents.config import Config
 from sould.agents.environment import Environment
+from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -329,7 +330,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
         environment=environment,
         own=(world / "own",),
     )
-    files = CallFiles(ledger, approval)
+    files = CallFiles(ledger, approval, FileLocks())
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}
     tools = Toolset.load(TOOLS, {**services, ModelCapabilities: ModelCapabilities(lambda: frozenset({"image_in"}))})
     try:

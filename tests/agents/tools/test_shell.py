@@ -11,6 +11,7 @@ import pytest
 
 from sould.agents.config import Config, ToolLimits
 from sould.agents.environment import Environment
+from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -60,7 +61,9 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")
     config = Config(tools=ToolLimits(shell_timeout_s=1))
-    made.append(Bench(Shell(CallFiles(workspace, approval), approval, config, outputs), mark, outputs=outputs.path))
+    made.append(
+        Bench(Shell(CallFiles(workspace, approval, FileLocks()), approval, config, outputs), mark, outputs=outputs.path)
+    )
     yield made[0]
     await guard.aclose()
     assert marked(mark) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sould.agents.diskfile import digest_of
 from sould.agents.environment import Environment
+from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -95,7 +96,7 @@ class ToolBench:
         self.tools = Toolset.load(
             FILE_TOOLS,
             {
-                CallFiles: CallFiles(self.workspace, self.approval),
+                CallFiles: CallFiles(self.workspace, self.approval, FileLocks()),
                 Approval: self.approval,
                 Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}),
                 TodoList: self.todos,

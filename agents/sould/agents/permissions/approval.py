@@ -152,11 +152,6 @@ class Approval:
         """The secrets that the file at `path` is under other names. Blocks."""
         return self._where.other_names(path)
 
-    def refusal(self, action: Action) -> ToolReturn | None:
-        """The tool's result where the action is refused whatever anybody says; None where it may be allowed or asked about."""
-        verdict = self.judge(action)
-        return _denied(verdict.reason) if verdict.decision == "deny" else None
-
     async def secret(self, path: ResolvedPath, *texts: str) -> str:
         """Why a file is a secret, by its names and what is on disk, or with one of these texts in it; "" when it is none."""
         return await asyncio.to_thread(self._secret, path, texts)
@@ -192,7 +187,7 @@ class Approval:
         while True:
             action, verdict = await self._judged(action, call)
             if verdict.decision == "deny":
-                return _denied(verdict.reason)
+                return denied(verdict.reason)
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
                 async with self._shown:
                     # an answer given meanwhile may have settled this one
@@ -379,7 +374,8 @@ def _shown(block: DisplayBlock) -> DisplayBlock:
     return block
 
 
-def _denied(reason: str) -> ToolReturn:
+def denied(reason: str) -> ToolReturn:
+    """The result of a call that is refused whatever anybody says."""
     return tool_error(
         f"This was not run: {reason}. Do not try to reach the same by other means; choose something else or ask the user.",
         brief=f"Refused: {reason}",

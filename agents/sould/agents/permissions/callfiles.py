@@ -7,10 +7,12 @@ secret leaves this module before the user said yes. What a tool writes it asks a
 import asyncio
 import os
 from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
-from sould.agents.permissions.approval import Approval
+from sould.agents.filelocks import FileLocks
+from sould.agents.permissions.approval import Approval, denied
 from sould.agents.permissions.policy import EditFile, ReadFile
 from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.permissions.visible import file_name
@@ -18,6 +20,7 @@ from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
 from sould.agents.wire.messages import Location
 from sould.agents.workspace import (
     Command,
+    Expected,
     NotAFileError,
     OutsideError,
     ResolvedPath,
@@ -32,12 +35,23 @@ NO_CALL = ToolCallContext("", 0, lambda _: None)
 READ, TO_EDIT = "Read file {}", "Read file {} before it is changed"
 
 
+class Reading(Protocol):
+    """One of a workspace's ways to read a file."""
+
+    async def __call__(self, path: Path) -> TextFile:
+        """The text."""
+        ...
+
+
 class CallFiles:
     """A `Workspace` in which opening asks; one for each call. Whoever is refused gets a RefusedError, which ends the call."""
 
-    def __init__(self, workspace: Workspace, approval: Approval, call: ToolCallContext = NO_CALL) -> None:
+    def __init__(
+        self, workspace: Workspace, approval: Approval, locks: FileLocks, call: ToolCallContext = NO_CALL
+    ) -> None:
         self._workspace = workspace
         self._approval = approval
+        self._locks = locks
         self._call = call
         self._opened: set[Path] = set()
         """What this call was allowed to read."""
@@ -47,7 +61,7 @@ class CallFiles:
         inner = self._workspace
         if isinstance(inner, PerCall):
             inner = cast("Workspace", inner.for_call(call))
-        return CallFiles(inner, self._approval, call)
+        return CallFiles(inner, self._approval, self._locks, call)
 
     # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
 
@@ -114,10 +128,16 @@ class CallFiles:
         Raises:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
-        found = self._found(path)
-        await self._ask_for(found, READ)
-        file = await self._workspace.read_text(found.path)
-        await self._ask_about(found, file.text.encode(errors="replace"))
+        return await self._read(self._found(path), self._workspace.read_text)
+
+    async def known_text(self, path: Path | ResolvedPath) -> TextFile:
+        """As `read_text`, from what is known without asking an editor."""
+        return await self._read(self._found(path), self._workspace.known_text)
+
+    async def _read(self, path: ResolvedPath, reading: Reading) -> TextFile:
+        await self._ask_for(path, READ)
+        file = await reading(path.path)
+        await self._ask_about(path, file.text.encode(errors="replace"))
         return file
 
     async def read_bytes(self, path: Path | ResolvedPath, limit: int) -> bytes:
@@ -128,18 +148,28 @@ class CallFiles:
         await self._ask_about(found, data)
         return data
 
-    async def read_to_edit(self, path: ResolvedPath) -> TextFile | None:
-        """What an edit is to replace, None where nothing is: judged before the edit, whose outcome tells what there is.
+    def editing(self, path: Path) -> AbstractAsyncContextManager[None]:
+        """Hold a file: nobody else in the daemon writes it meanwhile. Not while a person is asked."""
+        return self._locks.editing(path)
+
+    async def asks_to_edit(self, path: ResolvedPath) -> bool:
+        """Whether a person will be asked before the file is changed, as things stand; refused edits end the call here."""
+        verdict = await asyncio.to_thread(self._approval.judge, EditFile(path, "modify"))
+        if verdict.decision == "deny":
+            raise RefusedError(denied(verdict.reason))
+        return verdict.decision == "ask"
+
+    async def read_to_edit(self, path: ResolvedPath, *, asked: bool) -> TextFile | None:
+        """What an edit is to replace, None where nothing is; an editor is asked for it unless a person is `asked` first.
+
+        Then it is asked for its text after the answer, when the edit is written: that is the look that counts.
 
         Raises:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
-        refused = await asyncio.to_thread(self._approval.refusal, EditFile(path, "modify"))
-        if refused is not None:
-            raise RefusedError(refused)
         await self._ask_for(path, TO_EDIT, to_edit=True)
         try:
-            return await self.read_text(path)
+            return await (self.known_text(path) if asked else self.read_text(path))
         except NotAFileError:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
@@ -208,9 +238,9 @@ class CallFiles:
 
     # --- changing and running, which tools ask about themselves --------------------------------------------------------
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """See `Workspace`."""
-        await self._workspace.write_text(path, text, expected=expected)
+        return await self._workspace.write_text(path, text, expected=expected)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """See `Workspace`."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.environment import USUAL_UMASK
+from sould.agents.filelocks import FileLocks
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobMissingError, BlobStore
 from sould.agents.projects.capture import Capture, Change, explained
@@ -23,10 +24,11 @@ from sould.agents.projects.nodes import Node, is_file, read_node, replace_node, 
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
 from sould.agents.toolapi.base import ToolCallContext
-from sould.agents.toolapi.locks import FileLocks
 from sould.agents.workspace import (
     Command,
+    Expected,
     FileChangedError,
+    JustRead,
     NotAFileError,
     NotTextError,
     ResolvedPath,
@@ -51,8 +53,9 @@ class Ledger:
         session_id: str,
         secrets: SecretJudge | None = None,
         umask: int = USUAL_UMASK,
+        locks: FileLocks | None = None,
     ) -> None:
-        """`umask`: of what is made where the mode it had is not known, the session's own."""
+        """`umask`: of what is made where the mode it had is not known, the session's own. `locks`: the daemon's."""
         self.inner = inner
         self._secrets = secrets
         self.umask = umask
@@ -61,7 +64,7 @@ class Ledger:
         self._store = store
         self._file = file
         self._session_id = session_id
-        self._locks = FileLocks()
+        self._locks = locks or FileLocks()
         self._state = LedgerState()
         for event in file.events:
             self._state.apply(event)
@@ -76,6 +79,7 @@ class Ledger:
         session_id: str,
         secrets: SecretJudge | None = None,
         umask: int = USUAL_UMASK,
+        locks: FileLocks | None = None,
     ) -> "Ledger":
         """Open the session's ledger file, made when missing; writes that were under way are settled against the files.
 
@@ -84,7 +88,7 @@ class Ledger:
         Raises:
             OSError: the file cannot be opened, or another process holds it (BlockingIOError).
         """
-        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets, umask)
+        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets, umask, locks)
         for changed, edit in ledger._state.unsettled():
             await asyncio.to_thread(sweep, changed.parent, list(_texts(store, edit)))
             found = await ledger._digest(changed)
@@ -250,9 +254,13 @@ class Ledger:
         """As the workspace inside."""
         return await self.inner.read_text(path)
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def known_text(self, path: Path) -> TextFile:
+        """As the workspace inside."""
+        return await self.inner.known_text(path)
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write for no tool call in particular (a command of the user's)."""
-        await self.write(path, text, expected=expected, turn_id="", call_id="")
+        return await self.write(path, text, expected=expected, turn_id="", call_id="")
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Delete for no tool call in particular."""
@@ -270,7 +278,7 @@ class Ledger:
         """As the workspace inside."""
         return await self.inner.run(command)
 
-    async def write(self, path: Path, text: str, *, expected: str | None, turn_id: str, call_id: str) -> None:
+    async def write(self, path: Path, text: str, *, expected: Expected, turn_id: str, call_id: str) -> TextFile:
         """Save the old text, note the intent, write, note the outcome.
 
         Raises:
@@ -282,7 +290,8 @@ class Ledger:
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
         async with self._locks.editing(path):
-            await self._change(path, text, data, expected, turn_id, call_id)
+            written = await self._change(path, text, data, expected, turn_id, call_id)
+        return written or TextFile(path, text, digest_of(data))
 
     async def remove(self, path: Path, *, expected: str, turn_id: str, call_id: str) -> None:
         """Save the text, note the intent, delete the file, note the outcome. Raises as `write`."""
@@ -290,20 +299,22 @@ class Ledger:
             await self._change(path, None, None, expected, turn_id, call_id)
 
     async def _change(
-        self, path: Path, text: str | None, data: bytes | None, expected: str | None, turn_id: str, call_id: str
-    ) -> None:
+        self, path: Path, text: str | None, data: bytes | None, expected: Expected, turn_id: str, call_id: str
+    ) -> TextFile | None:
         before = await self._before(path, expected)
+        digest = before.digest if before is not None else None
+        written: TextFile | None = None
         mode, missing = await asyncio.to_thread(_surroundings, path)
-        intent = self._intent(path, expected, digest_of(data) if data is not None else None, turn_id, call_id)
+        intent = self._intent(path, digest, digest_of(data) if data is not None else None, turn_id, call_id)
         if before is not None:
             intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
         kept = [each for each in (before.text.encode() if before is not None else None, data) if each is not None]
         await self._announce(path, intent, kept)
         try:
             if text is not None:
-                await self.inner.write_text(path, text, expected=expected)
-            elif expected is not None:
-                await self.inner.delete(path, expected=expected)
+                written = await self.inner.write_text(path, text, expected=JustRead(before))
+            elif digest is not None:
+                await self.inner.delete(path, expected=digest)
         except FileChangedError:
             await self._settle(intent.n, written=False)
             raise
@@ -313,6 +324,7 @@ class Ledger:
             made = await asyncio.to_thread(_made, missing)
             with contextlib.suppress(OSError):  # then they stay when the edit is taken back
                 await self.note(made, intent.n + 1, turn_id, call_id)
+        return written
 
     def _intent(self, path: Path, before: str | None, after: str | None, turn_id: str, call_id: str) -> Intent:
         return Intent(
@@ -339,10 +351,12 @@ class Ledger:
                 f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
             ) from error
 
-    async def _before(self, path: Path, expected: str | None) -> TextFile | None:
+    async def _before(self, path: Path, expected: Expected) -> TextFile | None:
         """The text to be replaced; what earlier writes came to is settled by it."""
         found: TextFile | None = None
-        if expected is not None or self._state.unsettled(path):
+        if isinstance(expected, JustRead):
+            found, expected = expected.file, expected.digest
+        else:
             try:
                 found = await self.inner.read_text(path)
             except NotAFileError:
@@ -411,9 +425,13 @@ class AttributedWorkspace:
         """As the ledger."""
         return await self.ledger.read_text(path)
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def known_text(self, path: Path) -> TextFile:
+        """As the ledger."""
+        return await self.ledger.known_text(path)
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write in the name of this call."""
-        await self.ledger.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
+        return await self.ledger.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Delete in the name of this call."""

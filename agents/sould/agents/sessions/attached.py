@@ -6,7 +6,7 @@ Tools hold this one object for the session's life; which client stands behind it
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from sould.agents.workspace import Command, ResolvedPath, RunningCommand, TextFile, Workspace
+from sould.agents.workspace import Command, Expected, ResolvedPath, RunningCommand, TextFile, Workspace
 
 
 class AttachedWorkspace:
@@ -58,9 +58,13 @@ class AttachedWorkspace:
         """See `Workspace`."""
         return await self._current.read_text(path)
 
-    async def write_text(self, path: Path, text: str, *, expected: str | None) -> None:
+    async def known_text(self, path: Path) -> TextFile:
         """See `Workspace`."""
-        await self._current.write_text(path, text, expected=expected)
+        return await self._current.known_text(path)
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
+        """See `Workspace`."""
+        return await self._current.write_text(path, text, expected=expected)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """See `Workspace`."""

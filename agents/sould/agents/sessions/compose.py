@@ -106,7 +106,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         stored.info.id,
         stored.directory,
         environment,
-        CallFiles(ledger, approval),
+        CallFiles(ledger, approval, services.file_locks),
         approval,
         models,
         skills,
@@ -161,7 +161,7 @@ async def open_ledger(
     """What the session's agents change, also by the programs they run."""
     blobs = BlobStore(services.state_dir / "blobs", services.secret_blobs)
     file = stored.directory / LEDGER
-    ledger = await Ledger.open(file, clients, blobs, stored.info.id, approval, environment.umask)
+    ledger = await Ledger.open(file, clients, blobs, stored.info.id, approval, environment.umask, services.file_locks)
     ledger.capture = Capture(
         ledger.note,
         lambda: ledger.next_n,

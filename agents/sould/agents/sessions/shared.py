@@ -7,6 +7,7 @@ from pathlib import Path
 from sould.agents.config import LoopControl, can_search
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.environment import Environment
+from sould.agents.filelocks import FileLocks
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
@@ -53,6 +54,8 @@ class HostServices:
     """Where the user's own agents are, in `agents/`."""
     dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""
+    file_locks: FileLocks = field(default_factory=FileLocks)
+    """One lock a file for all sessions."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
     news: News = field(default_factory=News)

@@ -21,7 +21,6 @@ from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
 from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
 from sould.agents.toolapi.loading import find_factory, resolve_alias
-from sould.agents.toolapi.locks import FileLocks
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -77,7 +76,7 @@ class Toolset:
             InvalidToolError: no such module or class, a service nobody provides, two tools with one name.
         """
         made = cls(sources, patterns)
-        known: dict[Any, object] = {FileLocks: FileLocks(), Toolset: made, **services}
+        known: dict[Any, object] = {Toolset: made, **services}
         loaded: dict[str, _LoadedTool] = {}
         for index, path in enumerate(paths):
             try:

@@ -8,11 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.toolapi.locks import FileLocks
-from sould.agents.tools.edits import Proposal, carry_out
+from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import NotAFileError, ResolvedPath
+from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile
 
 
 class Edit(BaseModel):
@@ -54,10 +53,9 @@ class StrReplaceFile(Tool[Params]):
     }
     params = Params
 
-    def __init__(self, files: CallFiles, approval: Approval, locks: FileLocks) -> None:
+    def __init__(self, files: CallFiles, approval: Approval) -> None:
         self._files = files
         self._approval = approval
-        self._locks = locks
 
     def view(self, params: Params) -> CallView:
         """`Edit src/a.py`."""
@@ -67,11 +65,13 @@ class StrReplaceFile(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Compute the new text, ask with the whole difference, write."""
         path = self._files.resolve(params.path)
-        async with self._locks.editing(path.path):
-            return await self._edit(path, params.edits, call)
 
-    async def _edit(self, path: ResolvedPath, edits: list[Edit], call: ToolCallContext) -> ToolReturn:
-        before = await self._files.read_to_edit(path)
+        async def propose(before: TextFile | None) -> Proposal | ToolReturn:
+            return await self._proposal(path, before, params.edits)
+
+        return await edit_file(path, propose, self._files, self._approval, call)
+
+    async def _proposal(self, path: ResolvedPath, before: TextFile | None, edits: list[Edit]) -> Proposal | ToolReturn:
         if before is None:
             raise NotAFileError(f"{path.path} does not exist")
         try:
@@ -82,7 +82,7 @@ class StrReplaceFile(Tool[Params]):
         if text == before.text:
             return tool_error(f"The edits leave {name} as it is; nothing was written.", brief="No change")
         done = f"Edited {name} ({count} replacement{'' if count == 1 else 's'})."
-        return await carry_out(Proposal(path, before, text, done), self._files, self._approval, call)
+        return Proposal(path, before, text, done)
 
 
 def apply_all(text: str, edits: list[Edit]) -> tuple[str, int]:

@@ -7,11 +7,11 @@ from pydantic import Field, JsonValue
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
-from sould.agents.toolapi.locks import FileLocks
-from sould.agents.tools.edits import Proposal, carry_out
+from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.lineends import BOM, dominant, with_line_ends
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import plural
+from sould.agents.workspace import TextFile
 
 
 class Params(ToolParams):
@@ -32,10 +32,9 @@ class WriteFile(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"path": "notes.md", "content": "# Notes\n", "mode": "overwrite"}
     params = Params
 
-    def __init__(self, files: CallFiles, approval: Approval, locks: FileLocks) -> None:
+    def __init__(self, files: CallFiles, approval: Approval) -> None:
         self._files = files
         self._approval = approval
-        self._locks = locks
 
     def view(self, params: Params) -> CallView:
         """`Write src/a.py`."""
@@ -45,14 +44,16 @@ class WriteFile(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Read what is there, ask with the whole difference, write."""
         path = self._files.resolve(params.path)
-        async with self._locks.editing(path.path):
-            before = await self._files.read_to_edit(path)
+        name = self._files.shown(path.path)
+
+        async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             text = new_text(before.text if before is not None else None, params.content, params.mode)
-            name = self._files.shown(path.path)
             if before is not None and before.text == text:
                 return tool_ok(message=f"{name} already holds exactly this; nothing was written.")
             done = f"{'Created' if before is None else 'Wrote'} {name} ({plural(len(text.splitlines()), 'line')})."
-            return await carry_out(Proposal(path, before, text, done), self._files, self._approval, call)
+            return Proposal(path, before, text, done)
+
+        return await edit_file(path, propose, self._files, self._approval, call)
 
 
 def new_text(old: str | None, content: str, mode: Literal["overwrite", "append"]) -> str:
