@@ -264,19 +264,23 @@ async def test_a_dismissed_preview_changes_nothing(bench: Bench) -> None:
     assert (ended.error, ended.cancelled) == (DECLINED, True)
 
 
-@pytest.mark.parametrize(("attached", "unattended", "asked"), [(True, False, 1), (False, False, 0), (True, True, 0)])
+@pytest.mark.parametrize(("attached", "second", "asked"), [(True, "go", 1), (False, "go", 0), (True, "/loop 1 go", 0)])
 async def test_an_automatic_compaction_asks_only_when_configured_and_somebody_is_there_and_no_loop_runs(
-    bench: Bench, attached: bool, unattended: bool, asked: int
+    bench: Bench, attached: bool, second: str, asked: int
 ) -> None:
     bench.settings |= {"compaction": {"confirm": "ask"}, "model": {"max_context_size": 8_000}}
-    bench.script("text: one\nusage: input_other=7000", SUMMARY, "text: two")
+    bench.script(
+        "text: one\nusage: input_other=7000",
+        SUMMARY,
+        "text: two\nusage: input_other=100",
+        "text: <choice>STOP</choice>",
+    )
     async with bench.running():
         watcher = Watcher(await bench.new())
         if not attached:
             watcher.session.detach("watcher")
-        watcher.session.soul.compactor.unattended = unattended
         answering(watcher, (QUESTION, CONFIRM))
-        prompts = [watcher.session.prompt(text, "watcher") for text in ("first", "second")]
+        prompts = [watcher.session.prompt(text, "watcher") for text in ("first", second)]
         for prompt in prompts:
             await prompt.outcome()
     assert len(watcher.of(QuestionRequest)) == asked

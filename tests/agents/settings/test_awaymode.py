@@ -10,7 +10,7 @@ import pytest
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
-from sould.agents.soul.awayreminder import AWAY, BACK
+from sould.agents.soul.reminders import AWAY, BACK
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 

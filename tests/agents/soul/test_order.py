@@ -22,6 +22,7 @@ from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import NOT_BEGUN, StepCalls, Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.messages import (
@@ -87,15 +88,13 @@ class Step:
         approval = Approval(ask=ask, rules=Rules, trust="trusted", mode="full", workspace=root)  # pyright: ignore[reportArgumentType] -- it never answers
         tools = Toolset.load(PATHS, {Stage: self.stage})
         limits = LoopControl(parallel_tools=room)
-        self._runner = ToolRunner(
-            log, tools, approval, lambda: limits, LocalWorkspace(Path("/p"), (), no_commands), "/p"
-        )
+        self._runner = ToolRunner(log, tools, approval, LocalWorkspace(Path("/p"), (), no_commands), "/p")
         self._calls = StepCalls(log.publish)
         for number, each in enumerate(step):
             arguments = json.dumps({"number": number, "path": each.path, "how": each.how})
             made = ToolCall(id=str(number), function=FunctionCall(name=each.tool, arguments=arguments))
             self._calls.open(made, f"call_{number}")
-        self._limits = limits
+        self._turn = Turn("t", limits=limits)
 
     def _take(self, record: Record) -> bool:
         if isinstance(record.message, ToolResult):
@@ -104,7 +103,7 @@ class Step:
 
     async def run(self) -> Stop | None:
         try:
-            return await self._runner.run(self._calls, 1, RepeatGuard(self._limits))
+            return await self._runner.run(self._turn, self._calls, 1, RepeatGuard(self._turn.limits))
         except BaseException:
             self._calls.close()
             raise

@@ -34,7 +34,7 @@ async def _run(skill: Skill, session: Session, arguments: str) -> Ending:
 
 async def run_flow(session: Session, flow: Flow) -> Ending:
     """From its beginning to its end, once, within the turn."""
-    agent = Agent(session.log, session.soul, session.current_turn)
+    agent = Agent(session.log, session.soul, session.current_turn, session.live_config)
     runner = FlowRunner(flow, agent, session.config.flows)
     try:
         return await runner.run()

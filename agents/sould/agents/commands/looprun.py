@@ -5,6 +5,7 @@ Whatever ends a loop, its file says how it stands before the turn ends. Nothing 
 
 import asyncio
 import contextlib
+from dataclasses import replace
 
 from sould.agents.errors import JournalFullError
 from sould.agents.flows.loopstate import LoopState
@@ -15,7 +16,8 @@ from sould.agents.flows.runner import Agent
 from sould.agents.flows.spending import Spending
 from sould.agents.sessions.session import Session
 from sould.agents.soul.calls import StepCalls
-from sould.agents.soul.loop import Ending
+from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import left
 from sould.agents.turns.loopcontrols import count
 from sould.agents.wire.messages import Notification
@@ -25,36 +27,33 @@ _STOPPED = Ending("cancelled")
 """Ends the turn within the loop when its budget stays as it is; the loop's own turn is finished by it."""
 
 
-class LoopRun:
+class LoopRun(StepExtension):
     """One run of one loop, from wherever it stands. `told`: the first iteration's prompt is in the context already."""
 
     def __init__(self, session: Session, loop: LoopState, task: LoopTask, *, told: bool) -> None:
         self._session = session
         self._loop = loop
         meter = session.soul.model.meter
+        turn = replace(session.current_turn, unattended=True)
         self._spending = Spending(session.log, loop, lambda: meter.cost)
         self._runner = LoopRunner(
             loop_flow(task),
-            Agent(session.log, session.soul, session.current_turn),
+            Agent(session.log, session.soul, turn, session.live_config, (self,)),
             session.config.flows.model_copy(update={"max_moves": 10**15}),
             loop=loop,
             task=task,
             store=session.loops,
+            host=self,
             told=told,
-            go_back=self._go_back,
-            within_budget=self._within_budget,
         )
 
     async def run(self) -> Ending:
         """Until the loop finishes, pauses or is cut off; a daemon that stops leaves it `running`, for the next one."""
-        session, loop, soul = self._session, self._loop, self._session.soul
+        session, loop = self._session, self._loop
         session.loops.save(loop)
-        before = soul.after_step
-        soul.after_step = (*before, self._after_step)
-        soul.compactor.unattended = True  # nobody is asked about a compaction in a loop (D26)
-        session.looping = True
         try:
-            ending = await self._run()
+            with session.repeating():
+                ending = await self._run()
         except BaseException as error:
             if loop.status == "running" and not session.closing:
                 loop.status = "stopped"
@@ -65,10 +64,7 @@ class LoopRun:
                 session.log.publish(_notice(loop))
             raise
         finally:
-            session.looping = False
             self._runner.show(None)
-            soul.compactor.unattended = False
-            soul.after_step = before
         if loop.status == "running":
             self._pause(ending.error.message if ending.error else ending.stop_reason.replace("_", " "))
         session.loops.save(loop)
@@ -91,12 +87,14 @@ class LoopRun:
                     return Ending("finished")
                 return Ending("finished") if ending is _STOPPED else ending
 
-    async def _after_step(self, _: StepCalls, ending: Ending | None) -> Ending | None:
-        if ending is not None or await self._within_budget():
+    async def after_step(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:
+        """End the turn when the budget is used up and stays as it is."""
+        if ending is not None or await self.within_budget():
             return ending
         return _STOPPED
 
-    async def _within_budget(self) -> bool:
+    async def within_budget(self) -> bool:
+        """Whether the loop may go on; asks the user when its budget is used up."""
         if not self._loop.used_up:
             return True
         with self._spending.paused():
@@ -114,12 +112,12 @@ class LoopRun:
         self._session.loops.save(loop)
         return True
 
-    async def _go_back(self, checkpoint: int) -> str:
+    async def go_back(self, checkpoint: int) -> str:
         """Files and context as they were; a context that was condensed since stays as it is."""
         session = self._session
         reached = session.log.context.reaches(checkpoint)
         rewind = session.rewinder.go_back if reached else session.rewinder.restore
-        done = await rewind(checkpoint, session.current_turn)
+        done = await rewind(checkpoint, session.current_turn.id)
         conflicts = ", ".join(file.path for file in left(done))
         kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
         return f"The files you changed in it are as they were before{kept}."

@@ -18,7 +18,7 @@ async def rewind(session: Session, argument: str) -> Ending:
         return say(session, _listing(session))
     if not argument.isdecimal() or not session.log.context.reaches(int(argument)):
         return say(session, f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them.")
-    done = await session.rewinder.go_back(int(argument), session.current_turn)
+    done = await session.rewinder.go_back(int(argument), session.current_turn.id)
     session.soul.compactor.tell_used()
     return say(session, f"Back at checkpoint {argument}. {describe(done)} `/redo` returns.")
 
@@ -28,7 +28,7 @@ async def undo(session: Session, _: str) -> Ending:
     last = session.log.context.undoable
     if last is None:
         return say(session, "There is no turn to undo.")
-    done = await session.rewinder.go_back(last.checkpoint, session.current_turn)
+    done = await session.rewinder.go_back(last.checkpoint, session.current_turn.id)
     session.soul.compactor.tell_used()
     if last.cleared:
         return say(
@@ -39,7 +39,7 @@ async def undo(session: Session, _: str) -> Ending:
 
 async def redo(session: Session, _: str) -> Ending:
     """Return to where the last `/undo` or `/rewind` left from."""
-    done = await session.rewinder.come_back(session.current_turn)
+    done = await session.rewinder.come_back(session.current_turn.id)
     if done is None:
         return say(
             session, "There is nothing to redo: it takes back an `/undo` or `/rewind`, until you go on from there."

@@ -37,7 +37,7 @@ async def export(session: Session, argument: str) -> Ending:
     if not path.parent.is_dir():
         return say(session, f"There is no directory {path.parent}; make it first, or name another place.")
     await session.log.commit()
-    text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower(), session.current_turn)
+    text = await asyncio.to_thread(_written, session.directory / JOURNAL, path.suffix.lower(), session.current_turn.id)
     try:
         # readable by its owner only, like the journal: nobody looked through it for what others must not read
         await run_shielded_in_thread(replace_file, path, text.encode("utf-8", "replace"), expected=None, umask=0o077)

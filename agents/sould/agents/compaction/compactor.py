@@ -67,16 +67,16 @@ class Compactor:
     """Told of `PreCompact` and `PostCompact`, with what triggered it and the tokens of the context."""
     attached: Callable[[], bool] = lambda: False
     """Whether a person could be asked; the session sets it."""
-    unattended: bool = False
-    """In a loop, where nobody is asked (D26)."""
     why: str = field(default="")
     """Why the last one left the context as it was."""
     _tool_tokens: tuple[int, int] = field(default=(-1, 0))
     _not_before: int = field(default=0)
     """Tokens below which nothing is tried again by itself."""
 
-    async def compact_if_needed(self) -> None:
+    async def compact_if_needed(self, *, unattended: bool = False) -> None:
         """Compact when the context has reached the trigger, at most once for the same messages.
+
+        `unattended`: nobody is asked whether the summary will do, even where the user wants to be.
 
         Raises:
             ProviderError: the system prompt and the tools alone leave no room; says the sizes.
@@ -89,7 +89,7 @@ class Compactor:
         if used < self._not_before:
             return
         window = self._info.max_context_size
-        asks = self.settings().confirm == "ask" and self.attached() and not self.unattended
+        asks = self.settings().confirm == "ask" and self.attached() and not unattended
         await self._compact("", preview=asks, must=used >= FULL * window)
 
     async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:

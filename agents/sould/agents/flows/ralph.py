@@ -3,8 +3,8 @@
 Every move is on disk before the next begins. A loop that stops for any reason but its end can be taken up again.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sould.agents.flows.graph import Edge, Flow, Node, Place, Sketch, build
 from sould.agents.flows.loopstate import LoopState, LoopStore, Status
@@ -27,8 +27,17 @@ _ADJUST = (
 _MAX_ROLLBACKS = 2
 _SHOWN = 5
 
-GoBack = Callable[[int], Awaitable[str]]
-"""Bring context and files back to a checkpoint; what the model should know about the files."""
+
+class LoopHost(Protocol):
+    """What a loop needs of the session in which it runs."""
+
+    async def within_budget(self) -> bool:
+        """Whether another iteration may begin; asks the user when the budget is used up."""
+        ...
+
+    async def go_back(self, checkpoint: int) -> str:
+        """Bring context and files back to a checkpoint; what the model should know about the files."""
+        ...
 
 
 def loop_flow(task: LoopTask) -> Flow:
@@ -55,9 +64,7 @@ class LoopRunner(FlowRunner):
     loop: LoopState = field(kw_only=True)
     task: LoopTask = field(kw_only=True)
     store: LoopStore = field(kw_only=True)
-    go_back: GoBack = field(kw_only=True)
-    within_budget: Callable[[], Awaitable[bool]] = field(kw_only=True)
-    """Whether another iteration may begin; asks the user when the budget is used up."""
+    host: LoopHost = field(kw_only=True)
     told: bool = field(kw_only=True, default=False)
 
     async def enter(self, node: Node) -> Ending | None:
@@ -68,7 +75,7 @@ class LoopRunner(FlowRunner):
         if loop.runs is not None and loop.completed >= loop.runs:
             self._settle("finished", f"all {loop.runs} iterations were used")
             return Ending("finished")
-        if not await self.within_budget():
+        if not await self.host.within_budget():
             return Ending("finished")
         # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
         loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]
@@ -135,7 +142,7 @@ class LoopRunner(FlowRunner):
     async def _roll_back(self, why: str) -> None:
         """Context and files go back to where the iteration began; the model is told what it gave up and why."""
         target = self.loop.checkpoints[-1]
-        files = await self.go_back(target)
+        files = await self.host.go_back(target)
         self.agent.log.publish(
             ContextNote(text=f"You rolled back iteration {self.loop.completed}. {files} Why, in your words: {why}")
         )

@@ -6,13 +6,15 @@ times. How far it has come is shown as a plan. The runner keeps nothing: what su
 
 import asyncio
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Edge, Flow, Node
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.soul.loop import Ending, Soul
+from sould.agents.soul.loop import Ending, Soul, StepExtension
+from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError
@@ -27,13 +29,17 @@ class Agent:
 
     log: SessionLog
     soul: Soul
-    turn_id: str
+    turn: Turn
+    config: LiveConfig
+    extensions: tuple[StepExtension, ...] = ()
+    """They take part in every step that is asked of it here."""
 
     async def ask(self, prompt: str) -> tuple[Ending, str]:
         """Give the prompt ("": what was said before is the prompt) and run to the end; how it ended and the last answer."""
         if prompt:
             self.log.publish(ContextNote(text=prompt))
-        ending = await self.soul.turn(self.turn_id)
+        turn = replace(self.turn, limits=self.config.now.loop_control)
+        ending = await self.soul.turn(turn, self.extensions)
         return ending, last_answer(self.log.context)
 
 

@@ -46,7 +46,6 @@ def labor_market(
         models = await shared.models.other(wanted) if wanted else shared.models
         crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
         soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
-        soul.tools.source = birth.source
         soul.model.meter.above = market.meter
         _recover(birth, log, soul, market.unfinished)
         return soul

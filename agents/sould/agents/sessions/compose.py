@@ -44,6 +44,7 @@ from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
+from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.store.store import StoredSession
 from sould.agents.timetravel.rewind import Rewinder
@@ -51,6 +52,7 @@ from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.asking import ApprovalRequester
+from sould.agents.turns.hooking import SessionHooks
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Parts:
     todos: TodoList
     agent: SessionAgent
     mcp: SessionServers
-    project_hooks: ProjectHooks
+    hooks: SessionHooks
     trusting: TrustQuestion
 
 
@@ -124,15 +126,15 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     if not (opening.model or state.model):
         await use_model(models, spec)
     crew = Crew(labor_market(shared, log, agents), log, spec)
-    soul = build_soul(shared, spec, log, todos, crew)
-    soul.before_step = (*soul.before_step, crew.market.tasks.tell)
+    hooks = SessionHooks(shared.hooks, project_hooks)
+    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), hooks))
     crew.market.meter = meter = soul.model.meter
     shared.budgets.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     agent.missing = partial(missing_model, models)
     mcp = make_servers(shared, log, agent, replace(opening, additional=tuple(directories)))
     trusting = TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions)
-    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, project_hooks, trusting)
+    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, hooks, trusting)
 
 
 def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:

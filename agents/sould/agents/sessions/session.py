@@ -6,13 +6,14 @@ that all clients see the same session.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.flows.loopstate import LoopStore
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
 from sould.agents.opening.opening import Client, Opening
@@ -29,11 +30,11 @@ from sould.agents.settings.news import NewsReader
 from sould.agents.settings.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
 from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo, SessionStore
 from sould.agents.timetravel.outcome import describe
-from sould.agents.turns.hooking import SessionHooks
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.missed import MissedNotifications
 from sould.agents.turns.queueing import PromptQueue
@@ -91,11 +92,9 @@ class Session:
         self._services = parts.shared.services
         self._news = NewsReader(self._services.news, parts.log, opening.environment)
         self.loops = LoopStore(self._services.state_dir / "loops")
-        self.looping = False
-        """A loop runs in the current turn."""
+        self._repeats = False
         self._command_registry = command_registry(self)
-        self.hooks = SessionHooks(parts.shared.hooks, parts.project_hooks)
-        self.soul.before_stop = self.hooks.send_back
+        self.hooks = parts.hooks
         asked = self.soul.model
         self._side_questions = SideQuestions(
             parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id
@@ -274,7 +273,7 @@ class Session:
         await self.mcp.refresh()
         self._agent.refresh()
         if prompt.resumes:
-            return await self.soul.turn(prompt.turn_id)
+            return await self.soul.turn(self.current_turn)
         await renew_skills(self.skills, self.log, self._agent.lists)
         command = self._command_registry.find(prompt.user_input)
         if not plain and (command is None or not self.info.blank):
@@ -301,6 +300,25 @@ class Session:
         return self._services.config.now
 
     @property
+    def live_config(self) -> LiveConfig:
+        """The same for whoever outlives a change of it."""
+        return self._services.config
+
+    @contextmanager
+    def repeating(self) -> Generator[None]:
+        """A loop runs in the current turn while the block runs."""
+        self._repeats = True
+        try:
+            yield
+        finally:
+            self._repeats = False
+
+    @property
+    def looping(self) -> bool:
+        """A loop runs in the current turn."""
+        return self._repeats
+
+    @property
     def loop_limit(self) -> int:
         """How often prompts of this session are repeated; -1 without limit."""
         chosen = self._state.loop_limit
@@ -317,9 +335,10 @@ class Session:
         return self._turns.closing
 
     @property
-    def current_turn(self) -> str:
-        """The running turn's id, "" when idle."""
-        return self._turns.current.turn_id if self._turns.current else ""
+    def current_turn(self) -> Turn:
+        """The running turn, with the limits as they are now; one without an id when idle."""
+        current = self._turns.current
+        return Turn(current.turn_id, current.client_id, self.config.loop_control) if current else Turn("")
 
     def _note_turn(self, user_input: UserInput) -> None:
         title = self.info.title

@@ -4,7 +4,6 @@ Serves the root agent and its subagents alike.
 """
 
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sould.agents.compaction.compactor import Compactor
@@ -13,21 +12,19 @@ from sould.agents.dmail.router import DenwaRenji
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.permissions.policy import EditFile
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import Shared
 from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
-from sould.agents.soul.awayreminder import AwayReminder
 from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
-from sould.agents.soul.loop import Soul
-from sould.agents.soul.planreminder import PlanReminder
+from sould.agents.soul.loop import Soul, StepExtension
+from sould.agents.soul.reminders import AwayReminder, PlanReminder
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.usage import Meter
-from sould.agents.timetravel.machine import TOOL, TimeMachine
+from sould.agents.timetravel.machine import TimeMachine
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.questions import Questions
@@ -44,7 +41,14 @@ OUTPUTS = "outputs"
 """Below the session's directory: what tools put aside because it was too long for the model."""
 
 
-def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList, crew: Crew) -> Soul:
+def build_soul(
+    shared: Shared,
+    spec: AgentSpec,
+    log: SessionLog,
+    todos: TodoList,
+    crew: Crew,
+    extensions: tuple[StepExtension, ...] = (),
+) -> Soul:
     """One agent with its own log, over what its session shares. A new log gets its system prompt.
 
     Raises:
@@ -85,41 +89,25 @@ def build_soul(shared: Shared, spec: AgentSpec, log: SessionLog, todos: TodoList
         hook=shared.hooks.compaction,
     )
     meter.estimate = lambda: compactor.used
-    soul = Soul(
+    return Soul(
         log=log,
         model=model_caller(shared, log, toolset, meter, crew.market),
         tools=tool_runner(shared, spec, log, toolset),
         compactor=compactor,
-        limits=shared.limits,
-        allowed=shared.budgets.allow,
-        before_step=(
-            PlanReminder(log, lambda: shared.approval.mode),
-            AwayReminder(
-                log, lambda: shared.away_mode.away, lambda: shared.services.config.now.skip_afk_prompt_injection
-            ),
+        extensions=(
+            shared.budgets,
+            PlanReminder(log, shared.approval),
+            AwayReminder(log, shared.away_mode, shared.services.config),
+            TimeMachine(phone, shared.rewinder, toolset, shared.files, shared.approval),
+            *extensions,
         ),
     )
-    machine = TimeMachine(
-        phone,
-        shared.rewinder,
-        lambda: toolset.find(TOOL) is not None,
-        lambda: soul.tools.turn_id,
-        lambda path: may_change(shared, path),
-    )
-    soul.before_step = (*soul.before_step, machine.before_step)
-    soul.after_step = (machine.after_step,)
-    return soul
 
 
 def load_tools(shared: Shared, spec: AgentSpec, injectable: dict[Any, object]) -> Toolset:
     """The spec's tools as far as they are offered now, and those of the session's sources that it names."""
     paths, places = offered_paths(spec, shared.situation())
     return Toolset.load(paths, injectable, places, sources=shared.sources, patterns=spec.fields.mcp_tools)
-
-
-def may_change(shared: Shared, path: Path) -> bool:
-    """Whether a file may be changed without asking, as things stand."""
-    return shared.approval.judge(EditFile(shared.files.resolve(str(path)), "modify")).decision == "allow"
 
 
 def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter, market: LaborMarket) -> ModelCaller:
@@ -135,7 +123,6 @@ def tool_runner(shared: Shared, spec: AgentSpec, log: SessionLog, toolset: Tools
         log,
         toolset,
         shared.approval,
-        shared.limits,
         ledger,
         cwd,
         hooks=shared.hooks,

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ValidationError
 from sould.agents.config import Budget, BudgetLimit
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.channel import Channel, Record
+from sould.agents.soul.loop import StepExtension
+from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, StatusUpdate, SubagentEvent
 
@@ -81,8 +83,8 @@ class DailySpend:
             logger.warning("what was spent today cannot be kept in %s: %s", self._path, error.strerror)
 
 
-class Budgets:
-    """One for a session: all its agents ask `allow` before every step."""
+class Budgets(StepExtension):
+    """One for a session: all its agents ask it before every step."""
 
     def __init__(self, channel: Channel, account: Account, book: DailySpend, budget: Callable[[], Budget]) -> None:
         """`account` is the session's, counted on in place."""
@@ -108,6 +110,10 @@ class Budgets:
                 if used_up and not self.stopped and not await self._ask(whose, used_up, account, limit):
                     self.stopped = used_up
             return not self.stopped
+
+    async def allows_step(self, turn: Turn) -> bool:
+        """A step spends."""
+        return await self.allow()
 
     def begin(self) -> None:
         """A new turn: what stopped the last one is asked about again."""

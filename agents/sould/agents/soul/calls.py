@@ -14,7 +14,6 @@ from typing import Any, cast
 import orjson
 from pydantic import JsonValue
 
-from sould.agents.config import LoopControl
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
@@ -24,7 +23,8 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.toolapi.base import AgentSource, ToolCallContext, tool_error
+from sould.agents.soul.turn import Turn
+from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import (
@@ -166,10 +166,16 @@ class _Prepared:
 class _Step:
     """What the calls of a step share."""
 
+    turn: Turn
     calls: StepCalls
     number: int
     repeats: RepeatGuard
     room: asyncio.Semaphore
+
+    @property
+    def ends_turn(self) -> bool:
+        """A rejection ends the turn of the main agent; subagents always go on (D29)."""
+        return self.turn.source is None and any(stops_turn(call.result) for call in self.calls.all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,20 +193,15 @@ class ToolRunner:
     log: SessionLog
     toolset: Toolset
     approval: Approval
-    limits: Callable[[], LoopControl]
     workspace: Workspace
     cwd: str
     hooks: Hooks | None = None
     capture: Capture | None = None
     """Sees what a call does to files besides its tool's own writes."""
-    turn_id: str = ""
-    """The turn the calls belong to; set by the soul when a turn begins."""
-    source: AgentSource | None = None
-    """The subagent whose calls these are; None: the session's main agent."""
     read_only: bool = False
     """The agent's calls change nothing, whatever the mode."""
 
-    async def run(self, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
+    async def run(self, turn: Turn, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
 
         Calls with effects run one by one, in the model's order; one that fails does not keep those behind it. Cancelling
@@ -212,13 +213,13 @@ class ToolRunner:
         order = StepOrder((self.workspace.root, *self.workspace.additional))
         prepared = [self._prepare(call, order) for call in calls.all]
         await self.log.commit()
-        shared = _Step(calls, step, repeats, asyncio.Semaphore(self.limits().parallel_tools))
+        shared = _Step(turn, calls, step, repeats, asyncio.Semaphore(turn.limits.parallel_tools))
         tasks: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as group:
             for call, ready in zip(calls.all, prepared, strict=True):
                 before = tasks.get(ready.after) if ready is not None else None
                 tasks[call.id] = group.create_task(self._run(call, ready, before, shared))
-        return self._verdict(calls.all, prepared, repeats)
+        return _verdict(shared, prepared)
 
     def _prepare(self, call: OpenCall, order: StepOrder) -> _Prepared | None:
         """Parse the arguments and announce the call; None when it must not run, with the reason as its result."""
@@ -264,25 +265,26 @@ class ToolRunner:
 
     async def _in_turn(self, call: OpenCall, arguments: dict[str, Any], step: _Step) -> ToolReturn:
         """Run the call, unless the user has ended the turn meanwhile."""
-        if self._ends_turn(step.calls.all):
+        if step.ends_turn:
             return _not_run(AFTER_REJECTION)
         call.begun = True
         try:
-            return await self._guarded(call, arguments, step.number, step.repeats)
+            return await self._guarded(call, arguments, step)
         except asyncio.CancelledError:
             if call.id in self.approval.unanswered:
                 call.result = tool_error(NOBODY_ANSWERED, brief="Not run")
             raise
 
-    async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: int, repeats: RepeatGuard) -> ToolReturn:
+    async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: _Step) -> ToolReturn:
+        repeats, turn = step.repeats, step.turn
         context = ToolCallContext(
             call.id,
-            step,
+            step.number,
             lambda text: self._stream(call.id, text),
-            self.turn_id,
-            self.source,
+            turn.id,
+            turn.source,
             lambda text: setattr(call, "interrupt_note", text),
-            lambda: self._begin(call.id),
+            lambda: self._begin(call.id, turn),
             self.log.context.checkpoint,
             send=self._send,
             printed=lambda text: setattr(call, "printed", text),
@@ -309,7 +311,7 @@ class ToolRunner:
                 "does. Do without it.",
                 brief="Refused: only tools that look are run",
             )
-        result = await self._watched(call, arguments, context)
+        result = await self._watched(call, arguments, context, turn)
         # by hash: a film's text would take seconds to write out
         outcome = f"{hash(result.output)} {result.message}"
         repeats.note_result(call.name, call.arguments, outcome)
@@ -317,11 +319,13 @@ class ToolRunner:
             result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
         return result
 
-    async def _begin(self, call_id: str) -> None:
+    async def _begin(self, call_id: str, turn: Turn) -> None:
         if self.capture is not None:
-            await self.capture.begin(call_id, self.turn_id, self.source.agent_id if self.source else "")
+            await self.capture.begin(call_id, turn.id, turn.source.agent_id if turn.source else "")
 
-    async def _watched(self, call: OpenCall, arguments: dict[str, Any], context: ToolCallContext) -> ToolReturn:
+    async def _watched(
+        self, call: OpenCall, arguments: dict[str, Any], context: ToolCallContext, turn: Turn
+    ) -> ToolReturn:
         """Run the call with its hooks; what programs did to files meanwhile is kept as the call's."""
         capture, found = self.capture, list[Findings]()
 
@@ -332,7 +336,7 @@ class ToolRunner:
 
         try:
             result = await with_hooks(
-                self.hooks, call.name, arguments, call.id, run, lambda: self._seen(call.id, found)
+                self.hooks, call.name, arguments, call.id, run, lambda: self._seen(call.id, turn, found)
             )
         except BaseException:
             if capture is not None:
@@ -346,12 +350,12 @@ class ToolRunner:
         return with_findings(result, findings)
 
     @asynccontextmanager
-    async def _seen(self, call_id: str, found: list[Findings]) -> AsyncGenerator[None, None]:
+    async def _seen(self, call_id: str, turn: Turn, found: list[Findings]) -> AsyncGenerator[None, None]:
         """What programs do to files in here is the call's. While a command of the call runs on, that is so anyway."""
         if self.capture is None or self.capture.watches(call_id):
             yield
             return
-        await self._begin(call_id)
+        await self._begin(call_id, turn)
         try:
             yield
         finally:
@@ -363,26 +367,16 @@ class ToolRunner:
     def _send(self, message: CustomMessage | Custom) -> None:
         self.log.publish(as_custom(message))
 
-    def _ends_turn(self, calls: Sequence[OpenCall]) -> bool:
-        """A rejection ends the turn of the main agent; subagents always go on (D29)."""
-        return self.source is None and any(stops_turn(call.result) for call in calls)
 
-    def _verdict(
-        self, calls: Sequence[OpenCall], prepared: Sequence[_Prepared | None], repeats: RepeatGuard
-    ) -> Stop | None:
-        if self._ends_turn(calls):
-            return Stop("tool_rejected")
-        if any(repeats.exhausted(call.name, call.arguments) for call in calls):
-            return Stop("repeated_calls")
-        if repeats.note_step(all_invalid=all(ready is None for ready in prepared)):
-            return Stop(
-                "error",
-                TurnError(
-                    kind="malformed",
-                    message="The model sent only invalid tool calls five times in a row; the turn was stopped.",
-                ),
-            )
-        return None
+def _verdict(step: _Step, prepared: Sequence[_Prepared | None]) -> Stop | None:
+    if step.ends_turn:
+        return Stop("tool_rejected")
+    if any(step.repeats.exhausted(call.name, call.arguments) for call in step.calls.all):
+        return Stop("repeated_calls")
+    if step.repeats.note_step(all_invalid=all(ready is None for ready in prepared)):
+        message = "The model sent only invalid tool calls five times in a row; the turn was stopped."
+        return Stop("error", TurnError(kind="malformed", message=message))
+    return None
 
 
 def stops_turn(result: ToolReturn | None) -> bool:

@@ -6,17 +6,17 @@ them is a branch here. The loop never touches a file, a socket or a client.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol
 
 from sould.agents.compaction.compactor import Compactor
-from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ProviderError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     SteerInput,
@@ -28,9 +28,6 @@ from sould.agents.wire.messages import (
     TurnError,
 )
 
-BeforeStep: TypeAlias = Callable[[], Awaitable[None]]
-AfterStep: TypeAlias = "Callable[[StepCalls, Ending | None], Awaitable[Ending | None]]"
-
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -38,6 +35,25 @@ class Ending:
 
     stop_reason: StopReason
     error: TurnError | None = None
+
+
+class StepExtension(Protocol):
+    """What takes part in the steps of a turn: subclass it and override what is wanted; nothing else of it does anything."""
+
+    async def allows_step(self, turn: Turn) -> bool:
+        """Asked before every step that asks the model; False ends the turn, as a cancel by the user does."""
+        return True
+
+    async def before_step(self, turn: Turn) -> None:
+        """Before every model call, after compaction: what tells the model something publishes it here."""
+
+    async def after_step(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:
+        """After a step's results, with what would end the turn; what is returned does."""
+        return ending
+
+    async def before_stop(self, turn: Turn) -> bool:
+        """Asked when the model is done; True lets it go on, after it was told something."""
+        return False
 
 
 _BY_FINISH: dict[str | None, StopReason] = {"length": "max_tokens", "content_filter": "refusal", "refusal": "refusal"}
@@ -51,73 +67,74 @@ class Soul:
     model: ModelCaller
     tools: ToolRunner
     compactor: Compactor
-    limits: Callable[[], LoopControl]
-    before_step: tuple[BeforeStep, ...] = ()
-    """Run in order before every model call, after compaction: what tells the model something publishes it here."""
-    allowed: Callable[[], Awaitable[bool]] | None = None
-    """Asked before every step that asks the model; False ends the turn, as a cancel by the user does."""
-    before_stop: Callable[[], Awaitable[bool]] | None = None
-    """Asked when the model is done: True lets it go on, after it was told something."""
-    after_step: tuple[AfterStep, ...] = ()
-    """Run in order after a step's results, each with what would end the turn; what they return does."""
+    extensions: tuple[StepExtension, ...] = ()
+    """They take part in every step, in this order."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
-    pending: Sequence[ToolCall] = ()
-    """Calls of a turn in which some waited for approval when the daemon stopped: the next turn runs them first,"""
-    cut_off: Mapping[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
-    """but those that may have run: they have these results, by the call's id."""
+    _pending: Sequence[ToolCall] = ()
+    _cut_off: Mapping[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
+    _turn_id: str = ""
     _steps: int = 0
-    """Of the running turn, so far."""
+    """Of the turn `_turn_id`, so far: its parts count on."""
 
-    async def turn(self, turn_id: str) -> Ending:
+    def take_up(self, pending: Sequence[ToolCall], cut_off: Mapping[str, ToolReturn]) -> None:
+        """Let the next turn first run the calls of one in which some waited for approval when the daemon stopped.
+
+        `cut_off`: the results, by the call's id, of those that may have run.
+        """
+        self._pending, self._cut_off = pending, cut_off
+
+    @property
+    def takes_up(self) -> bool:
+        """The next turn begins with calls that waited."""
+        return bool(self._pending)
+
+    async def turn(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> Ending:
         """Run steps until the model is done, the user stops it, or a limit is reached. A flow runs a turn in several parts.
 
-        Cancellation is the task's: open calls get an honest result and the step is marked interrupted before it propagates.
+        `extensions` take part in this turn, behind the soul's own. Cancellation is the task's: open calls get an honest
+        result and the step is marked interrupted before it propagates.
         """
-        self._steps = self._steps if turn_id == self.tools.turn_id else 0
-        self.tools.turn_id = turn_id
-        limits = self.limits()
-        repeats = RepeatGuard(limits)
-        for _ in range(limits.max_steps_per_turn):
-            if self.allowed is not None and not self.pending and not await self.allowed():
+        self._steps = self._steps if turn.id == self._turn_id else 0
+        self._turn_id = turn.id
+        taking_part = (*self.extensions, *extensions)
+        repeats = RepeatGuard(turn.limits)
+        for _ in range(turn.limits.max_steps_per_turn):
+            if not self._pending and not await _allowed(turn, taking_part):
                 return Ending("cancelled")
             self._steps += 1
             try:
-                ending = await self._step(self._steps, repeats)
+                ending = await self._step(turn, taking_part, repeats)
             except ProviderError as error:
                 return Ending("error", turn_error(error))
             steered = self._deliver_steering()
             if ending is None or (steered and ending.stop_reason in ("finished", "tool_rejected")):
                 continue  # what the user says beside a rejection is its feedback (D29)
-            if ending.stop_reason == "finished" and await self._goes_on():
-                continue
+            if ending.stop_reason == "finished" and (await _goes_on(turn, taking_part) or self._deliver_steering()):
+                continue  # a hook gives the model more to do, or the user did while hooks were asked
             return ending
         return Ending("max_steps_reached")
 
-    async def _goes_on(self) -> bool:
-        """A hook gives the model more to do, or the user did while hooks were asked."""
-        return (self.before_stop is not None and await self.before_stop()) or self._deliver_steering()
-
-    async def _step(self, n: int, repeats: RepeatGuard) -> Ending | None:
-        calls = StepCalls.restored(self.log.publish, self.pending, self.cut_off)
-        self.pending = ()
+    async def _step(self, turn: Turn, taking_part: tuple[StepExtension, ...], repeats: RepeatGuard) -> Ending | None:
+        n, calls = self._steps, StepCalls.restored(self.log.publish, self._pending, self._cut_off)
+        self._pending = ()
         ending: Ending | None = None
         try:
             if not calls.all:
-                await self.compactor.compact_if_needed()
-                for prepare in self.before_step:
-                    await prepare()
+                await self.compactor.compact_if_needed(unattended=turn.unattended)
+                for extension in taking_part:
+                    await extension.before_step(turn)
                 self.log.publish(StepBegin(n=n))
                 finish = await self._ask(n, calls)
                 ending = None if calls.all else Ending(_BY_FINISH.get(finish, "finished"))
             if calls.all:
-                stop = await self.tools.run(calls, n, repeats)
+                stop = await self.tools.run(turn, calls, n, repeats)
                 ending = Ending(stop.reason, stop.error) if stop else None
         except BaseException:
             calls.close()
             self.log.publish(StepInterrupted())
             raise
-        for follow in self.after_step:
-            ending = await follow(calls, ending)
+        for extension in taking_part:
+            ending = await extension.after_step(turn, calls, ending)
         if calls.all:
             await self.log.commit()
         return ending
@@ -135,6 +152,20 @@ class Soul:
         while self.steering:
             self.log.publish(SteerInput(user_input=self.steering.popleft()))
         return delivered
+
+
+async def _allowed(turn: Turn, extensions: tuple[StepExtension, ...]) -> bool:
+    for extension in extensions:
+        if not await extension.allows_step(turn):
+            return False
+    return True
+
+
+async def _goes_on(turn: Turn, extensions: tuple[StepExtension, ...]) -> bool:
+    for extension in extensions:
+        if await extension.before_stop(turn):
+            return True
+    return False
 
 
 def turn_error(error: ProviderError) -> TurnError:

@@ -1,18 +1,22 @@
 """What time travel does around the steps of one soul: CHECKPOINT notes, D-Mails that arrive, D-Mails that turn time back.
 
-Hooks of the loop, which knows nothing of them. The context goes back by `ContextReverted`; what came after stays in the
+An extension of the loop, which knows nothing of it. The context goes back by `ContextReverted`; what came after stays in the
 journal and in the rotated context file.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.dmail.router import DenwaRenji, DMail
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policy import EditFile
 from sould.agents.soul.calls import StepCalls
-from sould.agents.soul.loop import Ending
+from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
 
 TOOL = "SendDMail"
@@ -43,34 +47,33 @@ A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had 
 
 
 @dataclass(slots=True)
-class TimeMachine:
-    """Of one soul. `has_tool`: whether its model can send D-Mail now; `turn_id`: the running turn's."""
+class TimeMachine(StepExtension):
+    """Of one soul, whose tools say whether its model can send D-Mail now."""
 
     phone: DenwaRenji
     rewinder: Rewinder
-    has_tool: Callable[[], bool]
-    turn_id: Callable[[], str]
-    allowed: Callable[[Path], bool]
-    """Whether a file may be changed without asking."""
+    toolset: Toolset
+    files: CallFiles
+    approval: Approval
     _told_birth: bool = False
     _met: set[str] = field(default_factory=set[str])
     """The siblings it has been told of."""
     _turn: str = ""
     """The turn of the last step."""
 
-    async def before_step(self) -> None:
+    async def before_step(self, turn: Turn) -> None:
         """Deliver what only arrives; then say the number of the checkpoint that the step begins with."""
         log, phone = self.phone.log, self.phone
         phone.idle = False
         while phone.notes:
             log.publish(ContextNote(text=phone.notes.pop(0)))
-        if self._turn != self.turn_id():
-            self._turn = self.turn_id()
+        if self._turn != turn.id:
+            self._turn = turn.id
             self._take_late()
         mail = phone.fetch(past=False)
         if mail is not None:
             log.publish(ContextNote(text=f"A D-Mail from {mail.sender} has arrived:\n\n{mail.message}"))
-        if not self.has_tool():
+        if self.toolset.find(TOOL) is None:
             return
         if phone.parent is not None:
             self._introduce()
@@ -90,16 +93,16 @@ class TimeMachine:
         if said:
             phone.log.publish(ContextNote(text=" ".join(said)))
 
-    async def after_step(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
+    async def after_step(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:
         """Turn time back if a D-Mail says so; the turn then goes on from there, unless the user has stopped it."""
-        ending = await self._take_past(calls, ending)
+        ending = await self._take_past(turn, calls, ending)
         self.phone.idle = ending is not None
         return ending
 
-    async def _take_past(self, calls: StepCalls, ending: Ending | None) -> Ending | None:
+    async def _take_past(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:
         mail = self.phone.fetch(past=True)
-        if mail is not None and not self._dropped(mail, calls):
-            await self._turn_back(mail)
+        if mail is not None and not self._dropped(mail, turn, calls):
+            await self._turn_back(mail, turn)
             if ending is None or ending.stop_reason == "finished":
                 ending = None
         why = self.phone.unborn
@@ -115,9 +118,9 @@ class TimeMachine:
             late = LATE.format(sender=mail.sender, checkpoint_id=mail.checkpoint_id, message=mail.message)
             self.phone.log.publish(ContextNote(text=late))
 
-    def _dropped(self, mail: DMail, calls: StepCalls) -> bool:
+    def _dropped(self, mail: DMail, turn: Turn, calls: StepCalls) -> bool:
         """Of an earlier turn, or sent in a step of which the user rejected everything else."""
-        if mail.turn_id and mail.turn_id != self.turn_id():
+        if mail.turn_id and mail.turn_id != turn.id:
             return True
         others = [call.result for call in calls.all if call.name != TOOL]
         if mail.turn_id and others and all(map(_rejected, others)):
@@ -125,19 +128,23 @@ class TimeMachine:
         # a compaction may have come between sending and now
         return mail.checkpoint_id is None or not self.phone.log.context.has_checkpoint(mail.checkpoint_id)
 
-    async def _turn_back(self, mail: DMail) -> None:
+    async def _turn_back(self, mail: DMail, turn: Turn) -> None:
         log, checkpoint_id = self.phone.log, mail.checkpoint_id
         assert checkpoint_id is not None
         await self.phone.cancel_unborn(checkpoint_id)
         files = NOT_RESTORED
         if mail.restore_filesystem:
             found = self.rewinder.files_after(checkpoint_id, log)
-            left = [path for path in found if path not in mail.asked and not self.allowed(path)]
-            files = _worded(await self.rewinder.restore(checkpoint_id, self.turn_id(), log, leave=left))
+            left = [path for path in found if path not in mail.asked and not self._may_change(path)]
+            files = _worded(await self.rewinder.restore(checkpoint_id, turn.id, log, leave=left))
         log.publish(ContextReverted(checkpoint_id=checkpoint_id))
         text = FROM_CHILD if mail.sender else ARRIVED
         log.publish(ContextNote(text=text.format(files=files, message=mail.message, sender=mail.sender)))
         await log.commit()
+
+    def _may_change(self, path: Path) -> bool:
+        """Whether a file may be changed without asking, as things stand."""
+        return self.approval.judge(EditFile(self.files.resolve(str(path)), "modify")).decision == "allow"
 
 
 def _rejected(result: ToolReturn | None) -> bool:

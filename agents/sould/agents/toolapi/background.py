@@ -267,7 +267,7 @@ class BackgroundTasks:
             await asyncio.wait([task])
         return record
 
-    async def tell(self) -> None:
+    def tell(self) -> None:
         """Before a step: the model is told which tasks have ended since it last asked."""
         news = [record for record in self._records.values() if record.status != "running" and not record.told]
         if not news:

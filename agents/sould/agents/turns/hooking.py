@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.project import ProjectHooks
 from sould.agents.sessionlog.channel import Record
-from sould.agents.soul.loop import Ending
+from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextNote, Notification
 from sould.agents.wire.notice import notice
@@ -19,7 +20,7 @@ END_TIMEOUT = 5.0
 MOST_WAITING = 100
 
 
-class SessionHooks:
+class SessionHooks(StepExtension):
     """Fires them at the right moments."""
 
     def __init__(self, hooks: Hooks, project: ProjectHooks) -> None:
@@ -54,7 +55,7 @@ class SessionHooks:
         text = input_text(user_input)
         return not (await self.hooks.fire("UserPromptSubmit", text, {"prompt": text})).blocked
 
-    async def send_back(self) -> bool:
+    async def before_stop(self, turn: Turn) -> bool:
         """The model is done. Whether a hook gives it more to do, which it may once a turn."""
         if self._stopping:
             return False

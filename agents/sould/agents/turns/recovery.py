@@ -53,10 +53,11 @@ async def recover(
     tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, asker, call_id)}
     resumed = found.open_turn is not None and bool(left.calls & {call.id for call in found.open_calls})
     kept = {request for call_id, ids in left.requests.items() if call_id in tasks for request in ids}
+    cut = False
     if found.open_turn is not None and resumed:
         asked = {request for call in found.open_calls for request in left.requests.get(call.id, ())}
         kept |= asked
-        take_up(log, soul, found, left, lost)
+        cut = take_up(log, soul, found, left, lost)
         turn = found.open_turn
         turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
     again = [request for request in found.open_requests if request.id in kept]
@@ -66,23 +67,24 @@ async def recover(
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
     if not resumed:
         close_open_work(log, found, lost)
-    stopped = found.open_turn is not None and (not resumed or bool(soul.cut_off))
+    stopped = found.open_turn is not None and (not resumed or cut)
     told = " ".join(filter(None, (found.notice, STOPPED if stopped else "", lost)))
     if told:
         _notify(log, told)
     await log.commit()
 
 
-def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> None:
-    """Let an agent's next turn be the one that was open (D16).
+def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> bool:
+    """Let an agent's next turn be the one that was open (D16); whether some of its calls may have run.
 
     What waited is asked again, what had not begun because of that follows it, the rest may have run.
     """
     said = (record.message for record in log.replay())
     after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
     going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
-    soul.pending = found.open_calls
-    soul.cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
+    cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
+    soul.take_up(found.open_calls, cut_off)
+    return bool(cut_off)
 
 
 def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id: str) -> bool:

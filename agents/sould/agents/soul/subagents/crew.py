@@ -20,6 +20,7 @@ from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
+from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
@@ -193,27 +194,31 @@ class Crew:
 
     async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
         log, begun = worker.log, worker.log.recovery.open_turn if worker.start.goes_on else None
-        turn_id = begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8)
-        if worker.start.goes_on and not worker.soul.pending:
+        turn = Turn(
+            begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8),
+            limits=self.market.config.now.loop_control,
+            source=worker.start.source,
+        )
+        if worker.start.goes_on and not worker.soul.takes_up:
             raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.start.id)}")
         limit = job.timeout or self.market.config.now.background.agent_task_timeout_s
         if begun is None:
-            log.publish(TurnBegin(user_input=job.prompt, turn_id=turn_id))
+            log.publish(TurnBegin(user_input=job.prompt, turn_id=turn.id))
         ending = Ending("cancelled")
         try:
             async with at_most(limit):
-                ending = await self._guarded(worker, turn_id)
+                ending = await self._guarded(worker, turn)
         except TimeoutError:
             why = f"it did not finish within {limit:g} seconds"
             ending = Ending("interrupted", TurnError(kind="timeout", message=f"The subagent was stopped: {why}."))
         finally:
-            log.publish(TurnEnd(turn_id=turn_id, stop_reason=ending.stop_reason, error=ending.error))
+            log.publish(TurnEnd(turn_id=turn.id, stop_reason=ending.stop_reason, error=ending.error))
         problem = ending.error.message if ending.error is not None else _PROBLEMS.get(ending.stop_reason, "")
         return Outcome(worker.start.id, worker.start.record.kind, last_answer(log.context.messages), problem)
 
-    async def _guarded(self, worker: _Worker, turn_id: str) -> Ending:
+    async def _guarded(self, worker: _Worker, turn: Turn) -> Ending:
         try:
-            return await worker.soul.turn(turn_id)
+            return await worker.soul.turn(turn)
         except SouldError as error:
             return Ending("error", TurnError(kind=error.kind, message=error.message))
         except Exception:  # a turn is a dispatch boundary: a bug of ours ends the subagent, not its parent

@@ -1,0 +1,23 @@
+"""A running turn, as everything that works for it is told of it: a value, made when it begins and passed down.
+
+Nothing keeps "the current turn": whoever needs it is given it.
+"""
+
+from dataclasses import dataclass, field
+
+from sould.agents.config import LoopControl
+from sould.agents.toolapi.base import AgentSource
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of one agent. A flow or a loop runs it in several parts, each with the limits as they are by then."""
+
+    id: str
+    client_id: str = ""
+    """Who asked for it; "" when no client did, as for a subagent's."""
+    limits: LoopControl = field(default_factory=LoopControl)
+    source: AgentSource | None = None
+    """The subagent whose turn it is; None: the session's main agent."""
+    unattended: bool = False
+    """It goes on by itself, as in a loop: nobody is asked whether a summary will do (D26)."""
