@@ -1,11 +1,27 @@
-"""Fixtures for everything that runs the real program."""
+"""The two benches: in this process (`bench`, `connect`), and the real program (`sould`, `resident`, `sould_after`)."""
 
 import os
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from soultest.bench import Bench, make_bench
+from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Sessions in this process, over real files and a scripted model."""
+    return make_bench(tmp_path)
+
+
+@pytest.fixture
+def connect(bench: Bench) -> Connect:
+    """Connects clients to the bench's host, in memory."""
+    return partial(connected, bench)
 
 
 @pytest.fixture

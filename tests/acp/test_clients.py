@@ -10,10 +10,10 @@ import pytest
 
 from sould.acp.server import AcpResume
 from sould.acp.toolcalls import CLEAR
-from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
-from soultest.memory import MemoryStream
+from soultest.bench.acp import Connect
+from soultest.bench.memory import MemoryStream
 
 Json = dict[str, Any]
 

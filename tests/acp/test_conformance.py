@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from soultest.acpbench import Connect, Keys
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, call
-from soultest.memory import MemoryStream
+from soultest.bench.acp import Connect, Keys
+from soultest.bench.memory import MemoryStream
 
 Json = dict[str, Any]
 Check = Callable[[AcpClient, Bench], Awaitable[None]]

@@ -6,9 +6,9 @@ import pytest
 
 from sould.agents.toolapi.custom import MOST, as_custom
 from sould.agents.tools import Custom, CustomMessage
-from soultest.acpbench import Connect
 from soultest.acpclient import AcpClient
 from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
 
 TOOLS = """\
 from sould.agents.tools import Custom, CustomMessage, ToolCallContext, tool
@@ -46,7 +46,7 @@ def heard(client: AcpClient) -> list[dict[str, Any]]:
 async def test_messages_of_tools_and_hooks_reach_clients_that_know_them_also_in_history(
     bench: Bench, connect: Connect
 ) -> None:
-    agents = bench.root / "config" / "agents"
+    agents = bench.config / "agents"
     agents.mkdir(parents=True)
     (agents / "measuring.py").write_text(TOOLS)
     tools = "[./measuring.py:measure, ./measuring.py:measure_slowly]"

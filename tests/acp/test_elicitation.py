@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sould.agents.mcp.asking import TRIES, WARNING
-from soultest.acpbench import Connect
 from soultest.acpclient import ALLOW_ONCE, FULL, Policy
 from soultest.bench import Bench, call
-from soultest.mcpbench import SERVER
+from soultest.bench.acp import Connect
+from soultest.bench.mcp import SERVER
 from soultest.mcpserver import FORM, PAGE
 
 Json = dict[str, Any]

@@ -9,9 +9,9 @@ from pydantic.alias_generators import to_camel
 
 from sould.acp.dispatch import ROUTES
 from sould.acp.schema import OwnCapabilities
-from soultest.acpbench import Connect, Keys
 from soultest.acpclient import FULL, AgentError
 from soultest.bench import Bench
+from soultest.bench.acp import Connect, Keys
 from soultest.schema import methods
 
 Json = dict[str, Any]

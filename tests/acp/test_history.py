@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest
-from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, call
-from soultest.crash import kill_when
+from soultest.bench.acp import Connect
+from soultest.bench.crash import kill_when
 
 Json = dict[str, Any]
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from sould.agents.wire.messages import StatusUpdate
-from soultest.acpbench import Connect
+from sould.daemon.hello import VERSION
 from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, Watcher, call
-from soultest.mcpbench import SERVER, state_of, tools_of
+from soultest.bench.acp import Connect
+from soultest.bench.mcp import SERVER, state_of, tools_of
 from soultest.mcpover import LISTEN, EditorServer
 
 Json = dict[str, Any]
@@ -139,7 +140,7 @@ async def test_an_editor_serves_a_tool_over_the_connection_it_has(patient: Bench
         assert server.methods()[0] == "server/discover"
         assert len({each["requestId"] for each in server.asked}) == len(server.asked)
         said = server.asked[0]["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]
-        assert (said["name"], said["version"]) == ("sould", "9.8")
+        assert (said["name"], said["version"]) == ("sould", VERSION)
 
 
 async def test_an_inner_error_is_a_result_for_the_model(patient: Bench, connect: Connect) -> None:

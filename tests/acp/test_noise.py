@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from soultest.acpbench import Connect
 from soultest.bench import Bench
+from soultest.bench.acp import Connect
 
 UNSEEN = {
     "available_commands_update",

@@ -20,9 +20,9 @@ from sould.agents.wire.messages import (
     ToolResult,
     TurnBegin,
 )
-from soultest.acpbench import Connect
 from soultest.acpclient import ALLOW_ONCE, FULL, Policy, choose, ignore
 from soultest.bench import Bench, Watcher, call
+from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 COLOUR = QuestionItem(

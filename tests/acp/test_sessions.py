@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 

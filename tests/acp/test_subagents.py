@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from soultest.acpbench import Connect
 from soultest.acpclient import FULL
 from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ async def test_a_subagents_calls_are_shown_below_their_parent_and_its_questions_
 
 
 async def test_a_question_of_a_nested_subagent_names_those_it_works_for(bench: Bench, connect: Connect) -> None:
-    folder = bench.root / "config" / "agents"
+    folder = bench.config / "agents"
     folder.mkdir(parents=True)
     lead = "version: 1\nagent:\n  extend: default\n  tools: ['sould.agents.tools.agent:Agent']\n  subagents: {{{}}}\n"
     (folder / "foreman.yaml").write_text(lead.format("coder: inherit"))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sould.agents.wire.content import TextPart
-from soultest.acpbench import Connect
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 

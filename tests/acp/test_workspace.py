@@ -12,9 +12,9 @@ from sould.acp.workspace import GONE, ClientWorkspace
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.workspace import Command, FileChangedError, NotAFileError, RunningCommand
-from soultest.acpbench import Connect
 from soultest.acpclient import ALLOW_ONCE, FULL, ignore
 from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 

@@ -17,7 +17,7 @@ import pytest
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.localworkspace import MAX_TEXT, LocalWorkspace
 from sould.agents.workspace import FileChangedError, NotAFileError, NotTextError, OutsideError, WorkspaceError
-from soultest.toolbench import no_commands
+from soultest.bench.tools import no_commands
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from soultest.acpclient import AcpClient, ignore
+from soultest.bench.mcp import SERVER
 from soultest.editor import calls, titled
-from soultest.mcpbench import SERVER
 from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
 from soultest.world import World, call
 

@@ -16,10 +16,10 @@ import pytest
 
 from sould.agents.mcp.naming import tool_name
 from soultest.acpclient import FULL, AcpClient, ProcessStream
+from soultest.bench.mcp import SERVER, configure
 from soultest.clients import FOLDER, NODE
 from soultest.daemon import until
 from soultest.editor import calls
-from soultest.mcpbench import SERVER, configure
 from soultest.mcpover import EditorServer
 from soultest.mcpremote import remote
 from soultest.world import SOULD, World, call

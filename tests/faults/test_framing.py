@@ -16,7 +16,7 @@ from sould.agents.rpc.connection import Connection, Limits
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.rpc.framing import LineSplitter, TooLong, find_id
 from sould.agents.rpc.messages import Invalid, Request, parse
-from soultest.memory import MemoryStream, stream_pair
+from soultest.bench.memory import MemoryStream, stream_pair
 
 Json = dict[str, Any]
 

@@ -11,8 +11,7 @@ from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, McpStatus, Notification, StatusUpdate
 from soultest.bench import Bench, Watcher, finish, make_bench
-from soultest.daemon import until
-from soultest.mcpbench import (
+from soultest.bench.mcp import (
     SERVER,
     asked,
     configure,
@@ -24,6 +23,7 @@ from soultest.mcpbench import (
     tools_of,
     user_file,
 )
+from soultest.daemon import until
 from soultest.processes import MARK, marked, until_gone
 
 

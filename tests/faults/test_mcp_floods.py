@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from soultest.bench.mcp import SERVER, configure
 from soultest.daemon import count
 from soultest.editor import calls, editor
-from soultest.mcpbench import SERVER, configure
 from soultest.mcpremote import remote
 from soultest.processes import peak_memory
 from soultest.world import World, call

@@ -1,7 +1,5 @@
 """The loop: choices, limits, budgets, cancelling, and what survives the daemon."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.errors import SouldError
@@ -18,12 +16,7 @@ from sould.agents.wire.messages import (
     PlanUpdate,
     StepBegin,
 )
-from soultest.bench import Bench, Watcher, call, finish, make_bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
+from soultest.bench import Bench, Watcher, call, finish
 
 
 def opening(bench: Bench) -> Opening:

@@ -1,7 +1,5 @@
 """Budgets of a loop: what counts, the question a loop stops with when one is used up, and every answer to it."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
@@ -9,16 +7,11 @@ from sould.agents.flows.overdraft import CONTINUE, STOP
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
-from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench import Bench, Watcher, call, finish
 
 USAGE = "\nusage: input_other=60 output=10"
 MORE = f"text: <choice>CONTINUE</choice>{USAGE}"
 DONE = "text: <choice>STOP</choice>"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
 
 
 async def begin(bench: Bench) -> Watcher:

@@ -1,17 +1,8 @@
 """What becomes of a loop when its session is closed, deleted, or cut off while it waits for an approval."""
 
-from pathlib import Path
-
-import pytest
-
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.wire.messages import ApprovalRequest, Notification, StepBegin
-from soultest.bench import Bench, Watcher, call, finish, make_bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
+from soultest.bench import Bench, Watcher, call, finish
 
 
 def stored(bench: Bench) -> list[LoopState]:

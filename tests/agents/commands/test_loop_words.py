@@ -1,13 +1,11 @@
 """What is said to a loop that runs, and loops whose task is a flow or a skill."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin
-from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench import Bench, Watcher, call, finish
 
 SLOW = call("Shell", command="sleep 600", timeout=300)
 FLOW = """\
@@ -20,11 +18,6 @@ flowchart TD
   BEGIN --> sand[Sand $ARGUMENTS] --> wax[Wax it] --> END
 ```
 """
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
 
 
 def write(bench: Bench, name: str, text: str) -> None:

@@ -1,19 +1,12 @@
 """Skills in a session: told to the model, used by `/skill:NAME`, taken up when they change."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, SessionChanged
-from soultest.bench import Bench, Watcher, finish, make_bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
+from soultest.bench import Bench, Watcher, finish
 
 
 def write(bench: Bench, name: str, body: str, head: str = "description: does it") -> None:

@@ -1,7 +1,5 @@
 """Flows in a session: each node a prompt in the turn, decisions by choice, progress as a plan."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.config import FlowLimits
@@ -13,7 +11,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
-from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench import Bench, Watcher, call, finish
 
 FLOW = """\
 flowchart TD
@@ -22,11 +20,6 @@ flowchart TD
   good -->|yes| END([END])
   good -->|no| work
 """
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
 
 
 def write(bench: Bench, text: str = FLOW, language: str = "mermaid") -> None:

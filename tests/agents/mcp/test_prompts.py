@@ -3,7 +3,7 @@
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote, SessionChanged
 from soultest.bench import Bench, finish
-from soultest.mcpbench import asked, open_session, state_of
+from soultest.bench.mcp import asked, open_session, state_of
 
 
 async def test_a_prompt_is_a_command_with_its_arguments(bench: Bench) -> None:

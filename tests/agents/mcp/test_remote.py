@@ -3,7 +3,7 @@
 from sould.agents.opening.opening import McpServer
 from sould.agents.wire.messages import Notification
 from soultest.bench import Bench
-from soultest.mcpbench import open_session, state_of
+from soultest.bench.mcp import open_session, state_of
 from soultest.mcpremote import remote
 
 

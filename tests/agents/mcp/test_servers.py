@@ -18,7 +18,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call
-from soultest.mcpbench import (
+from soultest.bench.mcp import (
     asked,
     configure,
     entry,

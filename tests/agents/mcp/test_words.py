@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sould.agents.mcp.naming import LONGEST_DESCRIPTION, LONGEST_NAME, described, safe_schema, tool_name
 from sould.agents.mcp.specs import ServerSpec, from_editor, load_file, merge
 from sould.agents.opening.opening import McpServer
-from soultest.mcpbench import configure
+from soultest.bench.mcp import configure
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=90)
 FIT = set(string.ascii_letters + string.digits + "_-")

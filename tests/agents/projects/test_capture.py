@@ -331,8 +331,8 @@ async def test_what_an_mcp_server_writes_is_taken_back(tmp_path: Path) -> None:
     entry = {"mcpServers": {"s": {"command": sys.executable, "args": [str(server)]}}}
     patient = {"mcp": {"client": {"turn_wait_ms": 30_000}}}
     bench = make_bench(tmp_path, patient, [call("s__make"), "text: ok"])
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "mcp.json").write_text(json.dumps(entry))
+    bench.config.mkdir(parents=True)
+    (bench.config / "mcp.json").write_text(json.dumps(entry))
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         await finish(watcher.session, "go")

@@ -15,7 +15,7 @@ from sould.agents.projects.journal import Intent, LedgerFile
 from sould.agents.projects.ledger import Ledger
 from sould.agents.tools import ToolCallContext
 from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
-from soultest.toolbench import no_commands
+from soultest.bench.tools import no_commands
 
 
 class Project:

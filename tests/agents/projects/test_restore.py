@@ -13,7 +13,7 @@ from sould.agents.projects.ledger import Ledger
 from sould.agents.projects.restore import BOTH, EXTENDED, FileOutcome, restore_call, take_back
 from sould.agents.projects.state import Edit
 from sould.agents.tools import ToolCallContext
-from soultest.toolbench import no_commands
+from soultest.bench.tools import no_commands
 
 
 class Project:

@@ -23,7 +23,7 @@ def write_agent(folder: Path, name: str = "reviewer", prompt: str = "You review.
 
 
 async def test_a_chosen_agent_works_from_the_next_turn_on(bench: Bench) -> None:
-    write_agent(bench.root / "config" / "agents")
+    write_agent(bench.config / "agents")
     bench.script("text: one", "text: two")
     async with bench.running():
         watcher = Watcher(await bench.new())
@@ -39,7 +39,7 @@ async def test_a_chosen_agent_works_from_the_next_turn_on(bench: Bench) -> None:
 
 
 async def test_the_choice_survives_a_restart(bench: Bench) -> None:
-    write_agent(bench.root / "config" / "agents")
+    write_agent(bench.config / "agents")
     async with bench.running():
         session = await bench.new()
         await session.set_option("agent", "reviewer", "c")
@@ -89,7 +89,7 @@ async def test_an_unknown_agent_names_those_there_are(bench: Bench) -> None:
     ("prompt", "said"), [(b"You\nare ${NOBODY}.", r"reviewer\.md:2: \$\{NOBODY\}"), (b"\xff", "not UTF-8 text")]
 )
 async def test_an_agent_whose_prompt_cannot_be_filled_in_is_not_taken(bench: Bench, prompt: bytes, said: str) -> None:
-    write_agent(bench.root / "config" / "agents").with_suffix(".md").write_bytes(prompt)
+    write_agent(bench.config / "agents").with_suffix(".md").write_bytes(prompt)
     async with bench.running():
         session = await bench.new()
         tools = session.soul.tools.toolset.specs
@@ -99,7 +99,7 @@ async def test_an_agent_whose_prompt_cannot_be_filled_in_is_not_taken(bench: Ben
 
 
 async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Bench) -> None:
-    path = write_agent(bench.root / "config" / "agents")
+    path = write_agent(bench.config / "agents")
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
@@ -118,7 +118,7 @@ async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Ben
 
 
 async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(bench: Bench) -> None:
-    path = write_agent(bench.root / "config" / "agents")
+    path = write_agent(bench.config / "agents")
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         session = await bench.new()
@@ -215,7 +215,7 @@ async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_b
 
 @pytest.mark.parametrize("loose", [".yaml", ".md"])
 async def test_an_agent_of_which_others_may_write_a_file_is_not_taken(bench: Bench, loose: str) -> None:
-    file = write_agent(bench.root / "config" / "agents").with_suffix(loose)
+    file = write_agent(bench.config / "agents").with_suffix(loose)
     file.chmod(0o666)
     async with bench.running():
         session = await bench.new()
@@ -350,7 +350,7 @@ async def deploy(approval: Approval, call: ToolCallContext):
 
 @pytest.mark.parametrize(("answer", "said"), [("approve", "deployed"), ("reject", "")])
 async def test_a_tool_of_one_s_own_asks_before_its_effect(bench: Bench, answer: ApprovalKind, said: str) -> None:
-    folder = bench.root / "config" / "agents"
+    folder = bench.config / "agents"
     write_agent(folder, tools="./deploy.py:deploy")
     (folder / "deploy.py").write_text(ASKING)
     bench.script(call("Deploy"), "text: ok")
@@ -435,7 +435,7 @@ async def test_agent_files_written_for_the_reference_run_as_they_stand(bench: Be
 
 async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
     page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
-    folder = bench.root / "config" / "agents"
+    folder = bench.config / "agents"
     folder.mkdir(parents=True)
     example = page.partition("critic.yaml`:")[2]
     (folder / "critic.yaml").write_text(example.split("```yaml\n")[1].split("```")[0])

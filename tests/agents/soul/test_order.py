@@ -34,8 +34,8 @@ from sould.agents.wire.messages import (
     ToolReturn,
 )
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.tools import no_commands
 from soultest.ordertools import NAMES, PATHS, Stage
-from soultest.toolbench import no_commands
 
 PLACES = ("", "/p", "/p/a", "/p/a/deep", "/p/b", "/elsewhere")
 EFFECTS = ("Edit", "Command", "Other")

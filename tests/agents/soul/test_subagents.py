@@ -45,7 +45,7 @@ def inner(watcher: Watcher) -> list[WireMessage]:
 
 
 def write_agent(bench: Bench, name: str, text: str) -> Path:
-    path = bench.root / "config" / "agents" / f"{name}.yaml"
+    path = bench.config / "agents" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"version: 1\nagent:\n  extend: default\n{text}")
     return path

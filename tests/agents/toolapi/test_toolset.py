@@ -19,7 +19,7 @@ from sould.agents.tools import (
     tool_ok,
 )
 from sould.agents.tools.todo import TodoList
-from soultest.toolbench import FILE_TOOLS, ToolBench
+from soultest.bench.tools import FILE_TOOLS, ToolBench
 
 HERE = "soultest.sampletools"
 

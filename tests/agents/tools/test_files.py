@@ -11,7 +11,7 @@ from sould.agents.permissions import policy
 from sould.agents.tools import ToolCallContext, ToolReturn, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
 from sould.agents.workspace import Expected, ResolvedPath, TextFile
-from soultest.toolbench import RecordedApproval, ToolBench, no_commands, output
+from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, output
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.tools.globmatch import Walk, expand_braces, name_matches, parse
-from soultest.toolbench import ToolBench, output
+from soultest.bench.tools import ToolBench, output
 
 
 @pytest.fixture

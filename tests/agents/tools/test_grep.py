@@ -3,17 +3,38 @@
 import asyncio
 import os
 import shutil
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
+from sould.agents.diskfile import digest_of
+from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from soultest.toolbench import BufferedWorkspace, ToolBench, output
+from sould.agents.workspace import TextFile
+from soultest.bench.tools import ToolBench, no_commands, output
 
 RIPGREP = shutil.which("rg")
 NO_PROGRAMS = "/nonexistent"
+
+
+class BufferedWorkspace(LocalWorkspace):
+    """A disk with unsaved buffers laid over it."""
+
+    def __init__(self, root: Path, buffers: Mapping[Path, str]) -> None:
+        super().__init__(root, (), no_commands)
+        self._buffers = buffers
+
+    async def unsaved(self) -> Collection[Path]:
+        return self._buffers.keys()
+
+    async def read_text(self, path: Path) -> TextFile:
+        text = self._buffers.get(path)
+        if text is None:
+            return await super().read_text(path)
+        return TextFile(path, text, digest_of(text.encode()), unsaved=True)
 
 
 @pytest.fixture(params=["own", "ripgrep"])

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from soultest.toolbench import ToolBench
+from soultest.bench.tools import ToolBench
 
 GOLDEN = Path(__file__).with_name("schemas.json")
 

@@ -11,7 +11,7 @@ from sould.agents.wire.messages import (
     TurnEnd,
 )
 from soultest.bench import Bench, Watcher, call, finish
-from soultest.crash import kill_when
+from soultest.bench.crash import kill_when
 
 
 async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:

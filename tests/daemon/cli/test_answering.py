@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from sould.agents.mcp.naming import tool_name
+from soultest.bench.mcp import SERVER, configure
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.faulty import Editor
-from soultest.mcpbench import SERVER, configure
 from soultest.terminal import terminal
 from soultest.world import SOULD, call
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import httpx2
 
+from soultest.bench.mcp import SERVER, configure
 from soultest.cliuser import User
 from soultest.daemon import until
-from soultest.mcpbench import SERVER, configure
 from soultest.mcpremote import RENEWALS, remote
 from soultest.processes import MARK, marked, until_gone
 from soultest.terminal import terminal

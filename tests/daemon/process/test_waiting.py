@@ -1,7 +1,5 @@
 """What is answered from a terminal, as the daemon takes it."""
 
-from pathlib import Path
-
 import pytest
 
 from sould.agents.errors import OptionError
@@ -9,12 +7,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest
 from sould.daemon.control import AnswerParams
 from sould.daemon.process.waiting import answer, shown_request
-from soultest.bench import Bench, Watcher, call, make_bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return make_bench(tmp_path)
+from soultest.bench import Bench, Watcher, call
 
 
 async def asked(watcher: Watcher, number: int) -> ApprovalRequest:

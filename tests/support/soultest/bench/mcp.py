@@ -11,7 +11,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import McpServerStatus, StatusUpdate, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish
 
-SERVER = str(Path(__file__).with_name("mcpserver.py"))
+SERVER = str(Path(__file__).parents[1] / "mcpserver.py")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
@@ -33,7 +33,7 @@ def configure(path: Path, servers: Mapping[str, object]) -> None:
 
 def user_file(bench: Bench) -> Path:
     """The user's own file."""
-    return bench.root / "config" / "mcp.json"
+    return bench.config / "mcp.json"
 
 
 async def open_session(bench: Bench, *servers: McpServer, **environment: str) -> Watcher:

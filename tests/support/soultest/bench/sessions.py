@@ -1,4 +1,4 @@
-"""A session host over a scripted model, in this process: real journal, real files, real commands, no client program.
+"""The daemon's composition over a scripted model, in this process: real journal, files and commands, no client program.
 
 Tests act as the client: they prompt, answer requests, and read what was published.
 """
@@ -12,21 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sould.agents.commands.registry import command_registry
-from sould.agents.config import Config
-from sould.agents.llm.pool import ProviderPool
-from sould.agents.mcp.pool import McpPool
-from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.opening.opening import Opening
-from sould.agents.permissions.rules import Rules
-from sould.agents.permissions.trust import TrustStore
-from sould.agents.process.guard import ProcessGuard
 from sould.agents.sessionlog.channel import Record
-from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.shared import HostServices
-from sould.agents.store.store import SessionStore
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,
@@ -37,6 +26,8 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from sould.agents.workspace import Workspace
+from sould.daemon.paths import Paths
+from sould.daemon.process.compose import compose
 
 MessageT = TypeVar("MessageT")
 
@@ -97,24 +88,13 @@ class Watcher:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class BenchConfig:
-    """The configuration of a bench's host: what the test has set by now."""
-
-    bench: "Bench"
-
-    @property
-    def now(self) -> Config:
-        """The configuration, with the bench's settings on top."""
-        return self.bench.config()
-
-
 @dataclass(slots=True)
 class Bench:
-    """A host and its directories. `restart` is what a new daemon would find."""
+    """A daemon's composition and its directories. `running` again is what a new daemon would find."""
 
     root: Path
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the configuration says besides the scripted model; read when `running` begins."""
     host: SessionHost = field(init=False)
 
     @property
@@ -123,26 +103,24 @@ class Bench:
         return self.root / "project"
 
     @property
+    def paths(self) -> Paths:
+        """Where the daemon keeps its things."""
+        places = {f"XDG_{name.upper()}_HOME": str(self.root / name) for name in ("state", "config", "cache", "data")}
+        return Paths({"HOME": str(self.root), "SOULD_CONFIG": str(self.root / "config.json"), **places})
+
+    @property
     def state(self) -> Path:
         """The state directory."""
-        return self.root / "state"
+        return Path(self.paths.state)
+
+    @property
+    def config(self) -> Path:
+        """The directory of the user's own agents, rules and servers."""
+        return Path(self.paths.config)
 
     def script(self, *scripts: str) -> None:
         """What the model says, one script a call."""
         (self.root / "scripts.json").write_text(json.dumps(scripts))
-
-    def config(self) -> Config:
-        """The configuration, with the bench's settings on top."""
-        model = {"provider": "script", "model": "scripted", "max_context_size": 100_000}
-        provider = {"type": "_scripted_echo", "env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": str(self.root / "scripts.json")}}
-        document: dict[str, Any] = {
-            "default_model": "scripted",
-            "models": {"scripted": model | self.settings.get("model", {})},
-            "providers": {"script": provider},
-            "loop_control": {"retry_first_wait_s": 0.01, "retry_jitter_s": 0} | self.settings.get("loop_control", {}),
-        }
-        document |= {key: value for key, value in self.settings.items() if key not in ("model", "loop_control")}
-        return Config.model_validate(document)
 
     async def new(self, mode: Any = None) -> Session:
         """A session in the project."""
@@ -155,15 +133,9 @@ class Bench:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[SessionHost, None]:
         """Run a host over the bench's directories until the block is left."""
-        writer, guard, pool = JournalWriter(), ProcessGuard(), ProviderPool(self.config)
-        store = SessionStore(self.state)
-        trust = TrustStore(self.state / "trust.json")
-        own = (self.state,)
-        mcp = McpPool(guard, lambda: self.config().mcp.client, StoredSignIns(self.state / "mcp-sign-ins"), "9.8")
-        services = HostServices(
-            store, writer, guard, BenchConfig(self), pool, trust, Rules, self.state, own, mcp, self.root / "config"
-        )
-        self.host = SessionHost(services, command_registry)
+        self._configure()
+        composition = compose(self.paths)
+        self.host = composition.host
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.host.serve())
@@ -173,10 +145,19 @@ class Bench:
                 finally:
                     await self.host.aclose("the test is over")
         finally:
-            await guard.aclose()
-            await pool.aclose()
-            store.close()
-            writer.close()
+            await composition.aclose()
+
+    def _configure(self) -> None:
+        model = {"provider": "script", "model": "scripted", "max_context_size": 100_000}
+        provider = {"type": "_scripted_echo", "env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": str(self.root / "scripts.json")}}
+        document: dict[str, Any] = {
+            "default_model": "scripted",
+            "models": {"scripted": model | self.settings.get("model", {})},
+            "providers": {"script": provider},
+            "loop_control": {"retry_first_wait_s": 0.01, "retry_jitter_s": 0} | self.settings.get("loop_control", {}),
+        }
+        document |= {key: value for key, value in self.settings.items() if key not in ("model", "loop_control")}
+        (self.root / "config.json").write_text(json.dumps(document))
 
 
 def make_bench(root: Path, settings: dict[str, Any] | None = None, scripts: Sequence[str] = ()) -> Bench:

@@ -10,7 +10,7 @@ from sould.acp.server import Accounts, AcpResume, AcpServices, serve_acp
 from sould.agents.sessions.host import SessionHost
 from soultest.acpclient import AcpClient, Json, Policy
 from soultest.bench import Bench
-from soultest.memory import stream_pair
+from soultest.bench.memory import stream_pair
 
 
 class Keys:

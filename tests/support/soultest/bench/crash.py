@@ -1,4 +1,4 @@
-"""A process that runs one turn over a bench directory until it is killed: `python -m soultest.crash ROOT MODE MESSAGE`.
+"""A process that runs one turn over a bench directory until it is killed: `python -m soultest.bench.crash ROOT MODE MESSAGE`.
 
 It prints its session's id, then the word `reached` when a message of type MESSAGE was published, and waits to be killed.
 """
@@ -16,8 +16,8 @@ from soultest.bench import Bench, Watcher
 
 def kill_when(bench: Bench, mode: str, message: str) -> str:
     """Run a turn in another process, kill -9 it once `message` was published; the session's id."""
-    command = [sys.executable, "-m", "soultest.crash", str(bench.root), mode, message]
-    support = str(Path(__file__).parent.parent)
+    command = [sys.executable, "-m", "soultest.bench.crash", str(bench.root), mode, message]
+    support = str(Path(__file__).parents[2])
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": support}) as process:
         assert process.stdout is not None
         session_id = process.stdout.readline().strip()

@@ -1,10 +1,8 @@
 """A session's tools over a real directory, with an approval that records every question and answers as told."""
 
 import os
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of
 from sould.agents.environment import Environment
 from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
@@ -17,7 +15,7 @@ from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.agents.workspace import Command, RunningCommand, TextFile, Workspace
+from sould.agents.workspace import Command, RunningCommand, Workspace
 from soultest.daemon import PATIENCE
 
 FILE_TOOLS = (
@@ -55,23 +53,6 @@ class RecordedApproval(Approval):
 
 async def nobody(request: ApprovalRequest) -> ApprovalResponse:
     raise AssertionError(f"nobody was to be asked: {request.description}")
-
-
-class BufferedWorkspace(LocalWorkspace):
-    """A disk with unsaved buffers laid over it."""
-
-    def __init__(self, root: Path, buffers: Mapping[Path, str]) -> None:
-        super().__init__(root, (), no_commands)
-        self._buffers = buffers
-
-    async def unsaved(self) -> Collection[Path]:
-        return self._buffers.keys()
-
-    async def read_text(self, path: Path) -> TextFile:
-        text = self._buffers.get(path)
-        if text is None:
-            return await super().read_text(path)
-        return TextFile(path, text, digest_of(text.encode()), unsaved=True)
 
 
 async def no_commands(command: Command) -> RunningCommand:
