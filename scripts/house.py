@@ -33,7 +33,20 @@ ALLOWED: dict[str, frozenset[str]] = {
 LAYERS: dict[str, tuple[str, ...]] = {
     "agents": (
         *("", "wire", "llm", "sessionlog", "rpc", "process", "toolapi", "permissions", "projects", "compaction"),
-        *("web", "hooks", "opening", "skills", "dmail", "soul", "mcp", "timetravel", "tools", "flows", "store"),
+        *(
+            "web",
+            "hooks",
+            "opening",
+            "skills",
+            "dmail",
+            "soul",
+            "mcp",
+            "external",
+            "timetravel",
+            "tools",
+            "flows",
+            "store",
+        ),
         *("settings", "turns", "sessions", "commands"),
     ),
     "daemon": ("", "configuration", "process", "cli"),

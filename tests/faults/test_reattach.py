@@ -231,3 +231,39 @@ def test_text_that_streams_while_the_daemon_is_killed_is_neither_lost_nor_repeat
 def collect_after(bridge: Bridge, identifier: str) -> tuple[list[dict[str, Any]], list[bytes]]:
     bridge.send({"jsonrpc": "2.0", "id": identifier, "method": "session/list", "params": {}})
     return collect(bridge, identifier)
+
+
+def test_a_tool_of_the_editors_that_ran_at_a_kill_may_have_run_and_is_registered_again(sould: Sould) -> None:
+    sould.world.script([call("open_file", "t1"), "text: done"])
+    bridge = sould.bridge()
+    able = {"_meta": {"sould": {"tools": True}}}
+    assert "result" in bridge.request("init", "initialize", protocolVersion=1, clientCapabilities=able)
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    tools = [{"name": "open_file", "description": "Open it."}]
+    register = {"sessionId": session, "tools": tools}
+    assert bridge.request("register", "_sould/tools/register", **register)["result"]["accepted"] == ["open_file"]
+    prompt(bridge, session, "open it", "p1")
+    _until_method(bridge, "_sould/tools/call")
+    sould.kill9()
+    bridge.send({"jsonrpc": "2.0", "id": "list", "method": "session/list", "params": {}})
+    messages, _ = collect(bridge, "p1")
+    assert messages[-1]["result"]["_meta"]["sould"]["kind"] == "interrupted"
+    assert "may or may not have run" in json.dumps(messages)
+    if not any(each.get("method") == "_sould/tools/forgotten" for each in messages):
+        assert _until_method(bridge, "_sould/tools/forgotten")["params"] == {"sessionId": session}
+    assert bridge.request("again", "_sould/tools/register", **register)["result"]["accepted"] == ["open_file"]
+    bridge.request("full", "session/set_mode", sessionId=session, modeId="full")  # full access ended with the daemon
+    prompt(bridge, session, "open it", "p2")
+    request = _until_method(bridge, "_sould/tools/call")
+    bridge.send({"jsonrpc": "2.0", "id": request["id"], "result": {"is_error": False, "output": "Opened"}})
+    messages, _ = collect(bridge, "p2")
+    assert said(messages) == "done"
+
+
+def _until_method(bridge: Bridge, method: str) -> dict[str, Any]:
+    while True:
+        line = bridge.line(20.0)
+        assert line, "the stream ended"
+        if line.startswith(b"{") and line.endswith(b"}\n") and json.loads(line).get("method") == method:
+            return json.loads(line)

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
+from sould.acp.clienttools import ClientTools
 from sould.acp.content import user_input
 from sould.acp.dialogs import Dialogs, answered
 from sould.acp.features import Facts, Features
@@ -39,7 +40,7 @@ _STOP_REASONS: dict[wire.StopReason, str] = {
     "repeated_calls": "max_turn_requests",
     "refusal": "refusal",
 }
-_REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest, wire.HookRequest)
+_REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest, wire.HookRequest, wire.ToolCallRequest)
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.HookResponse, wire.RequestClosed)
 
 
@@ -52,6 +53,7 @@ class Attachment:
         connection: Connection,
         client_id: str,
         capabilities: ClientCapabilities,
+        tools: ClientTools,
         missed_notifications: Sequence[Record] = (),
         *,
         names: bool = True,
@@ -80,10 +82,12 @@ class Attachment:
         )
         facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
         self._features = features
+        self._offers_tools = capabilities.own.tools
         self.updates = UpdatesV1(facts, features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
+        self._tools = tools
         self._prompts: dict[Prompt, None] = {}
         """What the client asked for and was not answered, in the order in which it came."""
         self._successor: Attachment | None = None
@@ -133,7 +137,14 @@ class Attachment:
             self._introduce()
         if open_calls:
             self._write(self.updates.open_calls())
+        self._tools.keep(self.session.id, {request.id for request in channel.pending})
         for request in channel.pending:
+            self._offer(request)
+
+    def _offer(self, request: wire.WireRequest) -> None:
+        if isinstance(request, wire.ToolCallRequest):
+            self._tools.offer(self.session, request)
+        else:
             self._dialogs.offer(request)
 
     def _introduce(self) -> None:
@@ -146,6 +157,8 @@ class Attachment:
         """`begin` for a client that an earlier daemon served."""
         self.begin(introduce=False)
         self._write(self.updates.options())
+        if self._offers_tools:
+            self._connection.notify("_sould/tools/forgotten", {"sessionId": self.session.id})
 
     def end(self, successor: "Attachment | None" = None) -> None:
         """No more updates; dialogs close. Prompts without an answer are the successor's to answer, or cancelled."""
@@ -159,6 +172,7 @@ class Attachment:
         if successor is not None:
             successor._prompts.update(self._prompts)
             return
+        self._tools.keep(self.session.id, ())
         for prompt in tuple(self._prompts):
             prompt.settle(wire.TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
 
@@ -277,9 +291,10 @@ class Attachment:
         if type(message) is TextPart or type(message) is ThinkPart:
             return self._go_on_or_hold()
         if isinstance(message, _REQUESTS):
-            self._dialogs.offer(message)
+            self._offer(message)
         elif isinstance(message, _CLOSINGS):
             self._dialogs.close(message.request_id, answered(message))
+            self._tools.close(message.request_id)
         elif isinstance(message, wire.TurnEnd):
             self._dialogs.end_of_turn()
         return self._go_on_or_hold()

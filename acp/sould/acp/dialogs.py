@@ -106,7 +106,7 @@ class Dialogs:
                 work = self._hook(request)
                 self._hooks.add(request.id)
             case ToolCallRequest():
-                return  # ACP clients offer no tools of their own but over MCP
+                return  # `ClientTools` has them made
         task = self._connection.spawn(work, f"dialog {request.id}")
         self._open[request.id] = task
         task.add_done_callback(lambda _: self._forget(request.id))

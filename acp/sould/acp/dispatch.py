@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from sould.acp.handlers import handshake, queue, sessions, travel, turns
+from sould.acp.handlers import handshake, queue, sessions, tools, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.peer import NOT_FOUND, Peer
 from sould.acp.schema import (
@@ -25,6 +25,7 @@ from sould.acp.schema import (
     StoredOpeningParams,
     TimelineParams,
     TitleParams,
+    ToolsParams,
     WaitingEditParams,
     WaitingMoveParams,
     WaitingParams,
@@ -98,6 +99,7 @@ ROUTES: dict[str, Route] = {
     "_sould/queue/remove": route(WaitingParams, queue.remove),
     "_sould/queue/edit": route(WaitingEditParams, queue.edit),
     "_sould/queue/move": route(WaitingMoveParams, queue.move),
+    "_sould/tools/register": route(ToolsParams, tools.register),
     "_sould/timeline": route(TimelineParams, travel.show),
     "_sould/rewind": route(RewindParams, travel.rewind),
     "_sould/undo": route(SessionParams, travel.undo),

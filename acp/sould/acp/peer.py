@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sould.acp.attachment import Attachment
+    from sould.acp.clienttools import ClientTools
     from sould.agents.hooks.events import Subscription
     from sould.agents.opening.opening import Opening
     from sould.agents.sessions.host import SessionHost
@@ -46,6 +47,8 @@ class Peer:
         self.attachments: dict[str, Attachment] = {}
         self._connection: Connection | None = None
         self._carrier: McpCarrier | None = None
+        self._tools: ClientTools | None = None
+        """The calls of its own tools; made with its first session."""
         self._host: SessionHost | None = None
         self._remarks = [] if services.resume or services.environment.get("HOME") else [BARE]
 
@@ -118,12 +121,17 @@ class Peer:
     def attach(self, session: "Session", opening: "Opening", since: "Cursor | None" = None) -> "Attachment":
         """Show a session in this client; one that was shown already begins anew. `since`: see `Session.attach`."""
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
+        from sould.acp.clienttools import ClientTools  # noqa: PLC0415 -- as above
 
         before = self.attachments.pop(session.id, None)
         missed_notifications = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
         names = shows_names(self.client.client_info if self.client else None)
-        attachment = Attachment(session, self.connection, self.id, self.capabilities, missed_notifications, names=names)
+        if self._tools is None:
+            self._tools = ClientTools(self.connection, self.id)
+        attachment = Attachment(
+            session, self.connection, self.id, self.capabilities, self._tools, missed_notifications, names=names
+        )
         if before is not None:
             before.end(attachment)
         attachment.served = tuple(

@@ -129,6 +129,8 @@ class OwnCapabilities(Inbound):
     """It shows the prompts that wait, and wants to be told of every change."""
     custom: Lenient[bool] = False
     """It knows messages that tools and hooks of the user's make up (D35)."""
+    tools: Lenient[bool] = False
+    """It may register tools that it runs for the agent."""
     review: Lenient[bool] = False
     """It shows edits for review (D20)."""
     own_turns: Lenient[bool] = False
@@ -293,6 +295,12 @@ class OptionParams(SessionParams):
 
     config_id: str
     value: str | bool
+
+
+class ToolsParams(SessionParams):
+    """`_sould/tools/register`."""
+
+    tools: list[Json]
 
 
 # --- prompts ----------------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ def _own(peer: Peer) -> Json:
         "queue": {"supported": True},
         "timeTravel": {"supported": True},
         "custom": {"supported": True},
+        "tools": {"supported": True},
         "hooks": hooks,
     }
 

@@ -93,10 +93,11 @@ class RunCommand:
 
 @dataclass(frozen=True, slots=True)
 class CallExternal:
-    """Call a tool that is not ours (`server__tool`, a client's tool)."""
+    """Call a tool that is not ours (`server__tool`, a client's tool). `looks`: a client says that it changes nothing."""
 
     name: str
     arguments: Mapping[str, Any]
+    looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +239,11 @@ def _judge_external(action: CallExternal, rules: Rules, mode: Mode) -> Verdict:
     tool = f"mcp:{action.name}"
     if any(rules.of("deny", tool)):
         return Verdict("deny", f"a rule forbids {action.name}")
-    if mode == "plan":
+    if mode == "plan" and not action.looks:
         return Verdict("deny", f"{_LOOKING}, no external tool is called")
     if any(rules.of("ask", tool)):
         return Verdict("ask", f"a rule asks before {action.name} is called")
-    if mode == "full" or any(not rule.sandbox for rule in rules.of("allow", tool)):
+    if mode == "full" or action.looks or any(not rule.sandbox for rule in rules.of("allow", tool)):
         return Verdict("allow")
     return Verdict("ask", "", Rule("allow", tool))
 

@@ -53,9 +53,9 @@ class RequestClosedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What became of an answer. `by`: who had answered before (empty: nobody, the request was withdrawn)."""
+    """What became of an answer. `by`: who had answered before (empty: nobody, the request was withdrawn), or is to answer."""
 
-    outcome: Literal["accepted", "already", "unknown"]
+    outcome: Literal["accepted", "already", "not_yours", "unknown"]
     by: str = ""
 
 

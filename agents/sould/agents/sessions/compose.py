@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.external.registry import ExternalTools
 from sould.agents.hooks.command import HookRunner
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.project import ProjectHooks
@@ -70,6 +71,7 @@ class Parts:
     todos: TodoList
     agent: SessionAgent
     mcp: SessionServers
+    external: ExternalTools
     hooks: SessionHooks
     trusting: TrustQuestion
 
@@ -126,15 +128,18 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     if not (opening.model or state.model):
         await use_model(models, spec)
     crew = Crew(labor_market(shared, log, agents), log, spec)
-    hooks = SessionHooks(shared.hooks, project_hooks)
-    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), hooks))
+    hooks, external = SessionHooks(shared.hooks, project_hooks), ExternalTools(log, approval)
+    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), external, hooks))
     crew.market.meter = meter = soul.model.meter
     shared.budgets.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     agent.missing = partial(missing_model, models)
     mcp = make_servers(shared, log, agent, replace(opening, additional=tuple(directories)))
+    shared.sources.add(external)
     trusting = TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions)
-    return Parts(log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, hooks, trusting)
+    return Parts(
+        log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, external, hooks, trusting
+    )
 
 
 def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
+from sould.agents.external.registry import Registration
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import ModelInfo, ThoughtLevel
@@ -48,6 +49,7 @@ from sould.agents.wire.messages import (
     Response,
     SessionChanged,
     StatusUpdate,
+    ToolResult,
 )
 from sould.agents.wire.notice import notice
 from sould.agents.workspace import Workspace
@@ -87,6 +89,7 @@ class Session:
         self.tasks = parts.agent.crew.market.tasks
         self.tasks.on_idle = lambda: on_idle(self)
         self.mcp = parts.mcp
+        self._external = parts.external
         self.trusting = parts.trusting
         self.skills = parts.shared.skills
         self._services = parts.shared.services
@@ -150,6 +153,7 @@ class Session:
         self.hooks.hooks.unsubscribe(client_id)
         self._workspace.detach(client_id)
         self.mcp.left(client_id)
+        self._external.left(client_id)
 
     @property
     def _has_company(self) -> bool:
@@ -223,8 +227,21 @@ class Session:
 
     def answer(self, response: Response, client_id: str) -> Resolution:
         """Answer a pending request; the first answer wins and everybody sees it."""
+        if isinstance(response, ToolResult):
+            return self.answer_tool_call(response.tool_call_id, response.return_value, client_id)
         client = self._clients.get(client_id)
         return self.log.channel.resolve(response, client.name if client else client_id)
+
+    def register_tools(self, tools: Sequence[Mapping[str, object]], client_id: str) -> Registration:
+        """The tools that an attached client runs, in place of those it registered before; they go when it is detached.
+
+        Each has `name`, `description`, `parameters` (a JSON schema) and `kind`.
+        """
+        return self._external.register(client_id, self._clients[client_id].name, tools, self.soul.tools.toolset)
+
+    def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
+        """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
+        return self._external.answer(call_id, answer, client_id)
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:

@@ -340,11 +340,12 @@ class ApprovalResponse(Message):
 
 
 class ToolCallRequest(Message):
-    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`."""
+    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`. `client_id` (ours): by whom."""
 
     id: str
     name: str
     arguments: str | None = None
+    client_id: str = ""
 
 
 class QuestionRequest(Message):
