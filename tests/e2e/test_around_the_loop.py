@@ -11,8 +11,8 @@ import pytest
 
 from soultest.acpclient import AcpClient, ignore
 from soultest.bench.mcp import SERVER
-from soultest.editor import calls, titled
-from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
+from soultest.editor import calls, client_of, editor, said, titled
+from soultest.scenarios import journal, run, scenarios
 from soultest.world import World, call
 
 Json = dict[str, Any]
@@ -120,7 +120,7 @@ ADVERTISED = (
 
 async def test_every_command_is_advertised_with_its_hint_and_answers(world: World, project: Path) -> None:
     (project / "more").mkdir()
-    async with session_of(world, project, "commands") as (client, session):
+    async with editor(world, project, model="commands") as (client, session):
         update = await client.wait_update("available_commands_update")
         hints: dict[str, str] = {
             each["name"]: each["input"]["hint"] if "input" in each else "" for each in update["availableCommands"]
@@ -140,7 +140,7 @@ async def test_every_command_is_advertised_with_its_hint_and_answers(world: Worl
 async def test_a_directory_and_an_import_outlive_the_daemon(world: World, project: Path, tmp_path_factory: Any) -> None:
     library = tmp_path_factory.mktemp("library")
     (library / "notes.md").write_text("The answer is 42.")
-    async with session_of(world, project, "restart", mode="review") as (client, session):
+    async with editor(world, project, model="restart", mode="review") as (client, session):
         assert str(library) in await said(client, session, f"/add-dir {library}")
         assert "Imported" in await said(client, session, f"/import {library}/notes.md")
     assert (await asyncio.to_thread(run, world, project, "stop")).returncode == 0
@@ -204,7 +204,7 @@ async def test_a_plan_is_reviewed_by_buttons_where_there_are_no_forms(world: Wor
         assert PLAN in str(params["toolCall"]["content"])
         return {"outcome": "selected", "optionId": option["optionId"]}
 
-    async with session_of(world, project, "buttons", mode="plan", capabilities={}, permissions=press) as (
+    async with editor(world, project, model="buttons", mode="plan", capabilities={}, permissions=press) as (
         client,
         session,
     ):
@@ -215,7 +215,7 @@ async def test_a_plan_is_reviewed_by_buttons_where_there_are_no_forms(world: Wor
 
 async def test_questions_are_asked_in_a_form_and_may_be_dismissed(world: World, project: Path) -> None:
     fill = form({"q1": ["saw", "axe"], "q2": "red", "q2_other": "violet"}, {})
-    async with session_of(world, project, "asks", form=fill) as (client, session):
+    async with editor(world, project, model="asks", form=fill) as (client, session):
         await client.prompt(session, "go")
         await client.prompt(session, "again")
     results = [
@@ -234,7 +234,7 @@ async def test_questions_are_asked_by_buttons_where_there_are_no_forms(world: Wo
         (option,) = [each for each in params["options"] if each["name"] == name]
         return {"outcome": "selected", "optionId": option["optionId"]}
 
-    async with session_of(world, project, "asks-buttons", capabilities={}, permissions=press) as (client, session):
+    async with editor(world, project, model="asks-buttons", capabilities={}, permissions=press) as (client, session):
         await client.prompt(session, "go")
     (result,) = [
         each["payload"]["return_value"]["output"] for each in journal(world, session) if each["type"] == "ToolResult"
@@ -245,7 +245,7 @@ async def test_questions_are_asked_by_buttons_where_there_are_no_forms(world: Wo
 
 
 async def test_away_from_the_command_line_nobody_is_asked(world: World, project: Path) -> None:
-    async with session_of(world, project, "away", permissions=ignore) as (client, session):
+    async with editor(world, project, model="away", permissions=ignore) as (client, session):
         await client.request("session/set_config_option", sessionId=session, configId="mode", value="afk")
         assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
         assert not client.asked("elicitation/create")
@@ -265,7 +265,7 @@ def queue_of(client: AcpClient) -> list[list[str]]:
 async def test_waiting_prompts_are_seen_and_changed_by_every_client(world: World, project: Path) -> None:
     told: Json = {"queue": True}
     async with (
-        session_of(world, project, "queue", meta=told, permissions=ignore) as (client, session),
+        editor(world, project, model="queue", meta=told, permissions=ignore) as (client, session),
         client_of(world, meta=told, permissions=ignore) as other,
     ):
         running = client.prompt(session, "go")
@@ -297,7 +297,7 @@ async def test_waiting_prompts_are_seen_and_changed_by_every_client(world: World
 
 
 async def test_a_running_turn_is_steered(world: World, project: Path) -> None:
-    async with session_of(world, project, "steer", permissions=ignore) as (client, session):
+    async with editor(world, project, model="steer", permissions=ignore) as (client, session):
         running = client.prompt(session, "go")
         asked = await client.wait_request("session/request_permission")
         text = [{"type": "text", "text": "the other way"}]
@@ -312,7 +312,7 @@ async def test_a_running_turn_is_steered(world: World, project: Path) -> None:
 
 
 async def test_side_questions_are_answered_meanwhile_and_never_remembered(world: World, project: Path) -> None:
-    async with session_of(world, project, "btw", permissions=ignore) as (client, session):
+    async with editor(world, project, model="btw", permissions=ignore) as (client, session):
         turn = client.prompt(session, "go")
         asked = await client.wait_request("session/request_permission")
         aside = [client.prompt(session, f"/btw why {word}?") for word in ("slow", "red")]
@@ -342,7 +342,7 @@ async def test_side_questions_are_answered_meanwhile_and_never_remembered(world:
 
 
 async def test_thoughts_and_todos_are_shown_as_calls_and_a_plan(world: World, project: Path) -> None:
-    async with session_of(world, project, "todo", agent="thinker") as (client, session):
+    async with editor(world, project, model="todo", agent="thinker") as (client, session):
         await client.prompt(session, "go")
         assert titled(client, "Think: First things first.")["status"] == "completed"
         (plan,) = client.updates("plan")
@@ -353,7 +353,7 @@ async def test_thoughts_and_todos_are_shown_as_calls_and_a_plan(world: World, pr
 
 
 async def test_the_end_of_a_background_command_is_a_notice(world: World, project: Path) -> None:
-    async with session_of(world, project, "notices", mode="full") as (client, session):
+    async with editor(world, project, model="notices", mode="full") as (client, session):
         await client.prompt(session, "go")
         await client.wait_update("notice", lambda notice: notice["title"] == "Background task completed: echo over")
         await client.prompt(session, "and now?")

@@ -11,8 +11,8 @@ import pytest
 
 from soultest.acpclient import Json, choose
 from soultest.daemon import until
-from soultest.editor import calls
-from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
+from soultest.editor import calls, client_of, editor, said
+from soultest.scenarios import journal, run, scenarios
 from soultest.summaries import summary_of
 from soultest.world import World, call, running
 
@@ -213,7 +213,7 @@ def results(world: World, session: str) -> list[str]:
 async def test_a_dmail_to_oneself_takes_the_conversation_back_and_the_strongest_of_a_step_counts(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "self", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="self", mode="full", agent="okabe") as (client, session):
         assert await client.prompt(session, "what does a.txt say?") == {"stopReason": "end_turn"}
         now = remembered(world, session)
         assert "a.txt says hello; answer that" in now
@@ -246,7 +246,7 @@ async def test_a_dmail_to_oneself_takes_the_conversation_back_and_the_strongest_
 
 
 async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daemon(world: World, project: Path) -> None:
-    async with session_of(world, project, "condensed", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="condensed", mode="full", agent="okabe") as (client, session):
         for prompt in ("first " * 1000, "second", "/compact", "third"):
             await client.prompt(session, prompt)
         assert "before the last compaction" in results(world, session)[-1]
@@ -275,7 +275,7 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
 
     outside = project.parent / "outside.txt"
     (project / "out").symlink_to("..")
-    async with session_of(world, project, "asking", mode="review", agent="okabe", permissions=answer) as (
+    async with editor(world, project, model="asking", mode="review", agent="okabe", permissions=answer) as (
         client,
         session,
     ):
@@ -321,7 +321,7 @@ async def test_taking_files_back_needs_what_the_strictest_of_them_needs(world: W
 async def test_a_child_sends_its_parent_to_before_its_birth_and_siblings_and_edits_go_with_it(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "parent", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="parent", mode="full", agent="okabe") as (client, session):
         await client.prompt(session, "go")
         assert client.text(session) == "done alone"
         assert reverts(world, session) == [2]
@@ -347,7 +347,7 @@ async def test_a_child_sends_its_parent_to_before_its_birth_and_siblings_and_edi
 async def test_going_back_ends_what_was_started_since_and_takes_back_what_its_running_command_did(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "own", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="own", mode="full", agent="okabe") as (client, session):
         await client.prompt(session, "go")
         await asyncio.to_thread(until, (project / "ran").exists)
         await client.prompt(session, "once more")
@@ -359,7 +359,7 @@ async def test_going_back_ends_what_was_started_since_and_takes_back_what_its_ru
 
 
 async def test_children_send_at_once_to_their_parent_and_to_each_other(world: World, project: Path) -> None:
-    async with session_of(world, project, "family", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="family", mode="full", agent="okabe") as (client, session):
         await client.prompt(session, "go")
         assert reverts(world, session) == [2]
         assert "the urgent one" in remembered(world, session)
@@ -401,7 +401,7 @@ async def test_children_send_at_once_to_their_parent_and_to_each_other(world: Wo
 async def test_agents_learn_who_works_beside_them_and_reach_each_other_by_every_name_they_are_told(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "company", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="company", mode="full", agent="okabe") as (client, session):
         await client.prompt(session, "go")
         assert client.text(session) == "all have gone"
         left, right, quiet = (child(world, session, name) for name in ("left", "right", "quiet"))
@@ -418,7 +418,7 @@ async def test_agents_learn_who_works_beside_them_and_reach_each_other_by_every_
 async def test_a_dmail_to_a_turn_that_was_cancelled_does_not_take_the_next_prompt_away(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "cancelled", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="cancelled", mode="full", agent="okabe") as (client, session):
         turn = client.prompt(session, "go")
         await asyncio.to_thread(until, (project / "busy").exists)
         client.notify("session/cancel", sessionId=session)
@@ -435,7 +435,7 @@ async def test_a_dmail_to_a_turn_that_was_cancelled_does_not_take_the_next_promp
 async def test_a_message_to_another_session_arrives_at_its_next_step_also_in_the_next_daemon(
     world: World, project: Path
 ) -> None:
-    async with session_of(world, project, "receiver") as (client, session):
+    async with editor(world, project, model="receiver") as (client, session):
         await client.prompt(session, "hello")
         script(world, "other", mail("the port is 4711", to=session), "text: sent")
         sender = await client.new_session(project)

@@ -10,8 +10,8 @@ import pytest
 
 from sould.agents.hooks.events import EVENTS
 from soultest.acpclient import FULL, AcpClient, AgentError, Json, ProcessStream
-from soultest.editor import calls, titled
-from soultest.scenarios import client_of, journal, run, said, scenarios, session_of
+from soultest.editor import calls, client_of, editor, said, titled
+from soultest.scenarios import journal, run, scenarios
 from soultest.world import SOULD, World, call, running
 
 GLOB = call("Glob", "g", pattern="*")
@@ -140,7 +140,7 @@ def hooked(client: AcpClient) -> list[str]:
 
 async def test_an_editor_that_fails_at_its_hook_or_leaves_forbids_nothing(world: World, project: Path) -> None:
     meta = {"hooks": [hook("g", "PreToolUse", matcher="^Glob$", timeout=1)]}
-    async with session_of(world, project, "failing-hook", meta=meta) as (client, session):
+    async with editor(world, project, model="failing-hook", meta=meta) as (client, session):
         assert await client.prompt(session, "go") == {"stopReason": "end_turn"}  # it answers with an error
         assert client.text() == "went on"
         async with client_of(world) as other:
@@ -156,7 +156,7 @@ async def test_an_editor_that_fails_at_its_hook_or_leaves_forbids_nothing(world:
 
 async def test_a_configured_hook_forbids_and_runs_once_however_often_it_is_named(world: World, project: Path) -> None:
     (project / "noglobs").touch()
-    async with session_of(world, project, "configured") as (client, session):
+    async with editor(world, project, model="configured") as (client, session):
         await client.prompt(session, "go")
         notice = await client.wait_update("notice", lambda notice: notice["title"] == "A hook blocked Glob")
         assert notice["description"] == "No globs here."
@@ -168,7 +168,7 @@ async def test_hooks_of_an_event_run_at_once_and_one_that_is_too_slow_is_ended_t
     world: World, project: Path
 ) -> None:
     os.mkfifo(project / "pipe")
-    async with session_of(world, project, "together") as (client, session):
+    async with editor(world, project, model="together") as (client, session):
         await client.prompt(session, "go")
         assert (project / "met").read_text() == "hi\n"
         (searched,) = calls(client)
@@ -185,14 +185,14 @@ async def test_a_project_s_hooks_run_only_when_it_is_trusted(world: World, proje
     (project / ".sould").mkdir()
     rule = '[[hooks]]\nevent = "UserPromptSubmit"\ncommand = "echo nothing today >&2; exit 2"\n'
     (project / ".sould" / "hooks.toml").write_text(rule)
-    async with session_of(world, project, "plain") as (client, session):
+    async with editor(world, project, model="plain") as (client, session):
         await client.prompt(session, "hi")
         await client.wait_update(
             "notice", lambda notice: "the hooks of .sould/hooks.toml" in notice.get("description", "")
         )
     assert not [each for each in journal(world, session) if each["type"] == "HookTriggered"]
     assert (await asyncio.to_thread(run, world, project, "trust", "--yes")).returncode == 0
-    async with session_of(world, project, "plain") as (client, session):
+    async with editor(world, project, model="plain") as (client, session):
         await client.prompt(session, "hi")
         notice = await client.wait_update("notice", lambda notice: notice["title"].startswith("A hook blocked"))
         assert notice["description"] == "nothing today"

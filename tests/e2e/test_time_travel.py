@@ -10,7 +10,8 @@ import pytest
 
 from soultest.acpclient import AcpClient, AgentError
 from soultest.daemon import until
-from soultest.scenarios import run, said, scenarios, session_of
+from soultest.editor import editor, said
+from soultest.scenarios import run, scenarios
 from soultest.world import World, call
 
 SCRIPTS: dict[str, list[str]] = {
@@ -98,7 +99,7 @@ async def test_an_editor_goes_back_and_returns_with_all_that_tools_and_commands_
     (tmp_path / "gone.txt").write_text("gone\n")
     (tmp_path / "c.txt").write_text("old\n")
     before = tree(tmp_path)
-    async with session_of(world, tmp_path, "files", mode="full") as (client, session):
+    async with editor(world, tmp_path, model="files", mode="full") as (client, session):
         assert client.messages[0]["result"]["agentCapabilities"]["_meta"]["sould"]["timeTravel"] == {"supported": True}
         await client.prompt(session, "first")
         between = tree(tmp_path)
@@ -143,7 +144,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
     for n in range(20):
         (project / "many" / f"{n}.txt").write_text("much\n")
     with configured(world, "[capture]\nmax_files = 10"):
-        async with session_of(world, project, "many", mode="full") as (client, session):
+        async with editor(world, project, model="many", mode="full") as (client, session):
             await client.prompt(session, "go")
             told = shown(client)
             assert "told\n\n[Of the files beyond the first 10 only sizes and times are compared." in told
@@ -152,7 +153,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
     assert (project / "a.txt").read_text() == "hello\n"
     assert (project / "many" / "3.txt").read_text() == "much\nx\n"
     with configured(world, "[capture]\ncopy_s = 0.000001"):
-        async with session_of(world, project, "slow", mode="full") as (client, session):
+        async with editor(world, project, model="slow", mode="full") as (client, session):
             await client.prompt(session, "go")
             told = shown(client)
             assert "There was no time to save 21 files as they were" in told
@@ -162,7 +163,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
 
 
 async def test_going_back_to_before_an_agent_in_the_background_began_ends_it(world: World, project: Path) -> None:
-    async with session_of(world, project, "leader", mode="full") as (client, session):
+    async with editor(world, project, model="leader", mode="full") as (client, session):
         await client.prompt(session, "go")
         await asyncio.to_thread(until, (project / "began").exists)
         assert "3 files restored" in await said(client, session, "/undo")
@@ -177,7 +178,7 @@ async def test_what_a_project_s_own_tool_changed_is_taken_back(world: World, pro
     (agents / "maker.yaml").write_text("version: 1\nagent: {extend: default, tools: [inherit, './maker.py:make']}\n")
     (agents / "maker.py").write_text(MAKER)
     assert (await asyncio.to_thread(run, world, project, "trust", "--yes")).returncode == 0
-    async with session_of(world, project, "maker", mode="full", agent="maker") as (client, session):
+    async with editor(world, project, model="maker", mode="full", agent="maker") as (client, session):
         await client.prompt(session, "go")
         assert (project / "made.txt").read_text() == "by the tool"
         assert "2 files restored" in await said(client, session, "/undo")

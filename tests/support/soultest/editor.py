@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from soultest.acpclient import ALLOW_ONCE, FULL, AcpClient, Json, Policy, ProcessStream
@@ -9,19 +10,42 @@ from soultest.world import SOULD, World
 
 
 @asynccontextmanager
-async def editor(
-    world: World, *, permissions: Policy = ALLOW_ONCE, mode: str = "", model: str = "", agent: str = "", **options: Any
-) -> AsyncGenerator[tuple[AcpClient, str]]:
-    """A client that can do everything, and its new session in the world's project."""
+async def client_of(
+    world: World,
+    *,
+    capabilities: Json | None = None,
+    meta: Json | None = None,
+    permissions: Policy = ALLOW_ONCE,
+    **more: Any,
+) -> AsyncGenerator[AcpClient]:
+    """An initialized client without a session. `meta` is what it says to us alone."""
     stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
-    async with AcpClient(stream, permissions=permissions, **options) as client:
-        await client.initialize(FULL)
-        session = await client.new_session(world.project)
-        for option, value in (("mode", mode), ("model", model), ("agent", agent)):
+    async with AcpClient(stream, permissions=permissions, **more) as client:
+        said = FULL if capabilities is None else capabilities
+        own: Json = {"_meta": {**said.get("_meta", {}), "sould": meta}} if meta else {}
+        await client.initialize(said | own)
+        yield client
+    client.check()
+
+
+@asynccontextmanager
+async def editor(
+    world: World, project: Path | None = None, *, model: str = "", mode: str = "", agent: str = "", **options: Any
+) -> AsyncGenerator[tuple[AcpClient, str]]:
+    """A client (see `client_of` for its options) and its new session, in the world's project unless another is given."""
+    async with client_of(world, **options) as client:
+        session = await client.new_session(project or world.project)
+        for option, value in (("agent", agent), ("model", model), ("mode", mode)):
             if value:
                 await client.request("session/set_config_option", sessionId=session, configId=option, value=value)
         yield client, session
-    client.check()
+
+
+async def said(client: AcpClient, session: str, prompt: str) -> str:
+    """What a command answers."""
+    before = len(client.text(session))
+    assert (await client.prompt(session, prompt))["stopReason"] == "end_turn"
+    return client.text(session)[before:]
 
 
 def calls(client: AcpClient) -> list[Json]:

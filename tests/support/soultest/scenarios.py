@@ -1,15 +1,14 @@
-"""Scenarios through the real daemon: a world with a model for each, clients with and without a session, what was kept."""
+"""Scenarios through the real daemon: a world with a scripted model for each, and what was kept."""
 
 import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from soultest.acpclient import ALLOW_ONCE, FULL, AcpClient, Json, Policy, ProcessStream
+from soultest.acpclient import Json
 from soultest.world import SOULD, World
 
 
@@ -33,48 +32,10 @@ def _model(root: Path, name: str, scripts: list[str]) -> str:
     )
 
 
-@asynccontextmanager
-async def client_of(
-    world: World,
-    *,
-    capabilities: Json | None = None,
-    meta: Json | None = None,
-    permissions: Policy = ALLOW_ONCE,
-    **more: Any,
-) -> AsyncGenerator[AcpClient]:
-    """An initialized client without a session. `meta` is what it says to us alone."""
-    stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
-    async with AcpClient(stream, permissions=permissions, **more) as client:
-        said = FULL if capabilities is None else capabilities
-        own: Json = {"_meta": {**said.get("_meta", {}), "sould": meta}} if meta else {}
-        await client.initialize(said | own)
-        yield client
-    client.check()
-
-
-@asynccontextmanager
-async def session_of(
-    world: World, project: Path, model: str, *, mode: str = "", agent: str = "", **options: Any
-) -> AsyncGenerator[tuple[AcpClient, str]]:
-    async with client_of(world, **options) as client:
-        session = await client.new_session(project)
-        for option, value in (("agent", agent), ("model", model), ("mode", mode)):
-            if value:
-                await client.request("session/set_config_option", sessionId=session, configId=option, value=value)
-        yield client, session
-
-
 def run(world: World, project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SOULD, *arguments], cwd=project, env=world.environment, capture_output=True, text=True, timeout=60
     )
-
-
-async def said(client: AcpClient, session: str, prompt: str) -> str:
-    """What a command answers."""
-    before = len(client.text(session))
-    assert (await client.prompt(session, prompt))["stopReason"] == "end_turn"
-    return client.text(session)[before:]
 
 
 def journal(world: World, session: str) -> list[Json]:
