@@ -38,7 +38,7 @@ from sould.agents.wire.messages import (
     WireMessage,
     WireRequest,
 )
-from sould.agents.wire.questions import ServerForm
+from sould.agents.wire.requests import ServerForm
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from sould.acp.outbound import Json
 from sould.acp.schema import ElicitationAnswer
 from sould.agents.mcp.asking import answers_of
 from sould.agents.wire.messages import QuestionRequest, QuestionResponse
-from sould.agents.wire.questions import ServerForm
+from sould.agents.wire.requests import ServerForm
 
 
 def shows(form: ServerForm | None, features: Features) -> bool:

@@ -17,7 +17,7 @@ from sould.agents.mcp.results import Elicitation, Elicited
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
-from sould.agents.wire.questions import ServerForm
+from sould.agents.wire.requests import ServerForm
 
 LONGEST: Final = 4000
 TRIES: Final = 3

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from sould.agents.mcp.naming import cleaned
-from sould.agents.wire.questions import ServerForm
+from sould.agents.wire.requests import ServerForm
 
 MOST_FIELDS: Final = 20
 MOST_CHOICES: Final = 200

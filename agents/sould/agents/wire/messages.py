@@ -19,7 +19,6 @@ from pydantic import (
     field_validator,
 )
 
-from sould.agents.wire.compacting import CompactionBegin, CompactionEnd
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,
@@ -56,8 +55,18 @@ from sould.agents.wire.extensions import (
 from sould.agents.wire.extensions import Location as Location
 from sould.agents.wire.extensions import RestoredFile as RestoredFile
 from sould.agents.wire.extensions import ToolKind as ToolKind
-from sould.agents.wire.questions import QuestionItem, ServerForm
-from sould.agents.wire.questions import QuestionOption as QuestionOption
+from sould.agents.wire.requests import ApprovalKind as ApprovalKind
+from sould.agents.wire.requests import (
+    ApprovalRequest,
+    ApprovalResponse,
+    HookRequest,
+    HookResponse,
+    QuestionRequest,
+    QuestionResponse,
+    ToolCallRequest,
+)
+from sould.agents.wire.requests import QuestionItem as QuestionItem
+from sould.agents.wire.requests import QuestionOption as QuestionOption
 
 PROTOCOL_VERSION = "1.10"
 LEGACY_VERSION = "1.1"
@@ -176,6 +185,35 @@ class ToolResult(Message):
 
     tool_call_id: str
     return_value: ToolReturn
+
+
+# --- compaction, with keys of our own (D26) ---------------------------------------------------------------------------
+
+
+class CompactionBegin(Message):
+    """Compaction starts; no step runs until `CompactionEnd`. Between steps or turns only."""
+
+    compaction_id: str = ""
+
+
+class CompactionEnd(Message):
+    """The context now is `summary`, the earlier messages at the positions `also_kept`, and the last `kept` messages.
+
+    Positions count from 0 in the context as it was. `note` says in a sentence what was kept. All keys are ours (D26).
+    `failed`: the context is as before; `cancelled`: because somebody wanted it so.
+    """
+
+    compaction_id: str = ""
+    summary: str = ""
+    kept: int = 0
+    also_kept: tuple[int, ...] = ()
+    tokens_before: int = 0
+    tokens_after: int = 0
+    strategy: str = ""
+    note: str = ""
+    failed: bool = False
+    cancelled: bool = False
+    error: str = ""
 
 
 # --- status -------------------------------------------------------------------------------------------------------------
@@ -297,99 +335,6 @@ class HookResolved(Message):
     action: Literal["allow", "block"]
     reason: str = ""
     duration_ms: int = 0
-
-
-# --- requests: answered once, first answer wins -----------------------------------------------------------------------------
-
-ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
-
-
-class ApprovalRequest(Message):
-    """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
-
-    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
-    columns); empty: not offered. `changed`: what it runs is not as it was allowed. `subagent_chain`: kinds, the asker's last.
-    """
-
-    id: str
-    tool_call_id: str
-    sender: str
-    action: str
-    description: str
-    source_kind: str | None = "foreground_turn"
-    source_id: str | None = None
-    agent_id: str | None = None
-    subagent_type: str | None = None
-    subagent_chain: tuple[str, ...] = ()
-    source_description: str | None = None
-    display: Display = ()
-    digest: str = ""
-    scope: str = ""
-    scope_button: str = ""
-    changed: bool = False
-
-
-class ApprovalResponse(Message):
-    """The answer everybody sees, once, before the call's result. Ours: `answered_by` (client id), `also_changed` (see the button)."""
-
-    request_id: str
-    response: ApprovalKind
-    feedback: str = ""
-    answered_by: str = ""
-    also_changed: bool = False
-
-
-class ToolCallRequest(Message):
-    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`. `client_id` (ours): by whom."""
-
-    id: str
-    name: str
-    arguments: str | None = None
-    client_id: str = ""
-
-
-class QuestionRequest(Message):
-    """The soul asks the user. Answered by `QuestionResponse`; no answers: dismissed.
-
-    `form` (ours): the same as an MCP server put it. Whoever can show that need not ask the questions.
-    """
-
-    id: str
-    tool_call_id: str
-    questions: tuple[QuestionItem, ...]
-    form: ServerForm | None = None
-
-
-class QuestionResponse(Message):
-    """Question text to chosen label (several joined by commas) or free text. Published by us so that every client sees it.
-
-    Ours: `content` has the values of a `form` by their fields; `declined` is a no, where dismissing is none.
-    """
-
-    request_id: str
-    answers: dict[str, str] = Field(default_factory=dict)
-    content: dict[str, JsonValue] | None = None
-    declined: bool = False
-    answered_by: str = ""
-
-
-class HookRequest(Message):
-    """A client decides on a hook event; no answer means allow. `client_id` (ours): whom `subscription_id` belongs to."""
-
-    id: str
-    subscription_id: str
-    event: str
-    target: str
-    input_data: dict[str, JsonValue] = Field(default_factory=dict)
-    client_id: str = ""
-
-
-class HookResponse(Message):
-    """A hook's decision."""
-
-    request_id: str
-    action: Literal["allow", "block"] = "allow"
-    reason: str = ""
 
 
 # --- the union ------------------------------------------------------------------------------------------------------------------

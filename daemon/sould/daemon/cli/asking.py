@@ -37,7 +37,7 @@ async def _ask(request: Waiting) -> tuple[str, ...] | None:
 
 
 async def _form(request: Waiting) -> tuple[str, ...] | None:
-    from sould.agents.wire.questions import ServerForm  # noqa: PLC0415 -- only where an MCP server asks
+    from sould.agents.wire.requests import ServerForm  # noqa: PLC0415 -- only where an MCP server asks
     from sould.daemon.cli.serverforms import fill_in_words  # noqa: PLC0415 -- as above
 
     try:

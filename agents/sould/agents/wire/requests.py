@@ -1,0 +1,143 @@
+"""What a soul asks of people and of clients, and the answers: each request is answered once, the first answer wins.
+
+Values only: nothing here asks, or knows how a client shows it. `messages` has the union they are part of.
+"""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field, JsonValue
+
+from sould.agents.wire.display import Display
+from sould.agents.wire.extensions import Message
+
+ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
+
+
+class ApprovalRequest(Message):
+    """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
+
+    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
+    columns); empty: not offered. `changed`: what it runs is not as it was allowed. `subagent_chain`: kinds, the asker's last.
+    """
+
+    id: str
+    tool_call_id: str
+    sender: str
+    action: str
+    description: str
+    source_kind: str | None = "foreground_turn"
+    source_id: str | None = None
+    agent_id: str | None = None
+    subagent_type: str | None = None
+    subagent_chain: tuple[str, ...] = ()
+    source_description: str | None = None
+    display: Display = ()
+    digest: str = ""
+    scope: str = ""
+    scope_button: str = ""
+    changed: bool = False
+
+
+class ApprovalResponse(Message):
+    """The answer everybody sees, once, before the call's result. Ours: `answered_by` (client id), `also_changed` (see the button)."""
+
+    request_id: str
+    response: ApprovalKind
+    feedback: str = ""
+    answered_by: str = ""
+    also_changed: bool = False
+
+
+class ToolCallRequest(Message):
+    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`. `client_id` (ours): by whom."""
+
+    id: str
+    name: str
+    arguments: str | None = None
+    client_id: str = ""
+
+
+class QuestionOption(Message):
+    """One choice."""
+
+    label: str
+    description: str = ""
+
+
+class QuestionItem(Message):
+    """One question of a `QuestionRequest`. `default` (ours): the text a free answer begins with."""
+
+    question: str
+    header: str = ""
+    options: tuple[QuestionOption, ...] = ()
+    multi_select: bool = False
+    body: str = ""
+    other_label: str = ""
+    other_description: str = ""
+    default: str = ""
+
+
+class ServerForm(Message):
+    """A form of an MCP server, or a page it wants the user to visit (`url`). The same is in the questions, without types.
+
+    `properties` are JSON schemas of single values, with nothing but what is shown and checked; `required` names some of them.
+    `message` is what the server says, and `warning` what we say of it. `problem`: why the last answer was not taken.
+    """
+
+    server: str
+    message: str
+    warning: str = ""
+    problem: str = ""
+    properties: dict[str, dict[str, JsonValue]] = Field(default_factory=dict[str, dict[str, JsonValue]])
+    required: tuple[str, ...] = ()
+    url: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is said above the form, each thing once."""
+        asks = f"The MCP server {self.server} asks: {self.message}"
+        return "\n\n".join(part for part in (self.problem, asks, self.warning) if part)
+
+
+class QuestionRequest(Message):
+    """The soul asks the user. Answered by `QuestionResponse`; no answers: dismissed.
+
+    `form` (ours): the same as an MCP server put it. Whoever can show that need not ask the questions.
+    """
+
+    id: str
+    tool_call_id: str
+    questions: tuple[QuestionItem, ...]
+    form: ServerForm | None = None
+
+
+class QuestionResponse(Message):
+    """Question text to chosen label (several joined by commas) or free text. Published by us so that every client sees it.
+
+    Ours: `content` has the values of a `form` by their fields; `declined` is a no, where dismissing is none.
+    """
+
+    request_id: str
+    answers: dict[str, str] = Field(default_factory=dict)
+    content: dict[str, JsonValue] | None = None
+    declined: bool = False
+    answered_by: str = ""
+
+
+class HookRequest(Message):
+    """A client decides on a hook event; no answer means allow. `client_id` (ours): whom `subscription_id` belongs to."""
+
+    id: str
+    subscription_id: str
+    event: str
+    target: str
+    input_data: dict[str, JsonValue] = Field(default_factory=dict)
+    client_id: str = ""
+
+
+class HookResponse(Message):
+    """A hook's decision."""
+
+    request_id: str
+    action: Literal["allow", "block"] = "allow"
+    reason: str = ""
