@@ -76,7 +76,7 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
 async def request(
     door: Approval, action: Action, description: str = "Run it", *blocks: DisplayBlock
 ) -> ToolReturn | None:
-    call = ToolCallContext("call-1", 1, lambda _: None)
+    call = ToolCallContext("call-1", 1)
     return await door.request(call, action, sender="Shell", description=description, display=blocks)
 
 

@@ -112,7 +112,7 @@ def door(person: Person, root: Path) -> Approval:
 
 
 async def runs(approval: Approval, root: Path, line: str) -> bool:
-    call = ToolCallContext("call-1", 1, lambda _: None)
+    call = ToolCallContext("call-1", 1)
     shown = (ShellBlock(command=line),)
     refused: ToolReturn | None = await approval.request(
         call, RunCommand(line, root), sender="Shell", description="Run it", display=shown

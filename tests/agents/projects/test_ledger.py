@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def call(number: int, turn: str = "turn") -> ToolCallContext:
-    return ToolCallContext(f"call_{number}", 1, lambda _text: None, turn)
+    return ToolCallContext(f"call_{number}", 1, turn_id=turn)
 
 
 async def write(ledger: Ledger, path: Path, text: str, number: int = 1) -> None:

@@ -34,7 +34,7 @@ class Project:
         self.calls += 1
         path = self.root / name
         expected = digest_of(path.read_bytes()) if path.exists() else None
-        context = ToolCallContext(f"call_{self.calls}", 1, lambda _text: None, "turn")
+        context = ToolCallContext(f"call_{self.calls}", 1, turn_id="turn")
         await ledger.for_call(context).write_text(path, text, expected=expected)
 
 

@@ -19,8 +19,9 @@ from sould.agents.tools import (
     tool,
     tool_error,
 )
+from soultest.toolcalling import call_tool
 
-CALL = ToolCallContext("call_1", 1, lambda _: None, "turn")
+CALL = ToolCallContext("call_1", 1, turn_id="turn")
 
 
 @tool
@@ -67,12 +68,12 @@ async def test_a_function_is_a_tool_whose_services_are_not_in_its_schema() -> No
         "loud": {"type": "boolean", "default": False},
     }
     assert spec.parameters["required"] == ["name"]
-    result = await tools.call("GreetSomebody", {"name": "you", "loud": True}, CALL)
+    result = await call_tool(tools, "GreetSomebody", {"name": "you", "loud": True}, CALL)
     assert (result.is_error, result.output) == (False, "HELLO YOU FROM S1 IN CALL_1")
 
 
 async def test_bad_arguments_are_an_error_the_model_can_act_on() -> None:
-    result = await load("greet_somebody").call("GreetSomebody", {"nam": "you"}, CALL)
+    result = await call_tool(load("greet_somebody"), "GreetSomebody", {"nam": "you"}, CALL)
     assert result.is_error
     assert "`name`: is required" in result.message
 
@@ -80,7 +81,7 @@ async def test_bad_arguments_are_an_error_the_model_can_act_on() -> None:
 async def test_a_plain_function_runs_beside_the_loop_and_may_return_a_whole_result() -> None:
     tools = load("weigh")
     assert tools.check("Weigh", {"unit": "g"})
-    result = await tools.call("Weigh", {"unit": "g"}, CALL)
+    result = await call_tool(tools, "Weigh", {"unit": "g"}, CALL)
     assert result.message.startswith("g False Session(id='s1'")
 
 
@@ -112,7 +113,7 @@ def says_much() -> str:
 
 
 async def test_long_text_is_cut_for_the_model_and_the_cut_is_said() -> None:
-    result = await load("says_much").call("SaysMuch", {}, CALL)
+    result = await call_tool(load("says_much"), "SaysMuch", {}, CALL)
     assert isinstance(result.output, str)
     assert len(result.output) <= 50_000
     assert "Only the first and last part of 100000 characters" in result.message
@@ -125,9 +126,9 @@ async def test_a_changed_file_is_a_new_module_and_the_old_one_stays_as_it_was(tm
     before = Toolset.load((f"{path}:say",), {})
     path.write_text(source.format("new"))
     after = before.rebuild((f"{path}:say",))
-    assert (await before.call("Say", {}, CALL)).output == "old"
+    assert (await call_tool(before, "Say", {}, CALL)).output == "old"
     before.replace_with(after)
-    assert (await before.call("Say", {}, CALL)).output == "new"
+    assert (await call_tool(before, "Say", {}, CALL)).output == "new"
 
 
 def test_prompt_arguments_are_made_when_they_are_first_asked_for() -> None:

@@ -20,12 +20,13 @@ from sould.agents.tools import (
 )
 from sould.agents.tools.todo import TodoList
 from soultest.bench.tools import FILE_TOOLS, ToolBench
+from soultest.toolcalling import call_tool
 
 HERE = "soultest.sampletools"
 
 
 def context() -> ToolCallContext:
-    return ToolCallContext("call_1", 1, lambda _text: None)
+    return ToolCallContext("call_1", 1)
 
 
 class Params(ToolParams):
@@ -79,7 +80,7 @@ def test_the_paths_of_the_reference_mean_our_tools() -> None:
 
 async def test_bad_arguments_name_parameter_problem_and_example() -> None:
     tools = load("Counting")
-    result = await tools.call("Counting", {"count": 9, "nmae": "y"}, context())
+    result = await call_tool(tools, "Counting", {"count": 9, "nmae": "y"}, context())
     assert result.is_error
     assert "`count`: must be less than or equal to 5" in result.message
     assert "`nmae`: is not a parameter of this tool" in result.message
@@ -91,19 +92,19 @@ async def test_bad_arguments_name_parameter_problem_and_example() -> None:
 
 
 async def test_an_unknown_tool_is_an_error_that_lists_the_tools() -> None:
-    result = await load("Counting").call("Nope", {}, context())
+    result = await call_tool(load("Counting"), "Nope", {}, context())
     assert result.message == "Tool `Nope` not found. The tools are: Counting."
 
 
 async def test_an_exception_of_a_tool_is_a_result(caplog: pytest.LogCaptureFixture) -> None:
-    result = await load("Failing").call("Failing", {}, context())
+    result = await call_tool(load("Failing"), "Failing", {}, context())
     assert result.is_error
     assert "ZeroDivisionError" in result.message
     assert "Failing" in caplog.text
 
 
 async def test_cancelling_a_call_is_not_an_error_of_the_tool() -> None:
-    running = asyncio.create_task(load("Waiting").call("Waiting", {}, context()))
+    running = asyncio.create_task(call_tool(load("Waiting"), "Waiting", {}, context()))
     await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -114,7 +115,7 @@ async def test_a_tool_is_built_anew_for_each_call_when_a_service_wants_to_know_t
     from soultest.sampletools import Announcer
 
     tools = Toolset.load([f"{HERE}:Announced"], {Announcer: Announcer("nobody")})
-    assert (await tools.call("Announced", {}, context())).output == "call_1"
+    assert (await call_tool(tools, "Announced", {}, context())).output == "call_1"
     found = tools.find("Announced")
     assert found is not None
     assert (await found.run(ToolParams(), context())).output == "nobody"
@@ -168,7 +169,7 @@ async def test_parameters_are_typed_when_run_sees_them() -> None:
 
 async def test_a_constructor_may_ask_for_the_call_and_gets_the_present_one(tmp_path: Path) -> None:
     tools = load_file(tmp_path, BROKEN["call"])
-    assert (await tools.call("Broken", {}, context())).output == "call_1"
+    assert (await call_tool(tools, "Broken", {}, context())).output == "call_1"
 
 
 CLASS = """\
@@ -212,7 +213,7 @@ def load_file(folder: Path, parts: dict[str, str]) -> Toolset:
 
 @pytest.mark.parametrize(("how", "said"), [("exit", "SystemExit"), ("text", "TypeError")])
 async def test_a_tool_that_leaves_or_answers_wrongly_is_a_result(tmp_path: Path, how: str, said: str) -> None:
-    result = await load_file(tmp_path, BROKEN[how]).call("Broken", {}, context())
+    result = await call_tool(load_file(tmp_path, BROKEN[how]), "Broken", {}, context())
     assert result.is_error
     assert said in result.message
 

@@ -36,6 +36,7 @@ from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
 from sould.agents.workspace import TextFile
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.toolcalling import call_tool
 
 TOOLS = (
     "sould.agents.tools.readfile:ReadFile",
@@ -284,7 +285,7 @@ class Session:
     """What happens while the first question is open; later ones are refused then."""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolReturn:
-        return await self.tools.call(name, arguments, ToolCallContext("call", 1, lambda _: None, "turn"))
+        return await call_tool(self.tools, name, arguments, ToolCallContext("call", 1, turn_id="turn"))
 
     async def seen(self, name: str, arguments: dict[str, Any]) -> str:
         """What is to be seen of a call.

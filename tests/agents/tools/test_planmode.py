@@ -25,6 +25,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.toolcalling import call_tool
 
 PLAN = "1. Change a.txt"
 
@@ -64,7 +65,7 @@ async def test_no_tool_of_the_default_agent_changes_anything_in_plan_mode(tmp_pa
         may_change = {name for name, kind in kinds.items() if kind in ("edit", "delete", "move", "execute")}
         assert may_change <= set(CHANGING), "a new tool with effects: add arguments for it"
         for name in may_change:
-            result = await toolset.call(name, CHANGING[name], ToolCallContext("c", 1, lambda _: None))
+            result = await call_tool(toolset, name, CHANGING[name], ToolCallContext("c", 1))
             assert result.is_error
             assert "plan mode" in result.message
     assert [path.name for path in bench.project.iterdir()] == ["a.txt"]

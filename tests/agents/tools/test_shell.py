@@ -19,7 +19,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.terminaltext import UPDATE_SIZE, PlainText, Updates
-from sould.agents.toolapi.base import ToolCallContext
+from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.shell import OutputDirectory, Params, Shell
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
@@ -27,7 +27,7 @@ from soultest.processes import MARK, marked, memory
 
 
 @dataclass
-class Bench:
+class Bench(CallReporter):
     shell: Shell
     mark: str
     seen: list[str] = field(default_factory=list[str])
@@ -35,13 +35,13 @@ class Bench:
     asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
     outputs: Path = Path()
 
-    def see(self, text: str) -> None:
+    def stream(self, text: str) -> None:
         self.seen.append(text)
         self.shown.set()
 
     async def run(self, command: str, timeout: int | None = None) -> ToolReturn:
         params = Params(command=command) if timeout is None else Params(command=command, timeout=timeout)
-        return await self.shell.run(params, ToolCallContext("call-1", 1, self.see))
+        return await self.shell.run(params, ToolCallContext("call-1", 1, self))
 
 
 @pytest.fixture

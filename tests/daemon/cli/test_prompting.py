@@ -56,7 +56,7 @@ def question(action: Action) -> ApprovalRequest:
 
     description, display = words_of(action)
     approval = Approval(ask=ask, rules=Rules, trust="trusted", mode="ask", workspace=ROOT)
-    call = ToolCallContext("c1", 1, lambda _: None)
+    call = ToolCallContext("c1", 1)
     asyncio.run(approval.request(call, action, sender="A", description=description, display=display))
     return asked[0]
 

@@ -30,7 +30,7 @@ from sould.agents.workspace import (
     WorkspaceError,
 )
 
-NO_CALL = ToolCallContext("", 0, lambda _: None)
+NO_CALL = ToolCallContext("", 0)
 """As long as there is no call, files can be named and not opened."""
 READ, TO_EDIT = "Read file {}", "Read file {} before it is changed"
 

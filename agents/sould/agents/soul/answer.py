@@ -93,15 +93,15 @@ class ModelCaller:
             match delta:
                 case TextPart():
                     room -= len(delta.text)
-                    calls.any_shown = True
+                    calls.shown()
                     publish(delta)
                 case ThinkPart():
                     room -= len(delta.think)
-                    calls.any_shown = True
+                    calls.shown()
                     publish(delta)
                 case ImagePart() | AudioPart() | VideoPart():
                     room -= len(media_url(delta) or "")
-                    calls.any_shown = True
+                    calls.shown()
                     publish(delta)
                 case ToolCallPart():
                     room -= len(delta.arguments_part or "")

@@ -24,9 +24,9 @@ from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.turn import Turn
-from sould.agents.toolapi.base import ToolCallContext, tool_error
+from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
-from sould.agents.toolapi.toolset import Toolset
+from sould.agents.toolapi.toolset import CheckedCall, Toolset
 from sould.agents.wire.messages import (
     Custom,
     FunctionCall,
@@ -75,6 +75,22 @@ class OpenCall:
         """All fragments so far."""
         return "".join(self.fragments)
 
+    def begin(self) -> None:
+        """It is its turn."""
+        self.begun = True
+
+    def settle(self, result: ToolReturn) -> None:
+        """It has its result."""
+        self.result = result
+
+    def note(self, text: str) -> None:
+        """What its result is to say should it be cut off."""
+        self.interrupt_note = text
+
+    def keep_printed(self, text: str) -> None:
+        """What its program had printed when it was cut off."""
+        self.printed = text
+
 
 class StepCalls:
     """The calls of one step, in the model's order, and which of them still owe a result."""
@@ -84,7 +100,7 @@ class StepCalls:
         self._calls: list[OpenCall] = []
         self._answered = 0
         self.any_shown = False
-        self.complete = False
+        self._complete = False
         """The model finished its answer, so the arguments are whole."""
 
     @classmethod
@@ -101,6 +117,14 @@ class StepCalls:
             calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=results.get(call.id)))
         return calls
 
+    def shown(self) -> None:
+        """Something of the answer went out, so that it cannot be asked for again."""
+        self.any_shown = True
+
+    def completed(self) -> None:
+        """The model finished its answer."""
+        self._complete = True
+
     @property
     def all(self) -> Sequence[OpenCall]:
         """Every call, answered or not."""
@@ -112,7 +136,7 @@ class StepCalls:
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
         self._calls.append(call)
-        self.any_shown = True
+        self.shown()
         function = FunctionCall(name=call.name, arguments=delta.function.arguments)
         self._publish(ToolCall(id=call.id, function=function, extras=delta.extras))
 
@@ -143,11 +167,11 @@ class StepCalls:
         """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
         for call in self._calls[self._answered :]:
             if call.result is None:
-                call.result = tool_error(self._why(call), brief="Interrupted", output=call.printed or "")
+                call.settle(tool_error(self._why(call), brief="Interrupted", output=call.printed or ""))
         self.publish_ready()
 
     def _why(self, call: OpenCall) -> str:
-        if not self.complete:
+        if not self._complete:
             return NEVER_RAN
         if not call.begun:
             return NOT_BEGUN
@@ -155,9 +179,37 @@ class StepCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reporter(CallReporter):
+    """What a call tells goes into the session's stream, or is kept with the call."""
+
+    log: SessionLog
+    call: OpenCall
+    turn: Turn
+    capture: Capture | None
+
+    def stream(self, text: str) -> None:
+        self.log.publish(ToolOutput(tool_call_id=self.call.id, text=text))
+
+    def send(self, message: CustomMessage | Custom) -> None:
+        self.log.publish(as_custom(message))
+
+    def interrupt_note(self, text: str) -> None:
+        self.call.note(text)
+
+    def printed(self, text: str) -> None:
+        self.call.keep_printed(text)
+
+    async def effects(self) -> None:
+        if self.capture is not None:
+            source = self.turn.source
+            await self.capture.begin(self.call.id, self.turn.id, source.agent_id if source else "")
+
+
+@dataclass(frozen=True, slots=True)
 class _Prepared:
     """A call that may run. `after`: the call that has to end first, "" when none has."""
 
+    checked: CheckedCall
     arguments: dict[str, Any]
     after: str
 
@@ -207,7 +259,7 @@ class ToolRunner:
         Calls with effects run one by one, in the model's order; one that fails does not keep those behind it. Cancelling
         kills the tools; what had finished is published with its real result.
         """
-        calls.complete = True
+        calls.completed()
         await self.toolset.arrived([call.name for call in calls.all if call.result is None])
         repeats.begin_step()
         order = StepOrder((self.workspace.root, *self.workspace.additional))
@@ -227,15 +279,14 @@ class ToolRunner:
             return None
         arguments = parse_arguments(call.arguments)
         if arguments is None:
-            call.result = tool_error(
-                f"The arguments of {call.name} are not a JSON object, so nothing was run. Send the complete call again.",
-                brief="Malformed arguments",
-                output=call.arguments[:500],
+            said = (
+                f"The arguments of {call.name} are not a JSON object, so nothing was run. Send the complete call again."
             )
+            call.settle(tool_error(said, brief="Malformed arguments", output=call.arguments[:500]))
             return None
         checked = self.toolset.check(call.name, arguments)
         if isinstance(checked, ToolReturn):
-            call.result = checked
+            call.settle(checked)
             return None
         after = order.add(call.id, checked)
         self.log.publish(
@@ -251,7 +302,7 @@ class ToolRunner:
                 after=after,
             )
         )
-        return _Prepared(arguments, after)
+        return _Prepared(checked, arguments, after)
 
     async def _run(
         self, call: OpenCall, ready: _Prepared | None, before: "asyncio.Task[None] | None", step: _Step
@@ -260,34 +311,30 @@ class ToolRunner:
             await asyncio.wait([before])  # it waits outside the room, so that it takes no place from one that can run
         if ready is not None:
             async with step.room:
-                call.result = await self._in_turn(call, ready.arguments, step)
+                call.settle(await self._in_turn(call, ready, step))
         step.calls.publish_ready()
 
-    async def _in_turn(self, call: OpenCall, arguments: dict[str, Any], step: _Step) -> ToolReturn:
+    async def _in_turn(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
         """Run the call, unless the user has ended the turn meanwhile."""
         if step.ends_turn:
             return _not_run(AFTER_REJECTION)
-        call.begun = True
+        call.begin()
         try:
-            return await self._guarded(call, arguments, step)
+            return await self._guarded(call, ready, step)
         except asyncio.CancelledError:
             if call.id in self.approval.unanswered:
-                call.result = tool_error(NOBODY_ANSWERED, brief="Not run")
+                call.settle(tool_error(NOBODY_ANSWERED, brief="Not run"))
             raise
 
-    async def _guarded(self, call: OpenCall, arguments: dict[str, Any], step: _Step) -> ToolReturn:
+    async def _guarded(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
         repeats, turn = step.repeats, step.turn
         context = ToolCallContext(
             call.id,
             step.number,
-            lambda text: self._stream(call.id, text),
+            _Reporter(self.log, call, turn, self.capture),
             turn.id,
             turn.source,
-            lambda text: setattr(call, "interrupt_note", text),
-            lambda: self._begin(call.id, turn),
             self.log.context.checkpoint,
-            send=self._send,
-            printed=lambda text: setattr(call, "printed", text),
             read_only=self.read_only,
         )
         advice = repeats.advise(call.name, call.arguments)
@@ -298,7 +345,7 @@ class ToolRunner:
         if advice == "ask":
             refused = await self.approval.request(
                 context,
-                RepeatCall(call.name, arguments),
+                RepeatCall(call.name, ready.arguments),
                 sender=call.name,
                 description=f"The model keeps making the same {call.name} call. Go on?",
                 display=(),
@@ -311,7 +358,7 @@ class ToolRunner:
                 "does. Do without it.",
                 brief="Refused: only tools that look are run",
             )
-        result = await self._watched(call, arguments, context, turn)
+        result = await self._watched(call, ready, context)
         # by hash: a film's text would take seconds to write out
         outcome = f"{hash(result.output)} {result.message}"
         repeats.note_result(call.name, call.arguments, outcome)
@@ -319,24 +366,18 @@ class ToolRunner:
             result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
         return result
 
-    async def _begin(self, call_id: str, turn: Turn) -> None:
-        if self.capture is not None:
-            await self.capture.begin(call_id, turn.id, turn.source.agent_id if turn.source else "")
-
-    async def _watched(
-        self, call: OpenCall, arguments: dict[str, Any], context: ToolCallContext, turn: Turn
-    ) -> ToolReturn:
+    async def _watched(self, call: OpenCall, ready: _Prepared, context: ToolCallContext) -> ToolReturn:
         """Run the call with its hooks; what programs did to files meanwhile is kept as the call's."""
         capture, found = self.capture, list[Findings]()
 
         async def run() -> ToolReturn:
             if self.toolset.is_foreign(call.name):
                 await context.effects()
-            return await self.toolset.call(call.name, arguments, context)
+            return await self.toolset.call(ready.checked, context)
 
         try:
             result = await with_hooks(
-                self.hooks, call.name, arguments, call.id, run, lambda: self._seen(call.id, turn, found)
+                self.hooks, call.name, ready.arguments, call.id, run, lambda: self._seen(context, found)
             )
         except BaseException:
             if capture is not None:
@@ -350,22 +391,16 @@ class ToolRunner:
         return with_findings(result, findings)
 
     @asynccontextmanager
-    async def _seen(self, call_id: str, turn: Turn, found: list[Findings]) -> AsyncGenerator[None, None]:
+    async def _seen(self, context: ToolCallContext, found: list[Findings]) -> AsyncGenerator[None, None]:
         """What programs do to files in here is the call's. While a command of the call runs on, that is so anyway."""
-        if self.capture is None or self.capture.watches(call_id):
+        if self.capture is None or self.capture.watches(context.id):
             yield
             return
-        await self._begin(call_id, turn)
+        await context.effects()
         try:
             yield
         finally:
-            found.append(await self.capture.finish(call_id))
-
-    def _stream(self, call_id: str, text: str) -> None:
-        self.log.publish(ToolOutput(tool_call_id=call_id, text=text))
-
-    def _send(self, message: CustomMessage | Custom) -> None:
-        self.log.publish(as_custom(message))
+            found.append(await self.capture.finish(context.id))
 
 
 def _verdict(step: _Step, prepared: Sequence[_Prepared | None]) -> Stop | None:

@@ -6,8 +6,7 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
@@ -25,10 +24,6 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 LOOKS: frozenset[ToolKind] = frozenset({"read", "search", "think", "fetch"})
 """Kinds of tools that change nothing, by their makers' word."""
-
-
-async def _nothing() -> None:
-    pass
 
 
 REJECTED = "The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on."
@@ -84,32 +79,67 @@ class AgentSource:
     """The kinds from the main agent's subagent down to this one."""
 
 
+class CallReporter(Protocol):
+    """To whom a running call tells how it goes: subclass it and override what is heard; the rest is dropped."""
+
+    def stream(self, text: str) -> None:
+        """See `ToolCallContext.stream`."""
+
+    def send(self, message: CustomMessage | Custom) -> None:
+        """See `ToolCallContext.send`."""
+
+    def interrupt_note(self, text: str) -> None:
+        """See `ToolCallContext.on_interrupt_note`."""
+
+    def printed(self, text: str) -> None:
+        """See `ToolCallContext.printed`."""
+
+    async def effects(self) -> None:
+        """See `ToolCallContext.effects`."""
+
+
+class Unheard(CallReporter):
+    """Nobody is told of the call."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCallContext:
     """The call being made: passed, never global."""
 
     id: str
     step: int
-    stream: Callable[[str], None]
-    """Show output while the tool runs; synchronous, bounded by the caller's channel."""
+    reporter: CallReporter = field(default_factory=Unheard)
+    """Who is told what the methods here tell."""
     turn_id: str = ""
     """The turn the call belongs to; the review ledger attributes edits to it."""
     source: AgentSource | None = None
     """The subagent that calls; None: the session's main agent."""
-    on_interrupt_note: Callable[[str], None] = lambda _: None
-    """Say what the model is to know should the call be cut off."""
-    effects: Callable[[], Awaitable[None]] = _nothing
-    """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
     checkpoint: int = -1
     """The newest of the agent that calls."""
-    send: Callable[[CustomMessage | Custom], None] = lambda _: None
-    """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""
     tool: str = ""
     """The name of the tool that is called."""
-    printed: Callable[[str], None] = lambda _: None
-    """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
     read_only: bool = False
     """The agent that calls may look, and change nothing in any mode."""
+
+    def stream(self, text: str) -> None:
+        """Show output while the tool runs; synchronous, bounded by the caller's channel."""
+        self.reporter.stream(text)
+
+    def send(self, message: CustomMessage | Custom) -> None:
+        """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""
+        self.reporter.send(message)
+
+    def on_interrupt_note(self, text: str) -> None:
+        """Say what the model is to know should the call be cut off."""
+        self.reporter.interrupt_note(text)
+
+    def printed(self, text: str) -> None:
+        """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
+        self.reporter.printed(text)
+
+    async def effects(self) -> None:
+        """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
+        await self.reporter.effects()
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, 
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
 from sould.agents.errors import SouldError
-from sould.agents.toolapi.base import CallView, PerCall, Tool, ToolCallContext, ToolParams
+from sould.agents.toolapi.base import CallReporter, CallView, PerCall, Tool, ToolCallContext, ToolParams
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.wire.messages import Custom, ToolKind, ToolReturn
@@ -114,17 +114,31 @@ class FunctionTool(Tool[BaseModel]):
         return builder.ok()
 
 
+@dataclass(frozen=True, slots=True)
+class _FromThread(CallReporter):
+    """What a function in a thread tells: the loop publishes it, before the function's result."""
+
+    reporter: CallReporter
+    loop: asyncio.AbstractEventLoop
+
+    def stream(self, text: str) -> None:
+        self.loop.call_soon_threadsafe(self.reporter.stream, text)
+
+    def send(self, message: CustomMessage | Custom) -> None:
+        self.loop.call_soon_threadsafe(self.reporter.send, as_custom(message))
+
+    def interrupt_note(self, text: str) -> None:
+        self.loop.call_soon_threadsafe(self.reporter.interrupt_note, text)
+
+    def printed(self, text: str) -> None:
+        self.loop.call_soon_threadsafe(self.reporter.printed, text)
+
+    async def effects(self) -> None:
+        await self.reporter.effects()
+
+
 def _from_thread(call: ToolCallContext) -> ToolCallContext:
-    """The call as a function in a thread has it: the loop publishes what it shows and sends, before its result."""
-    soon = asyncio.get_running_loop().call_soon_threadsafe
-
-    def stream(text: str) -> None:
-        soon(call.stream, text)
-
-    def send(message: CustomMessage | Custom) -> None:
-        soon(call.send, as_custom(message))
-
-    return replace(call, stream=stream, send=send)
+    return replace(call, reporter=_FromThread(call.reporter, asyncio.get_running_loop()))
 
 
 @overload

@@ -10,7 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -41,6 +41,9 @@ class CheckedCall:
     kind: ToolKind
     view: CallView
     has_effects: bool
+    tool: "_LoadedTool" = field(repr=False)
+    params: BaseModel = field(repr=False)
+    """The arguments, validated: nobody does that again."""
 
 
 class Toolset:
@@ -165,19 +168,14 @@ class Toolset:
         except (Exception, SystemExit):  # as below; the call is only shown worse for it
             log.exception("view of tool %s failed", name)
             view, has_effects = CallView(title=name), True
-        return CheckedCall(name, entry.tool.kind, view, has_effects)
+        return CheckedCall(name, entry.tool.kind, view, has_effects, entry, params)
 
-    async def call(self, name: str, arguments: Mapping[str, Any], context: ToolCallContext) -> ToolReturn:
+    async def call(self, checked: CheckedCall, context: ToolCallContext) -> ToolReturn:
         """Run the tool. Anything that goes wrong is an error for the model; only cancellation is raised."""
-        entry = self._entry(name)
-        if entry is None:
-            return self._missing(name)
-        params = _validate(entry.tool, arguments)
-        if isinstance(params, ToolReturn):
-            return params
+        name, entry = checked.name, checked.tool
         try:
             context = replace(context, tool=entry.tool.name)
-            result = cast("object", await entry.for_call(context).run(params, context))
+            result = cast("object", await entry.for_call(context).run(checked.params, context))
             if not isinstance(result, ToolReturn):
                 raise TypeError(f"run returned {type(result).__name__}, not ToolReturn")
             return _sound(result)
@@ -227,7 +225,7 @@ class _LoadedTool:
         return type(self.tool)(**{name: _bound(service, context) for name, service in self.arguments.items()})
 
 
-_NO_CALL = ToolCallContext("", 0, lambda _: None)
+_NO_CALL = ToolCallContext("", 0)
 """What a constructor that asks for the call is given as long as there is none."""
 
 

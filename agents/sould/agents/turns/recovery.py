@@ -95,7 +95,7 @@ def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id
         return False
     job = Job(prompt="", kind="", description=record.description, background=True)
     born = market.unfinished.begun.get(call_id, -1)
-    work = in_background(crew, job, ToolCallContext(call_id, 0, lambda _: None, checkpoint=born))
+    work = in_background(crew, job, ToolCallContext(call_id, 0, checkpoint=born))
 
     async def again(printed: Printed) -> Ended:
         try:

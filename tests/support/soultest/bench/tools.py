@@ -17,6 +17,7 @@ from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import Command, RunningCommand, Workspace
 from soultest.daemon import PATIENCE
+from soultest.toolcalling import call_tool
 
 FILE_TOOLS = (
     "sould.agents.tools.readfile:ReadFile",
@@ -88,8 +89,8 @@ class ToolBench:
 
     async def call(self, name: str, **arguments: object) -> ToolReturn:
         self._calls += 1
-        context = ToolCallContext(f"call_{self._calls}", 1, lambda _text: None, "turn_1")
-        return await self.tools.call(name, arguments, context)
+        context = ToolCallContext(f"call_{self._calls}", 1, turn_id="turn_1")
+        return await call_tool(self.tools, name, arguments, context)
 
 
 def output(result: ToolReturn) -> str:
