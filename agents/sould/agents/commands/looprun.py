@@ -33,9 +33,8 @@ class LoopRun(StepExtension):
     def __init__(self, session: Session, loop: LoopState, task: LoopTask, *, told: bool) -> None:
         self._session = session
         self._loop = loop
-        meter = session.soul.model.meter
         turn = replace(session.current_turn, unattended=True)
-        self._spending = Spending(session.log, loop, lambda: meter.cost)
+        self._spending = Spending(session.log, loop, session.soul.model.meter)
         self._runner = LoopRunner(
             loop_flow(task),
             Agent(session.log, session.soul, turn, session.live_config, (self,)),
@@ -56,8 +55,7 @@ class LoopRun(StepExtension):
                 ending = await self._run()
         except BaseException as error:
             if loop.status == "running" and not session.closing:
-                loop.status = "stopped"
-                loop.reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed"
+                loop.settle("stopped", "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed")
             with contextlib.suppress(JournalFullError):  # what ended the loop is what is told
                 session.loops.save(loop)
             if loop.status == "stopped":
@@ -108,7 +106,7 @@ class LoopRun(StepExtension):
         if more is None:
             return False
         loop.grant(more)
-        loop.status, loop.reason = "running", ""
+        loop.settle("running")
         self._session.loops.save(loop)
         return True
 
@@ -123,7 +121,7 @@ class LoopRun(StepExtension):
         return f"The files you changed in it are as they were before{kept}."
 
     def _pause(self, reason: str) -> None:
-        self._loop.status, self._loop.reason = "paused", reason
+        self._loop.settle("paused", reason)
         self._session.loops.save(self._loop)
 
 

@@ -129,14 +129,14 @@ async def _resume(session: Session, request: LoopRequest) -> Ending:
         raise OptionError(f"The loop is finished: {loop.reason.removesuffix('.')}. Begin another with `/loop PROMPT`.")
     _require_price(session, request.budget)
     loop.grant(request.budget)
-    loop.allowance = loop.allowance.model_copy(update=request.budget.model_dump(exclude_none=True))
+    loop.raise_allowance(request.budget)
     try:
         task = loop_task(session, loop.prompt)
     except OptionError as error:
-        loop.status, loop.reason = "paused", error.message
+        loop.settle("paused", error.message)
         session.loops.save(loop)
         raise
-    loop.status, loop.reason, loop.rollbacks = "running", "", 0
+    loop.resume()
     return await LoopRun(session, loop, task, told=False).run()
 
 
@@ -156,7 +156,7 @@ async def _off(session: Session) -> str:
     loop = session.loops.load(session.id)
     if loop is None or loop.status == "finished":
         return "Prompts of this session do not loop."
-    loop.status, loop.reason = "stopped", "cancelled"
+    loop.settle("stopped", "cancelled")
     session.loops.save(loop)
     return f"The loop is stopped after {count(loop.completed)}; `/loop resume` takes it up again."
 
@@ -166,7 +166,7 @@ def _pause(session: Session) -> str:
     loop = session.loops.load(session.id)
     if loop is None or loop.status == "finished":
         return "There is no loop in this session that could be paused."
-    loop.status, loop.reason = "paused", "you paused it"
+    loop.settle("paused", "you paused it")
     session.loops.save(loop)
     return f"The loop is paused after {count(loop.completed)}; `/loop resume` takes it up again."
 

@@ -64,6 +64,14 @@ class DenwaRenji:
         default_factory=dict["DenwaRenji", "asyncio.Task[object]"]
     )
 
+    def join(self, parent: "DenwaRenji", born: int, about: str) -> None:
+        """Its agent works for another from now on."""
+        self.parent, self.born, self.about = parent, born, about
+
+    def note_turn(self, *, ended: bool) -> None:
+        """Its agent's turn goes on, or has ended."""
+        self.idle = ended
+
     def send(self, mail: DMail, to: str = SELF) -> None:
         """Put a D-Mail where it is to go.
 
@@ -169,7 +177,7 @@ class DenwaRenji:
     @contextmanager
     def child(self, phone: "DenwaRenji", born: int, about: str = "") -> Generator[None, None, None]:
         """While the block runs, `phone` belongs to an agent that this one started at checkpoint `born`, in this task."""
-        phone.parent, phone.born, phone.about = self, born, about
+        phone.join(self, born, about)
         task = asyncio.current_task()
         assert task is not None
         self._children[phone] = task

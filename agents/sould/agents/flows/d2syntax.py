@@ -133,7 +133,7 @@ class Reader:
             before = scanner.at
             scanner.take(_SPACE)
             if not scanner.literal("."):
-                scanner.at = before
+                scanner.move_to(before)
                 return tuple(parts)
             scanner.take(_SPACE)
             parts.append(self._part())
@@ -149,11 +149,11 @@ class Reader:
         found = scanner.take(_KEY)
         text = found.group() if found else ""
         if text.endswith(")") and text.count("(") < text.count(")"):  # it closes a group of edges
-            scanner.at -= 1
+            scanner.move_to(scanner.at - 1)
             text = text[:-1]
         text = _unescaped(text.strip())
         if not text:
-            scanner.at = at
+            scanner.move_to(at)
             scanner.unexpected()
         return Part(text, at, quoted=False)
 

@@ -32,6 +32,15 @@ class Spent(BaseModel):
     cost: float | None = None
     seconds: float = 0.0
 
+    def add_tokens(self, tokens: int) -> None:
+        """So many more."""
+        self.tokens += tokens
+
+    def bring_up_to_date(self, *, seconds: float, cost: float | None) -> None:
+        """What it has taken in all by now; None: the cost is not known to have changed."""
+        self.seconds = seconds
+        self.cost = self.cost if cost is None else cost
+
 
 class LoopState(BaseModel):
     """One loop. `limit` is the number of iterations after the first, -1 for no limit."""
@@ -91,6 +100,37 @@ class LoopState(BaseModel):
         }
         return " and ".join(words[name] for name in self.used_up)
 
+    def settle(self, status: Status, reason: str = "") -> None:
+        """How it stands from now on, and why."""
+        self.status, self.reason = status, reason
+
+    def resume(self) -> None:
+        """It runs again; what went wrong before does not count."""
+        self.settle("running")
+        self.rollbacks = 0
+
+    def begin_iteration(self, checkpoint: int) -> None:
+        """The iteration after those completed begins here."""
+        self.checkpoints = [*self.checkpoints[: self.completed], checkpoint]
+
+    def complete_iteration(self, *, rolled_back: bool = False, adjusts: bool = False) -> None:
+        """The iteration came to its end, or to a choice: to undo it, or to state another plan."""
+        self.completed += 1
+        self.rollbacks = self.rollbacks + 1 if rolled_back else 0
+        self.adjusting = adjusts
+
+    def adopt_plan(self, plan: str) -> None:
+        """The agent has stated the plan it goes on with."""
+        self.plan, self.adjusting = plan, False
+
+    def stamp(self) -> None:
+        """It is kept as it is now."""
+        self.updated = time.time()
+
+    def raise_allowance(self, more: Budget) -> None:
+        """What is granted again when the budget is used up; None leaves it as it is."""
+        self.allowance = self.allowance.model_copy(update=more.model_dump(exclude_none=True))
+
     def grant(self, more: Budget) -> None:
         """Allow so much from here on, whatever was left; None leaves a ceiling as it is."""
         spent = {"tokens": self.spent.tokens, "cost": self.spent.cost or 0.0, "seconds": self.spent.seconds}
@@ -114,7 +154,7 @@ class LoopStore:
         Raises:
             JournalFullError: the disk refuses.
         """
-        loop.updated = time.time()
+        loop.stamp()
         path = self._directory / f"{loop.session_id}.json"
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -180,7 +180,7 @@ class _Parser:
             before = self._in.at
             self._in.take(_SPACE)
             if not self._in.literal("&"):
-                self._in.at = before
+                self._in.move_to(before)
                 return nodes
             self._in.take(_SPACE)
             nodes += self._node()
@@ -257,12 +257,13 @@ class _Parser:
             if not any(map(scanner.literal, closings)):
                 scanner.fail(f"`{closings[0]}` is missing behind the label")
             return decoded(text)
-        scanner.at = begun
+        scanner.move_to(begun)
         raw = scanner.take(_RAW)
         text = raw.group() if raw is not None else ""
         slanted = text[-1:] if closings[0][0] in "/\\-" else ""
         if slanted and any(scanner.text.startswith(closing, scanner.at - 1) for closing in closings):
-            scanner.at, text = scanner.at + 1, text[:-1]
+            scanner.move_to(scanner.at + 1)
+            text = text[:-1]
         elif slanted or not any(map(scanner.literal, closings)):
             self._unclosed(closings[0], text, at)
         return decoded(text)
@@ -312,5 +313,5 @@ class _Parser:
         text = scanner.text[scanner.at : found.start()] if found else "\n"
         if not found or "\n" in text:
             scanner.fail(f"this edge has no `{shown}`", at)
-        scanner.at = found.end()
+        scanner.move_to(found.end())
         return head + found.group(), decoded(text)

@@ -78,7 +78,7 @@ class LoopRunner(FlowRunner):
         if not await self.host.within_budget():
             return Ending("finished")
         # the next StepBegin makes this checkpoint: behind the iteration's prompt, before its work
-        loop.checkpoints = [*loop.checkpoints[: loop.completed], self.agent.log.context.checkpoint + 1]
+        loop.begin_iteration(self.agent.log.context.checkpoint + 1)
         self.store.save(loop)
         return await self._go_through(self.task.flow) if self.task.flow else None
 
@@ -116,17 +116,15 @@ class LoopRunner(FlowRunner):
     async def noted(self, node: Node, answer: str) -> None:
         """The first iteration is complete when its work is done; an adjusted plan is kept."""
         if node.id == "adjust":
-            self.loop.plan, self.loop.adjusting = answer.strip()[:20_000], False
+            self.loop.adopt_plan(answer.strip()[:20_000])
         elif node.id == "work":
-            self.loop.completed += 1
+            self.loop.complete_iteration()
         self.store.save(self.loop)
 
     async def chosen(self, edge: Edge, answer: str) -> Ending | None:
         """Count the iteration and do what was chosen."""
         loop = self.loop
-        loop.completed += 1
-        loop.rollbacks = loop.rollbacks + 1 if edge.label == "ROLLBACK" else 0
-        loop.adjusting = edge.label == "ADJUST"
+        loop.complete_iteration(rolled_back=edge.label == "ROLLBACK", adjusts=edge.label == "ADJUST")
         said = answer.replace(f"<choice>{choice_in(answer)}</choice>", "").strip()[-500:]
         if edge.label == "STOP":
             self._settle("finished", "the agent found the task complete")
@@ -148,7 +146,7 @@ class LoopRunner(FlowRunner):
         )
 
     def _settle(self, status: Status, reason: str) -> None:
-        self.loop.status, self.loop.reason = status, reason
+        self.loop.settle(status, reason)
         self.store.save(self.loop)
 
     def show(self, current: Node | None) -> None:

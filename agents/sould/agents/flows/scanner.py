@@ -46,6 +46,10 @@ class Scanner:
             self.at = found.end()
         return found
 
+    def move_to(self, at: int) -> None:
+        """Read on at `at`, before or behind where it stands."""
+        self.at = at
+
     def literal(self, text: str) -> bool:
         """Consume `text` if it stands here."""
         if not self.text.startswith(text, self.at):

@@ -6,7 +6,7 @@ and what a subagent spends while a step waits for it, end the block with Timeout
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -14,17 +14,18 @@ from typing import Self
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.sessionlog.channel import Record, Subscription
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.usage import Meter
 from sould.agents.wire.messages import StatusUpdate, SubagentEvent
 
 
 class Spending:
     """Counts while its block runs, into the loop's `spent`."""
 
-    def __init__(self, log: SessionLog, loop: LoopState, cost: Callable[[], float | None]) -> None:
-        """`cost` is the session's so far."""
+    def __init__(self, log: SessionLog, loop: LoopState, meter: Meter) -> None:
+        """`meter` is the session's."""
         self._log = log
         self._loop = loop
-        self._cost = cost
+        self._meter = meter
         self._deadline: asyncio.Timeout | None = None
         self._subscription: Subscription | None = None
         self._began = self._seconds = self._base = 0.0
@@ -36,7 +37,7 @@ class Spending:
         return self._deadline is not None and self._deadline.expired()
 
     async def __aenter__(self) -> Self:
-        self._base, self._paid = self._cost() or 0.0, self._loop.spent.cost
+        self._base, self._paid = self._meter.cost or 0.0, self._loop.spent.cost
         self._start_clock()
         self._deadline = asyncio.timeout(None)
         await self._deadline.__aenter__()
@@ -68,10 +69,9 @@ class Spending:
     def update(self) -> None:
         """Bring time and money up to date."""
         spent = self._loop.spent
-        spent.seconds = self._seconds + asyncio.get_running_loop().time() - self._began
-        now = self._cost()
-        if now is not None:
-            spent.cost = (self._paid or 0.0) + now - self._base
+        seconds = self._seconds + asyncio.get_running_loop().time() - self._began
+        now = self._meter.cost
+        spent.bring_up_to_date(seconds=seconds, cost=None if now is None else (self._paid or 0.0) + now - self._base)
 
     def _start_clock(self) -> None:
         self._began, self._seconds = asyncio.get_running_loop().time(), self._loop.spent.seconds
@@ -87,7 +87,7 @@ class Spending:
         while isinstance(message, SubagentEvent):
             message, child = message.event, True
         if isinstance(message, StatusUpdate) and message.token_usage is not None:
-            self._loop.spent.tokens += message.token_usage.total
+            self._loop.spent.add_tokens(message.token_usage.total)
             self.update()
             if child and self._loop.used_up and self._deadline is not None and not self._deadline.expired():
                 self._deadline.reschedule(asyncio.get_running_loop().time())

@@ -74,7 +74,7 @@ class LoopKeeper:
         except SouldError as error:
             logger.warning("the loop of session %s cannot go on: %s", session_id, error.message)
             if isinstance(error, WorkspaceGoneError):
-                loop.status, loop.reason = "paused", error.message
+                loop.settle("paused", error.message)
                 self._loops.save(loop)
         finally:
             self._taken_up.discard(session_id)

@@ -64,7 +64,7 @@ class TimeMachine(StepExtension):
     async def before_step(self, turn: Turn) -> None:
         """Deliver what only arrives; then say the number of the checkpoint that the step begins with."""
         log, phone = self.phone.log, self.phone
-        phone.idle = False
+        phone.note_turn(ended=False)
         while phone.notes:
             log.publish(ContextNote(text=phone.notes.pop(0)))
         if self._turn != turn.id:
@@ -96,7 +96,7 @@ class TimeMachine(StepExtension):
     async def after_step(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:
         """Turn time back if a D-Mail says so; the turn then goes on from there, unless the user has stopped it."""
         ending = await self._take_past(turn, calls, ending)
-        self.phone.idle = ending is not None
+        self.phone.note_turn(ended=ending is not None)
         return ending
 
     async def _take_past(self, turn: Turn, calls: StepCalls, ending: Ending | None) -> Ending | None:

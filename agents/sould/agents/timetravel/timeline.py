@@ -41,6 +41,10 @@ class Moment:
     files: list[str] = field(default_factory=list[str])
     """Paths edited after it."""
 
+    def note_changed(self, paths: Iterable[str]) -> None:
+        """These were edited after it, each of them told once."""
+        self.files += [path for path in dict.fromkeys(paths) if path not in self.files]
+
 
 def timeline(records: Iterable[tuple[WireMessage, float]]) -> list[Moment]:
     """Every turn, step and event, in order. Checkpoints count as in the context."""
@@ -57,7 +61,7 @@ def timeline(records: Iterable[tuple[WireMessage, float]]) -> list[Moment]:
             case ToolCallDetail() if moments:
                 moments[-1].did.append(message.title)
             case ToolResult() if moments:
-                moments[-1].files += [path for path in _changed(message.return_value) if path not in moments[-1].files]
+                moments[-1].note_changed(_changed(message.return_value))
             case _:
                 text = _event(message)
                 if text:

@@ -59,6 +59,18 @@ class TaskRecord(BaseModel):
     agent_id: str = ""
     """The subagent that works on it."""
 
+    def end(self, status: TaskStatus, message: str) -> None:
+        """It has ended just now."""
+        self.status, self.message, self.ended = status, message, time.time()
+
+    def go_on(self) -> None:
+        """It has not ended after all."""
+        self.status, self.message, self.ended = "running", "", None
+
+    def note_told(self) -> None:
+        """The model knows that it has ended."""
+        self.told = True
+
     @property
     def block(self) -> BackgroundTaskBlock:
         """As people see it."""
@@ -127,8 +139,7 @@ class BackgroundTasks:
         for record in found:
             if record.status == "running":
                 self._cut_off.append(record)
-                record.status, record.ended = "lost", time.time()
-                record.message = "The daemon stopped while it ran; the task was ended with it."
+                record.end("lost", "The daemon stopped while it ran; the task was ended with it.")
             self._records[record.id] = record
 
     @property
@@ -175,7 +186,7 @@ class BackgroundTasks:
     def take_up(self, record: TaskRecord, work: Work) -> None:
         """Go on with a lost one as soon as `serving` begins: it only waited for an approval (D16). Raises TaskError."""
         self._left.append((record, work, self._printed(record, anew=False)))
-        record.status, record.message, record.ended = "running", "", None
+        record.go_on()
 
     def keep(self, calls: Collection[str]) -> None:
         """This daemon leaves, and the next one goes on with what these calls began."""
@@ -280,7 +291,7 @@ class BackgroundTasks:
         """The model knows how these stand."""
         ended = [record for record in records if record.status != "running" and not record.told]
         for record in ended:
-            record.told = True
+            record.note_told()
         if ended:
             self._save()
 
@@ -301,7 +312,7 @@ class BackgroundTasks:
         if task.cancelled() and record.call_id and record.call_id in self._kept:
             return
         ended = Ended("stopped", stopped) if task.cancelled() else task.result()
-        record.status, record.message, record.ended = ended.status, ended.message, time.time()
+        record.end(ended.status, ended.message)
         self._save()
         self.log.publish(
             Notification(
@@ -313,7 +324,7 @@ class BackgroundTasks:
                 title=f"Background task {record.status.replace('_', ' ')}: {record.description}",
                 body=record.message,
                 severity=_SEVERITY.get(record.status, "warning"),
-                created_at=record.ended,
+                created_at=time.time(),
             )
         )
         if not self._tasks:

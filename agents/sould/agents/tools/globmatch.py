@@ -5,7 +5,7 @@ takes a directory's place meanwhile. Blocks: use it in a thread, with a deadline
 """
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -158,22 +158,27 @@ def top_names(root: Path, most: int) -> list[str]:
 
 @dataclass(slots=True)
 class Walk:
-    """One search. `stop` is asked now and then; the results so far stand when it says yes."""
+    """One search, until its deadline (of the monotonic clock); the results so far stand when it is over or was cancelled."""
 
     root: Path
     patterns: Sequence[Sequence[_Segment]]
     limit: int
-    stop: Callable[[], bool]
+    deadline: float
     include_dirs: bool = True
     found: list[Path] = field(default_factory=list[Path])
     ended: Literal["complete", "limit", "stopped"] = "complete"
+    _cancelled: bool = False
 
     @classmethod
     def of(cls, root: Path, pattern: str, *, limit: int, seconds: float, include_dirs: bool) -> "Walk":
         """A walk for `pattern` with a deadline. Raises PatternError."""
         deadline = time.monotonic() + seconds
         patterns = [parse(one) for one in expand_braces(pattern)]
-        return cls(root, patterns, limit, lambda: time.monotonic() > deadline, include_dirs)
+        return cls(root, patterns, limit, deadline, include_dirs)
+
+    def cancel(self) -> None:
+        """Nobody waits for the results any more; from any thread."""
+        self._cancelled = True
 
     def run(self) -> None:
         """Fill `found`, sorted by path."""
@@ -198,7 +203,7 @@ class Walk:
             return
         reached = self._closure(states)
         for count, (name, is_dir) in enumerate(listed):
-            if count % 256 == 0 and self.stop():
+            if count % 256 == 0 and (self._cancelled or time.monotonic() > self.deadline):
                 self.ended = "stopped"
             if self.ended != "complete":
                 return

@@ -88,10 +88,7 @@ class Glob(Tool[Params]):
 
 
 async def _run(walk: Walk) -> None:
-    ask_deadline = walk.stop
-    cancelled = False
-    walk.stop = lambda: cancelled or ask_deadline()
     try:
         await asyncio.to_thread(walk.run)
     finally:
-        cancelled = True
+        walk.cancel()
