@@ -1,20 +1,23 @@
 """Going back and returning for clients that know us: `_sould/timeline`, `_sould/rewind`, `_sould/undo`, `_sould/redo`.
 
-They do what the slash commands do, as a turn that every client of the session sees, behind the running one (docs/time-travel.md).
+They wait for the running turn and are none themselves; every client of the session is told (docs/time-travel.md).
 """
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams
 
+if TYPE_CHECKING:
+    from sould.agents.sessions.operations.travel import TravelResult
+    from sould.agents.sessions.port import SessionPort
+
 
 async def show(peer: Peer, params: TimelineParams) -> Json:
     """The places to go back to. `reachable`: `_sould/rewind` goes there now."""
-    from sould.agents.timetravel.timeline import timeline  # noqa: PLC0415 -- initialize is answered without Wire's models
-
-    session = peer.attached(params.session_id).session
-    context = session.log.context
-    moments = timeline((record.message, record.timestamp) for record in session.log.replay())
+    places = _session(peer, params).timeline()
     shown: list[Json] = [
         {
             "kind": moment.kind,
@@ -23,34 +26,43 @@ async def show(peer: Peer, params: TimelineParams) -> Json:
             "text": moment.text,
             "did": moment.did,
             "files": moment.files,
-            "reachable": moment.kind != "event" and context.reaches(moment.checkpoint),
+            "reachable": moment.kind != "event" and moment.checkpoint in places.reachable,
         }
-        for moment in moments
+        for moment in places.moments
         if params.steps or moment.kind != "step"
     ]
-    return {"moments": shown, "canUndo": context.undoable is not None, "canRedo": bool(context.undone)}
+    return {"moments": shown, "canUndo": places.can_undo, "canRedo": places.can_redo}
 
 
 async def rewind(peer: Peer, params: RewindParams) -> Json:
     """Go to a checkpoint, files included."""
-    return await _asked(peer, params, f"/rewind {params.checkpoint}")
+    return await _answer(_session(peer, params).rewind(params.checkpoint, peer.id))
 
 
 async def undo(peer: Peer, params: SessionParams) -> Json:
     """Go to before the last turn, or a clearing since which there was none."""
-    return await _asked(peer, params, "/undo")
+    return await _answer(_session(peer, params).undo(peer.id))
 
 
 async def redo(peer: Peer, params: SessionParams) -> Json:
     """Return from the last going back."""
-    return await _asked(peer, params, "/redo")
+    return await _answer(_session(peer, params).redo(peer.id))
 
 
-async def _asked(peer: Peer, params: SessionParams, command: str) -> Json:
-    session = peer.attached(params.session_id).session
-    prompt = session.prompt(command, peer.id)
-    end = await prompt.outcome()
-    done = session.rewinder.outcomes.pop(prompt.turn_id, None)
-    if done is None:
-        return {"outcome": "cancelled" if end.stop_reason == "cancelled" else "nothing", "files": []}
-    return {"outcome": "done", "files": [file.model_dump(exclude_defaults=True) for file in done.files]}
+def _session(peer: Peer, params: SessionParams) -> "SessionPort":
+    from sould.agents.sessions.port import SessionPort  # noqa: PLC0415 -- initialize is answered without the soul's modules
+
+    return SessionPort(peer.attached(params.session_id).session)
+
+
+async def _answer(operation: "Awaitable[TravelResult]") -> Json:
+    from sould.agents.sessions.operations.travel import NothingToGoTo  # noqa: PLC0415 -- as above
+    from sould.agents.turns.operating import OperationCancelledError  # noqa: PLC0415 -- as above
+
+    try:
+        done = await operation
+    except OperationCancelledError:
+        return {"outcome": "cancelled", "files": []}
+    if isinstance(done, NothingToGoTo):
+        return {"outcome": "nothing", "files": []}
+    return {"outcome": "done", "files": [file.model_dump(exclude_defaults=True) for file in done.restored.files]}

@@ -114,7 +114,7 @@ class LoopRun(StepExtension):
         """Files and context as they were; a context that was condensed since stays as it is."""
         session = self._session
         reached = session.log.context.reaches(checkpoint)
-        rewind = session.rewinder.go_back if reached else session.rewinder.restore
+        rewind = session.travel.rewinder.go_back if reached else session.travel.rewinder.restore
         done = await rewind(checkpoint, session.current_turn.id)
         conflicts = ", ".join(file.path for file in left(done))
         kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""

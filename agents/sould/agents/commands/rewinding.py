@@ -3,10 +3,11 @@
 import time
 
 from sould.agents.commands.replies import say
+from sould.agents.sessions.operations.travel import NothingToGoTo, Timeline, TravelResult
+from sould.agents.sessions.operations.wording import travelled
 from sould.agents.sessions.session import Session
 from sould.agents.soul.loop import Ending
-from sould.agents.timetravel.outcome import describe
-from sould.agents.timetravel.timeline import Moment, timeline
+from sould.agents.timetravel.timeline import Moment
 
 SHOWN = 20
 """Turns that `/rewind` lists."""
@@ -15,43 +16,31 @@ SHOWN = 20
 async def rewind(session: Session, argument: str) -> Ending:
     """Without a number, the places to go back to; with one, go there."""
     if not argument:
-        return say(session, _listing(session))
-    if not argument.isdecimal() or not session.log.context.reaches(int(argument)):
-        return say(session, f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them.")
-    done = await session.rewinder.go_back(int(argument), session.current_turn.id)
-    session.soul.compactor.tell_used()
-    return say(session, f"Back at checkpoint {argument}. {describe(done)} `/redo` returns.")
+        return say(session, _listing(session.travel.timeline()))
+    unknown = f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them."
+    if not argument.isdecimal():
+        return say(session, unknown)
+    done = await session.travel.rewind(int(argument), session.current_turn.id)
+    return say(session, unknown) if isinstance(done, NothingToGoTo) else _say(session, done)
 
 
 async def undo(session: Session, _: str) -> Ending:
     """Go back to before the last turn, or to before a `/clear` since which there was none."""
-    last = session.log.context.undoable
-    if last is None:
-        return say(session, "There is no turn to undo.")
-    done = await session.rewinder.go_back(last.checkpoint, session.current_turn.id)
-    session.soul.compactor.tell_used()
-    if last.cleared:
-        return say(
-            session, f"The clearing is undone: the conversation is as before. {describe(done)} `/redo` clears again."
-        )
-    return say(session, f"The last turn is undone. {describe(done)} `/redo` returns.")
+    return _say(session, await session.travel.undo(session.current_turn.id))
 
 
 async def redo(session: Session, _: str) -> Ending:
     """Return to where the last `/undo` or `/rewind` left from."""
-    done = await session.rewinder.come_back(session.current_turn.id)
-    if done is None:
-        return say(
-            session, "There is nothing to redo: it takes back an `/undo` or `/rewind`, until you go on from there."
-        )
-    session.soul.compactor.tell_used()
-    return say(session, f"Returned. {describe(done)}")
+    return _say(session, await session.travel.redo(session.current_turn.id))
 
 
-def _listing(session: Session) -> str:
-    moments = timeline((record.message, record.timestamp) for record in session.log.replay())
-    known = {moment.checkpoint: moment for moment in moments if moment.kind == "turn"}
-    lines = [_line(known[at]) for at in session.log.context.turns[-SHOWN:] if at in known]
+def _say(session: Session, done: TravelResult) -> Ending:
+    return say(session, " ".join(travelled(done)).strip())
+
+
+def _listing(places: Timeline) -> str:
+    known = {moment.checkpoint: moment for moment in places.moments if moment.kind == "turn"}
+    lines = [_line(known[at]) for at in places.turns[-SHOWN:] if at in known]
     if not lines:
         return "There is nowhere to go back to yet."
     return "Go back to before a turn with `/rewind NUMBER`:\n\n" + "\n".join(lines)

@@ -13,12 +13,13 @@ from sould.agents.commands.replies import say
 from sould.agents.commands.rewinding import redo, rewind, undo
 from sould.agents.commands.sharing import bring, export
 from sould.agents.errors import OptionError
+from sould.agents.sessions.operations.context import NotCondensed
+from sould.agents.sessions.operations.wording import CLEARED, CONDENSED
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.settings.awaymode import GONE
 from sould.agents.settings.options import AFK, YOLO
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.messages import ContextCleared, ContextNote
 
 SessionHandler: TypeAlias = Callable[[Session, str], Awaitable[Ending]]
 
@@ -29,20 +30,20 @@ async def _compact(session: Session, guidance: str) -> Ending:
     """`preview` as the first word shows the summary before it is used."""
     first, _, rest = guidance.partition(" ")
     preview = first == "preview"
-    compactor = session.soul.compactor
-    done = await compactor.compact(rest.strip() if preview else guidance, preview=preview)
-    return say(session, "The context has been compacted." if done else f"The context is as it was. {compactor.why}")
+    done = await session.context.compact(rest.strip() if preview else guidance, preview=preview)
+    if isinstance(done, NotCondensed):
+        return say(session, f"The context is as it was. {done.reason}")
+    return say(session, CONDENSED)
 
 
 async def _clear(session: Session, _: str) -> Ending:
-    session.log.publish(ContextCleared())
-    session.soul.compactor.tell_used()
-    return say(session, "The context has been cleared. The history stays readable.")
+    session.context.clear()
+    return say(session, f"{CLEARED} The history stays readable.")
 
 
 async def _init(session: Session, wishes: str) -> Ending:
     instruction = _INIT_PROMPT.read_text(encoding="utf-8").strip()
-    session.log.publish(ContextNote(text=f"{instruction}\n\n{wishes}".strip()))
+    session.context.tell(f"{instruction}\n\n{wishes}".strip())
     return await session.soul.turn(session.current_turn)
 
 
@@ -63,7 +64,7 @@ async def _plan(session: Session, argument: str) -> Ending:
             return say(session, "Plan mode is on: nothing is changed until you approve a plan or turn it off.")
         case _:
             await plan_mode.enter()
-            session.log.publish(ContextNote(text=f"The user asks for a plan: {argument}"))
+            session.context.tell(f"The user asks for a plan: {argument}")
             return await session.soul.turn(session.current_turn)
 
 
@@ -97,15 +98,9 @@ async def _add_dir(session: Session, argument: str) -> Ending:
     if not argument:
         return say(session, "\n".join(f"- `{path}`" for path in (session.info.cwd, *session.directories)))
     try:
-        path = session.directories.find(argument, session.home)
+        path = session.add_directory(argument)
     except OptionError as error:
         return say(session, error.message)
-    session.add_directories((path,))
-    session.log.publish(
-        ContextNote(
-            text=f"The user added the directory {path} to the workspace: you may work there as in {session.info.cwd}."
-        )
-    )
     return say(session, f"The session now also works in `{path}`.")
 
 

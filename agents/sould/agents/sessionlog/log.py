@@ -16,12 +16,21 @@ from sould.agents.sessionlog.journal import Journal, JournalWriter
 from sould.agents.sessionlog.mirror import ContextMirror
 from sould.agents.sessionlog.records import read_records
 from sould.agents.sessionlog.recovery import Recovery
-from sould.agents.wire.messages import TurnEnd, WireMessage
+from sould.agents.wire.messages import (
+    ContextReturned,
+    ContextReverted,
+    FilesRestoring,
+    TurnBegin,
+    TurnEnd,
+    WireMessage,
+)
 
 HISTORY_SECONDS = 10.0
 """How long what opening a session parsed is kept for a client's replay."""
 JOURNAL = "wire.jsonl"
 CONTEXT = "context.jsonl"
+_RESTORED = (ContextReverted, ContextReturned, TurnEnd)
+"""What a restore of files ends with; one that a model asked for, with the turn."""
 
 
 class SessionLog:
@@ -69,14 +78,17 @@ class SessionLog:
 
     @staticmethod
     def finished_messages(directory: Path) -> Iterator[WireMessage]:
-        """The messages of a stored session up to the end of its last finished turn; needs no lock."""
+        """The messages of a stored session but for those of a turn, or a restore, that has not ended; needs no lock."""
         held: list[WireMessage] = []
+        turn = restoring = False
         for record in read_records(directory / JOURNAL):
             message = record.message
             if message is None:
                 continue
             held.append(message)
-            if isinstance(message, TurnEnd):
+            turn = isinstance(message, TurnBegin) or (turn and not isinstance(message, TurnEnd))
+            restoring = isinstance(message, FilesRestoring) or (restoring and not isinstance(message, _RESTORED))
+            if not turn and not restoring:
                 yield from held
                 held.clear()
 

@@ -180,7 +180,7 @@ class SessionHost:
         source = self._services.store.find(session_id)
         fork = await self.new(opening)
         try:
-            await fork.rewinder.ledger.copy_from(source.directory / LEDGER)
+            await fork.travel.rewinder.ledger.copy_from(source.directory / LEDGER)
         except FileNotFoundError:
             pass  # it never had one, so it changed nothing
         except OSError as error:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from sould.agents.config import Config
 from sould.agents.errors import JournalFullError, OptionError
@@ -21,8 +22,10 @@ from sould.agents.opening.opening import Client, Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
-from sould.agents.sessionlog.recovery import Recovery
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.operations.context import ModelContext
+from sould.agents.sessions.operations.sharing import Sharing
+from sould.agents.sessions.operations.travel import TimeTravel
 from sould.agents.sessions.slash import CommandRegistry, SlashCommand
 from sould.agents.settings.agents import use_model
 from sould.agents.settings.awaymode import BY, GONE
@@ -35,14 +38,14 @@ from sould.agents.soul.turn import Turn
 from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo, SessionStore
-from sould.agents.timetravel.outcome import describe
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.missed import MissedNotifications
+from sould.agents.turns.operating import Work
 from sould.agents.turns.queueing import PromptQueue
 from sould.agents.turns.recovery import leave_waiting, recover
 from sould.agents.turns.sidequestions import SideQuestions
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.wire.content import TextPart, UserInput, input_summary, input_text
+from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.messages import (
     ContextReverted,
     DirectoryAdded,
@@ -52,9 +55,10 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from sould.agents.wire.notice import notice
-from sould.agents.workspace import Workspace
 
 logger = logging.getLogger(__name__)
+
+ResultT = TypeVar("ResultT")
 
 
 class Session:
@@ -116,9 +120,11 @@ class Session:
         self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._command_registry.find(given) is not None)
         self.closed = asyncio.Event()
         parts.soul.compactor.attached = lambda: self._has_company
-        self.rewinder = parts.shared.rewinder
         self.budgets = parts.shared.budgets
         self._mailbox = parts.shared.mailbox
+        self.travel = TimeTravel(parts.log, parts.shared.rewinder, parts.soul.compactor)
+        self.context = ModelContext(parts.log, parts.soul.compactor)
+        self.sharing = Sharing(store.find(self.id), store, self.context, parts.clients.disk, parts.shared.approval)
 
     @property
     def id(self) -> str:
@@ -181,7 +187,8 @@ class Session:
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
         return (
-            not (self._clients or self.running or self.queue or self._side_questions.running) and not self.tasks.running
+            not (self._clients or self.running or self.queue or self._turns.operating or self._side_questions.running)
+            and not self.tasks.running
         )
 
     @property
@@ -242,6 +249,15 @@ class Session:
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._external.answer(call_id, answer, client_id)
+
+    async def between_turns(self, client_id: str, work: Work[ResultT], *, interruptible: bool = False) -> ResultT:
+        """Do what is no turn while none runs; see `Turns.between`."""
+        return await self._turns.between(client_id, work, interruptible=interruptible)
+
+    @property
+    def busy(self) -> int:
+        """How many turns and operations run or wait."""
+        return self.running + len(self.queue) + self._turns.operating
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:
@@ -457,16 +473,6 @@ class Session:
         if self.mode == "full":
             await self.set_option("mode", self._usual, "")
 
-    @property
-    def home(self) -> Path:
-        """The user's, by the session's environment."""
-        return self._home
-
-    @property
-    def files(self) -> Workspace:
-        """The user's files as they are on disk, for what a command of theirs reads and writes."""
-        return self._workspace.disk
-
     def add_directories(self, directories: Iterable[Path]) -> None:
         """Work there, too: known to every tool and rule at once, to the model from its next step on, and kept."""
         added = [directory for directory in directories if self.directories.add(directory)]
@@ -476,6 +482,19 @@ class Session:
             self.info = self.store.touch(self.id, additional=tuple(self.directories))
             self._agent.tell_anew()
             self.mcp.work_in(self.directories)
+
+    def add_directory(self, named: str) -> Path:
+        """Work in a directory that the user names, and tell the model.
+
+        Raises:
+            OptionError: it is none.
+        """
+        path = self.directories.find(named, self._home)
+        self.add_directories((path,))
+        self.context.tell(
+            f"The user added the directory {path} to the workspace: you may work there as in {self.info.cwd}."
+        )
+        return path
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """The slash commands on offer."""
@@ -496,25 +515,13 @@ class Session:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
         found = self.log.recovery
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
-        if found.open_restore is not None and commanded:
-            await self._finish_going_back(found)  # in its turn, as it would have been
+        if found.open_restore is not None and found.open_turn is not None and commanded:
+            await self.travel.finish(
+                found.open_restore, found.open_turn.user_input
+            )  # in its turn, as it would have been
         await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew, self._ledger.capture)
         if found.open_restore is not None and not commanded:
-            await self.rewinder.resume(found.open_restore)
-
-    async def _finish_going_back(self, found: Recovery) -> None:
-        """Also said, because to undo once more would go back further."""
-        assert found.open_restore is not None
-        assert found.open_turn is not None
-        done = describe(await self.rewinder.resume(found.open_restore))
-        self.soul.compactor.tell_used()
-        asked, returns = (
-            input_text(found.open_turn.user_input),
-            "" if found.open_restore.undoes else " `/redo` returns.",
-        )
-        self.log.publish(
-            TextPart(text=f"sould was stopped in the middle of `{asked}`, which is finished now: {done}{returns}")
-        )
+            await self.travel.finish(found.open_restore)
 
     async def serve(self) -> None:
         """Run turns until `aclose`; then the files are let go."""

@@ -6,7 +6,7 @@ the session is opened. Only changes of the ledger are taken back; the project's 
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.dmail.router import Mailbox
@@ -24,8 +24,6 @@ from sould.agents.wire.messages import (
     RestoredFile,
 )
 
-MOST_OUTCOMES = 16
-
 
 @dataclass(frozen=True, slots=True)
 class Rewinder:
@@ -34,8 +32,6 @@ class Rewinder:
     log: SessionLog
     ledger: Ledger
     mailbox: Mailbox
-    outcomes: dict[str, FilesRestored] = field(default_factory=dict[str, FilesRestored])
-    """What the latest restores came to, by the turn that asked; whoever wants one takes it out."""
 
     def files_after(self, checkpoint_id: int, log: SessionLog | None = None) -> list[Path]:
         """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
@@ -73,9 +69,6 @@ class Rewinder:
         await self.log.commit()
         done = await self._finish(order, turn_id)
         await self.log.commit()
-        self.outcomes[turn_id] = done
-        for old in list(self.outcomes)[:-MOST_OUTCOMES]:
-            del self.outcomes[old]
         return done
 
     async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:

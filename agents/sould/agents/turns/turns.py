@@ -10,14 +10,18 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
+from sould.agents.turns.operating import Operation, OperationCancelledError, Work
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
 
 logger = logging.getLogger(__name__)
+
+ResultT = TypeVar("ResultT")
 
 INTERRUPTED = "sould was stopped in the middle of this turn; what was shown is kept. See how far it came, then go on."
 NOT_BEGUN = "sould was stopped before this prompt began, so nothing of it was done. Send it again."
@@ -77,6 +81,8 @@ class Turns:
         self._run = run
         self._on_idle = on_idle
         self._waiting: deque[Prompt] = deque()
+        self._operations: deque[Operation[Any]] = deque()
+        """The first one runs, or is next."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[Ending] | None = None
         self._stop_as: StopReason = "cancelled"
@@ -88,6 +94,11 @@ class Turns:
     def queue(self) -> tuple[Prompt, ...]:
         """Prompts that wait, next first."""
         return tuple(self._waiting)
+
+    @property
+    def operating(self) -> int:
+        """How many operations run or wait."""
+        return len(self._operations)
 
     @property
     def closing(self) -> bool:
@@ -104,6 +115,19 @@ class Turns:
         if position:
             self._publish_position(prompt, position)
         self._wake.set()
+
+    async def between(self, client_id: str, work: Work[ResultT], *, interruptible: bool = False) -> ResultT:
+        """Do what is no turn: behind the running one, before the prompts that wait. `interruptible`: see `Operation`.
+
+        Raises:
+            OperationCancelledError: the client cancelled, or the session ends; and what `work` raises.
+        """
+        if self._closed:
+            raise OperationCancelledError
+        operation = Operation(work, client_id, interruptible=interruptible)
+        self._operations.append(operation)
+        self._wake.set()
+        return await operation.result()
 
     def supersede(self, prompt: Prompt) -> None:
         """End the running turn as cancelled, and take this prompt before all that wait."""
@@ -124,6 +148,9 @@ class Turns:
                 self._waiting.remove(prompt)
                 self._publish_position(prompt, 0)
                 prompt.settle(self._put_off(prompt))
+        for operation in tuple(self._operations):
+            if operation.running or client_id in (None, operation.client_id):
+                operation.cancel()
         if self.current is not None:
             self.current.cancelled = True
         if self._task is not None:
@@ -174,8 +201,12 @@ class Turns:
         while not self._closed:
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting:
-                await self._take(self._waiting.popleft())
+            while self._operations or self._waiting:
+                if self._operations:
+                    await self._operations[0].run()
+                    self._operations.popleft()
+                else:
+                    await self._take(self._waiting.popleft())
             if not self._closed:
                 self._on_idle()
 

@@ -131,11 +131,11 @@ class Sessions:
 
     @property
     def running_turns(self) -> int:
-        """Turns that run or wait in a queue."""
+        """Turns and operations that run or wait."""
         if self._composition is None:
             return 0
         sessions = self._composition.host.sessions.values()
-        return sum(session.running + len(session.queue) for session in sessions)
+        return sum(session.busy for session in sessions)
 
     @property
     def background_tasks(self) -> int:

@@ -1,0 +1,54 @@
+"""What the model is told of a session, changed by the user: condensed, cleared, added to."""
+
+from dataclasses import dataclass
+
+from sould.agents.compaction.compactor import Compactor
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.wire.messages import ContextCleared, ContextNote
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """The conversation stands in a summary; the history stays readable."""
+
+    tokens: int
+    """Of the window that the next model call will take."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotCondensed:
+    """The context is as it was; `reason` is a sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelContext:
+    """Of one session. Like all operations it runs while nothing else works there."""
+
+    log: SessionLog
+    compactor: Compactor
+
+    @property
+    def tokens(self) -> int:
+        """Of the window that are taken, as far as is known."""
+        return self.log.context.token_count + self.log.context.pending_estimate
+
+    @property
+    def free(self) -> int:
+        """Tokens that can come before the conversation is condensed by itself."""
+        return self.compactor.free
+
+    async def compact(self, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
+        """Condense the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
+        done = await self.compactor.compact(guidance, preview=preview)
+        return Condensed(self.compactor.used) if done else NotCondensed(self.compactor.why)
+
+    def clear(self) -> None:
+        """Start over with an empty context."""
+        self.log.publish(ContextCleared())
+        self.compactor.tell_used()
+
+    def tell(self, note: str) -> None:
+        """Something the model knows from now on; people are not shown it."""
+        self.log.publish(ContextNote(text=note))

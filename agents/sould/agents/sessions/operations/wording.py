@@ -1,0 +1,28 @@
+"""What an operation came to, in words: the same in the answer of a slash command and in the notice to all clients. Pure."""
+
+from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, TravelResult
+from sould.agents.timetravel.outcome import describe
+
+CLEARED = "The context has been cleared."
+CONDENSED = "The context has been compacted."
+_NOTHING = {
+    "unknown_checkpoint": "There is no such checkpoint to go back to. `/rewind` lists them.",
+    "nothing_to_undo": "There is no turn to undo.",
+    "nothing_to_redo": "There is nothing to redo: it takes back an `/undo` or `/rewind`, until you go on from there.",
+}
+
+
+def travelled(done: TravelResult) -> tuple[str, str]:
+    """What was done, and what became of the files and comes next."""
+    if isinstance(done, NothingToGoTo):
+        return _NOTHING[done.reason], ""
+    files = describe(done.restored)
+    if isinstance(done, Returned):
+        return "Returned.", files
+    match done.undid:
+        case "turn":
+            return "The last turn is undone.", f"{files} `/redo` returns."
+        case "clearing":
+            return "The clearing is undone: the conversation is as before.", f"{files} `/redo` clears again."
+        case None:
+            return f"Back at checkpoint {done.checkpoint}.", f"{files} `/redo` returns."

@@ -1,0 +1,270 @@
+"""A session as a face sees it: everything a client may do with one, typed, whatever the protocol.
+
+Prompts are turns (`prompt`, `steer`, `cancel`, `answer`); all else is an operation with a typed result, which every client
+of the session is shown as an event. The port holds nothing and knows no protocol; faces reach no part of a session
+past it. Nothing here waits for a client.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from sould.agents.external.registry import Registration
+from sould.agents.hooks.events import Subscription as HookSubscription
+from sould.agents.opening.opening import Client
+from sould.agents.sessionlog.channel import Cursor, Record, Resolution
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessions.operations.context import Condensed, NotCondensed
+from sould.agents.sessions.operations.sharing import Exported, Imported
+from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, Timeline, TravelResult, WentBack
+from sould.agents.sessions.operations.wording import CLEARED, travelled
+from sould.agents.sessions.slash import SlashCommand
+from sould.agents.settings.options import SessionOption
+from sould.agents.store.store import SessionInfo
+from sould.agents.turns.operating import Work
+from sould.agents.turns.queueing import PromptQueue
+from sould.agents.turns.turns import Prompt
+from sould.agents.wire.content import UserInput
+from sould.agents.wire.messages import Response, StatusUpdate, WireRequest
+from sould.agents.wire.notice import notice
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.session import Session
+
+
+TravelT = TypeVar("TravelT", bound=TravelResult)
+
+
+class SessionPort:
+    """One live session. Two ports of a session are equal."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SessionPort) and other._session is self._session
+
+    def __hash__(self) -> int:
+        return hash(self._session)
+
+    # --- how it stands ----------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def info(self) -> SessionInfo:
+        """Title, directory, times: what a list shows."""
+        return self._session.info
+
+    @property
+    def closed(self) -> bool:
+        """It has left the memory; nothing can be done with it any more."""
+        return self._session.closed.is_set()
+
+    @property
+    def running(self) -> bool:
+        """A turn runs."""
+        return self._session.running
+
+    @property
+    def looping(self) -> bool:
+        """A loop is what runs."""
+        return self._session.looping
+
+    @property
+    def busy(self) -> int:
+        """How many turns and operations run or wait."""
+        return self._session.busy
+
+    @property
+    def background_tasks(self) -> int:
+        """How many tasks go on by themselves."""
+        return self._session.tasks.running
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What is asked of it now: the running turn's prompt, and those that wait."""
+        return self._session.prompts
+
+    @property
+    def resumed(self) -> Prompt | None:
+        """The turn that was begun before the daemon stopped and now goes on."""
+        return self._session.resumed
+
+    @property
+    def queue(self) -> tuple[Prompt, ...]:
+        """Prompts that wait for the running turn, next first."""
+        return self._session.queue
+
+    @property
+    def waiting(self) -> PromptQueue:
+        """To remove, edit and move the prompts that wait; every change is shown to all clients."""
+        return self._session.waiting
+
+    @property
+    def pending(self) -> Sequence[WireRequest]:
+        """What nobody has answered, oldest first."""
+        return tuple(self._session.log.channel.pending)
+
+    @property
+    def usage(self) -> StatusUpdate | None:
+        """How full the model's window is and what the session has cost; None before a model has counted anything."""
+        return self._session.usage
+
+    def commands(self) -> tuple[SlashCommand, ...]:
+        """The slash commands on offer."""
+        return self._session.commands()
+
+    # --- clients ----------------------------------------------------------------------------------------------------
+
+    @property
+    def log(self) -> SessionLog:
+        """What is followed; see `SessionFollower`. A face reads it and publishes nothing."""
+        return self._session.log
+
+    def attach(
+        self, client: Client, since: Cursor | None = None, *, hooks: Sequence[HookSubscription] = ()
+    ) -> Sequence[Record]:
+        """A client looks at this session; its buffers serve the tools, and its `hooks` are asked, from now on.
+
+        The notices that it is to be told, because nobody was there when they came, or because they came from `since` on.
+        """
+        news = self._session.attach(client, since)
+        self._session.hooks.hooks.subscribe(client.id, list(hooks))
+        return news
+
+    def detach(self, client_id: str) -> None:
+        """A client is gone or looks elsewhere. The turn goes on (D12)."""
+        self._session.detach(client_id)
+
+    def miss_servers(self, names: Iterable[str]) -> None:
+        """MCP servers that a client had brought to a daemon that was killed: each is said to be missing."""
+        self._session.mcp.miss(tuple(names))
+
+    def tell_model(self, note: str) -> None:
+        """Something about the client that the model must know, such as what became of its buffers."""
+        self._session.context.tell(note)
+
+    # --- turns ------------------------------------------------------------------------------------------------------
+
+    def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
+        """Ask for a turn; it is queued behind a running one. Synchronous, so that a cancel right behind finds it (F33)."""
+        return self._session.prompt(user_input, client_id)
+
+    def steer(self, user_input: UserInput) -> bool:
+        """Give the running turn more input, delivered before its next step. False when nothing runs."""
+        return self._session.steer(user_input)
+
+    def cancel(self, client_id: str | None) -> None:
+        """Cancel the running turn, whoever asked for it, and what waits of this client (of everybody for None)."""
+        self._session.cancel(client_id)
+
+    def answer(self, response: Response, client_id: str) -> Resolution:
+        """Answer a pending request; the first answer wins and everybody sees it."""
+        return self._session.answer(response, client_id)
+
+    def register_tools(self, tools: Sequence[Mapping[str, object]], client_id: str) -> Registration:
+        """The tools that an attached client runs, in place of those it registered before; they go when it is detached.
+
+        Each has `name`, `description`, `parameters` (a JSON schema) and `kind`.
+        """
+        return self._session.register_tools(tools, client_id)
+
+    def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
+        """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
+        return self._session.answer_tool_call(call_id, answer, client_id)
+
+    # --- options ----------------------------------------------------------------------------------------------------
+
+    def options(self) -> tuple[SessionOption, ...]:
+        """All options with their current values."""
+        return self._session.options()
+
+    async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
+        """Choose a value; it holds from the next step on and for the session's life, and is told to all clients.
+
+        Raises:
+            OptionError: naming the option and the values it takes.
+        """
+        await self._session.set_option(option_id, value, client_id)
+
+    # --- operations that wait for the running turn -------------------------------------------------------------------
+    #
+    # They come before the prompts that wait. All raise OperationCancelledError when the client cancels before they have
+    # begun, or the session ends, and JournalFullError when the disk refuses.
+
+    def timeline(self) -> Timeline:
+        """The places to go back to, as things are now."""
+        return self._session.travel.timeline()
+
+    async def rewind(self, checkpoint: int, client_id: str) -> WentBack | NothingToGoTo:
+        """Context and files as they were at a checkpoint."""
+        return await self._travel(client_id, lambda: self._session.travel.rewind(checkpoint))
+
+    async def undo(self, client_id: str) -> WentBack | NothingToGoTo:
+        """To before the last turn, or to before a clearing since which there was none."""
+        return await self._travel(client_id, self._session.travel.undo)
+
+    async def redo(self, client_id: str) -> Returned | NothingToGoTo:
+        """To where the last undo or rewind left from, as long as nobody went on from there."""
+        return await self._travel(client_id, self._session.travel.redo)
+
+    async def compact(self, client_id: str, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
+        """Condense the conversation; a cancel ends it. `guidance`: what to keep; `preview`: the user sees it first."""
+        context = self._session.context
+        return await self._session.between_turns(
+            client_id, lambda: context.compact(guidance, preview=preview), interruptible=True
+        )
+
+    async def clear(self, client_id: str) -> None:
+        """Start over with an empty context; the history stays readable."""
+
+        async def clear() -> None:
+            self._session.context.clear()
+            self._session.log.publish(notice("history", CLEARED))
+            await self._session.log.commit()
+
+        await self._session.between_turns(client_id, clear)
+
+    async def _travel(self, client_id: str, work: Work[TravelT]) -> TravelT:
+        async def travel() -> TravelT:
+            done = await work()
+            if not isinstance(done, NothingToGoTo):
+                self._session.log.publish(notice("history", *travelled(done)))
+                await self._session.log.commit()
+            return done
+
+        return await self._session.between_turns(client_id, travel)
+
+    # --- operations at once -------------------------------------------------------------------------------------------
+
+    def rename(self, title: str) -> None:
+        """Give the session a title of the user's."""
+        self._session.rename(title)
+
+    def add_directory(self, named: str) -> Path:
+        """Work in one more directory, by a name as the user types it.
+
+        Raises:
+            OptionError: it is none.
+        """
+        return self._session.add_directory(named)
+
+    async def export(self, place: str) -> Exported:
+        """Write the conversation so far to a file or into a directory of the user's.
+
+        Raises:
+            NotExportedError: with the reason.
+        """
+        return await self._session.sharing.export(place, until=self._session.current_turn.id)
+
+    async def bring(self, source: str) -> Imported:
+        """Bring in the conversation of a file, or of another session by its id, as background for the model.
+
+        Raises:
+            NotImportedError: with the reason.
+        """
+        return await self._session.sharing.bring(source)
