@@ -20,15 +20,6 @@ ASSIGNED_OUTSIDE: dict[str, int] = {
     "acp/sould/acp/handlers/sessions.py": 1,
     "acp/sould/acp/peer.py": 2,
     "acp/sould/acp/server.py": 3,
-    "agents/sould/agents/diskfile.py": 2,
-    "agents/sould/agents/llm/failures.py": 1,
-    "agents/sould/agents/llm/openai.py": 1,
-    "agents/sould/agents/llm/toolcalls.py": 2,
-    "agents/sould/agents/mcp/bounded.py": 1,
-    "agents/sould/agents/mcp/oauth.py": 4,
-    "agents/sould/agents/mcp/pool.py": 5,
-    "agents/sould/agents/permissions/secretcontent.py": 1,
-    "agents/sould/agents/process/searching.py": 1,
     "agents/sould/agents/projects/capture.py": 4,
     "agents/sould/agents/projects/tree.py": 1,
     "agents/sould/agents/sessionlog/channel.py": 1,
@@ -40,7 +31,6 @@ ASSIGNED_OUTSIDE: dict[str, int] = {
     "agents/sould/agents/sessions/session.py": 17,
     "agents/sould/agents/sessions/souls.py": 2,
     "agents/sould/agents/settings/agents.py": 1,
-    "agents/sould/agents/skills/renewal.py": 1,
     "agents/sould/agents/store/conversation.py": 9,
     "agents/sould/agents/turns/cutoff.py": 1,
     "agents/sould/agents/turns/recovery.py": 1,
@@ -49,7 +39,6 @@ ASSIGNED_OUTSIDE: dict[str, int] = {
     "daemon/sould/daemon/cli/loop.py": 4,
     "daemon/sould/daemon/process/acpface.py": 6,
     "daemon/sould/daemon/process/daemon.py": 7,
-    "daemon/sould/daemon/process/logs.py": 1,
     "daemon/sould/daemon/process/server.py": 1,
 }
 """Files that still assign an attribute of somebody else's object."""
@@ -71,21 +60,8 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "acp/sould/acp/workspace.py": 1,
     "agents/sould/agents/compaction/compactor.py": 7,
     "agents/sould/agents/dmail/router.py": 1,
-    "agents/sould/agents/hooks/engine.py": 1,
-    "agents/sould/agents/llm/pool.py": 2,
-    "agents/sould/agents/llm/scripted.py": 1,
-    "agents/sould/agents/localworkspace.py": 1,
-    "agents/sould/agents/mcp/link.py": 2,
-    "agents/sould/agents/mcp/oauth.py": 1,
-    "agents/sould/agents/mcp/pool.py": 1,
-    "agents/sould/agents/mcp/resources.py": 1,
-    "agents/sould/agents/mcp/sampling.py": 1,
-    "agents/sould/agents/mcp/server.py": 2,
     "agents/sould/agents/permissions/approval.py": 2,
-    "agents/sould/agents/permissions/policycontext.py": 6,
-    "agents/sould/agents/process/guard.py": 2,
     "agents/sould/agents/projects/capture.py": 4,
-    "agents/sould/agents/rpc/connection.py": 2,
     "agents/sould/agents/sessionlog/channel.py": 2,
     "agents/sould/agents/sessionlog/context.py": 1,
     "agents/sould/agents/sessionlog/recovery.py": 1,
@@ -97,14 +73,12 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "agents/sould/agents/settings/agents.py": 3,
     "agents/sould/agents/settings/budgets.py": 2,
     "agents/sould/agents/settings/news.py": 1,
-    "agents/sould/agents/skills/catalog.py": 1,
     "agents/sould/agents/soul/answer.py": 3,
     "agents/sould/agents/soul/calls.py": 1,
     "agents/sould/agents/soul/subagents/forward.py": 1,
     "agents/sould/agents/soul/subagents/market.py": 3,
     "agents/sould/agents/soul/usage.py": 1,
     "agents/sould/agents/store/index.py": 1,
-    "agents/sould/agents/terminaltext.py": 1,
     "agents/sould/agents/toolapi/background.py": 2,
     "agents/sould/agents/toolapi/session.py": 2,
     "agents/sould/agents/tools/planmode.py": 3,
@@ -112,7 +86,6 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "agents/sould/agents/turns/queueing.py": 1,
     "agents/sould/agents/turns/sidequestions.py": 4,
     "agents/sould/agents/turns/turns.py": 3,
-    "agents/sould/agents/web/search.py": 1,
     "daemon/sould/daemon/cli/client.py": 1,
     "daemon/sould/daemon/fdstream.py": 2,
     "daemon/sould/daemon/process/acpface.py": 3,
@@ -174,14 +147,11 @@ def assigned_outside(tree: ast.Module) -> list[Place]:
     """Assignments, augmented ones, `del` and `setattr` of an attribute whose object is not the method's own.
 
     Its own are `self` and `cls`, an imported module, and in a classmethod, a staticmethod or `__new__` the name bound
-    to an object that is being made (`made = cls(...)`).
+    to an object that is being made (`made = cls(...)`). An object of a library (a parameter annotated `library.Class`,
+    a name bound to `library.Class(...)`) is used as the library wants.
     """
-    modules = {
-        alias.asname or alias.name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
+    imports = [alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    modules = {alias.asname or alias.name.split(".")[0] for alias in imports}
     return sorted(_assigned_in(tree, frozenset(modules | {"self", "cls"}), None))
 
 
@@ -192,7 +162,7 @@ def _assigned_in(node: ast.AST, own: frozenset[str], owner: str | None) -> Itera
             continue
         inner = own
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            inner = own | _being_made(child, owner)
+            inner = own | _being_made(child, owner) | _of_libraries(child, own - {"self", "cls"})
         yield from ((line, f"{what} is assigned outside its class") for line, what in _targets(child, inner))
         yield from _assigned_in(child, inner, owner)
 
@@ -202,16 +172,32 @@ def _being_made(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | N
     decorators = {ast.unparse(decorator) for decorator in function.decorator_list}
     if owner is None or not (decorators & {"classmethod", "staticmethod"} or function.name == "__new__"):
         return set()
-    names: set[str] = set()
+    makers = {"cls", owner, "cls.__new__", "super().__new__", "object.__new__"}
+    return {name for name, maker in _bound_to_calls(function) if ast.unparse(maker) in makers}
+
+
+def _of_libraries(function: ast.FunctionDef | ast.AsyncFunctionDef, modules: frozenset[str]) -> set[str]:
+    """The names of a function for objects of a library's classes. (What is ours is imported by its name.)"""
+    imports = [alias for node in ast.walk(function) if isinstance(node, ast.Import) for alias in node.names]
+    known = modules | {alias.asname or alias.name.split(".")[0] for alias in imports}
+    arguments = function.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    typed = [(each.arg, each.annotation) for each in parameters if each.annotation is not None]
+    return {
+        name
+        for name, of in [*typed, *_bound_to_calls(function)]
+        if isinstance(of, ast.Attribute) and _is_own(of.value, known)
+    }
+
+
+def _bound_to_calls(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """The names a function binds to what a call gives, with what is called."""
     for node in ast.walk(function):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)) if ast.unparse(made) in (
-                *("cls", owner, "cls.__new__", "super().__new__", "object.__new__"),
-            ):
-                names.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called)):
+                yield name, called
             case _:
                 pass
-    return names
 
 
 def _targets(node: ast.AST, own: frozenset[str]) -> Iterator[Place]:
@@ -229,7 +215,7 @@ def _targets(node: ast.AST, own: frozenset[str]) -> Iterator[Place]:
             pass
 
 
-def _is_own(value: ast.expr, own: frozenset[str]) -> bool:
+def _is_own(value: ast.expr, own: Collection[str]) -> bool:
     return isinstance(value, ast.Name) and value.id in own
 
 

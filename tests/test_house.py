@@ -151,6 +151,7 @@ def test_a_docstring_does_not_count_as_length(tree: Path) -> None:
         "class Good:\n    def f(self):\n        self.x = 1\n",
         "class Good:\n    @classmethod\n    def f(cls):\n        made = cls()\n        made.x = 1\n        return made\n",
         "import sys\n\ndef f():\n    sys.excepthook = print\n",
+        "import httpx2\n\ndef f(response: httpx2.Response):\n    response.stream = None\n",
         "@dataclass\nclass Data:\n" + "".join(f"    f{n}: int\n" for n in range(20)),
         "class Listener(Protocol):\n    def __call__(self): ...\n\nclass Good:\n    f: Listener\n",
         "class Good:\n    def f(self, work: Callable[[], int]):\n        return work()\n",

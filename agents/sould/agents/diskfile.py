@@ -416,12 +416,13 @@ def _rename(folder: int, source: str, target: str, flag: int) -> bool:
 @functools.cache
 def _rename_call() -> Callable[[int, bytes, int, bytes, int], int] | None:
     libc = ctypes.CDLL(None, use_errno=True)
-    call = getattr(libc, "renameatx_np" if sys.platform == "darwin" else "renameat2", None)
-    if call is None:
+    made = ctypes.CFUNCTYPE(
+        *(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint), use_errno=True
+    )
+    try:
+        return made(("renameatx_np" if sys.platform == "darwin" else "renameat2", libc))
+    except AttributeError:
         return None
-    call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    call.restype = ctypes.c_int
-    return call
 
 
 # --- saying what went wrong ------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Whoever asks keeps the `LiveConfig` and never what it answered, so that a reloaded configuration holds everywhere at once.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.config import Config
@@ -19,3 +20,10 @@ class LiveConfig(Protocol):
             ConfigError: the user's file was never read without a mistake.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedConfig:
+    """The configuration of something that ends before it could change, such as one command. A `LiveConfig`."""
+
+    now: Config

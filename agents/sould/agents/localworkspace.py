@@ -5,8 +5,9 @@ It never refuses a path for being outside: it says so, and the caller asks.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.environment import USUAL_UMASK
@@ -29,6 +30,14 @@ MAX_PATH = 4096
 MAX_NAME = 255
 
 
+class RunCommands(Protocol):
+    """Starts commands in the session's environment."""
+
+    async def __call__(self, command: Command, /) -> RunningCommand:
+        """The command, which runs. Raises what `Workspace.run` raises."""
+        ...
+
+
 class LocalWorkspace:
     """Files below `root` and `additional` (and, where a caller was allowed to, elsewhere); commands through `run`."""
 
@@ -36,7 +45,7 @@ class LocalWorkspace:
         self,
         root: Path,
         additional: Sequence[Path],
-        run: Callable[[Command], Awaitable[RunningCommand]],
+        run: RunCommands,
         home: Path | None = None,
         *,
         umask: int = USUAL_UMASK,

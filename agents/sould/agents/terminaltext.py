@@ -6,8 +6,7 @@ Never judges content and never holds more than an unfinished character or escape
 import asyncio
 import codecs
 import re
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 UPDATE_SECONDS: Final = 0.05
 """At most twenty updates a second (F53)."""
@@ -53,10 +52,18 @@ class PlainText:
         return _CONTROL.sub("", _LINE_END.sub("\n", text))
 
 
+class ShowText(Protocol):
+    """Where output is shown while it comes."""
+
+    def __call__(self, text: str, /) -> None:
+        """Show it behind what was shown before; must not block."""
+        ...
+
+
 class Updates:
     """Passes text on at once when it has been quiet, else gathered, twenty times a second. End it with `close`."""
 
-    def __init__(self, show: Callable[[str], None]) -> None:
+    def __init__(self, show: ShowText) -> None:
         self._show = show
         self._gathered: list[str] = []
         self._timer: asyncio.TimerHandle | None = None

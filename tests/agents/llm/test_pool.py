@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from sould.agents.config import Config
 from sould.agents.errors import NoModelError
+from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool, key_variables, troubles
@@ -41,7 +42,7 @@ async def key_used(written: Config, environment: Mapping[str, str], stored: str 
     async def keys(_provider: str) -> SecretStr | None:
         return SecretStr(stored) if stored else None
 
-    pool = ProviderPool(lambda: written, keys=keys, probe=no_servers)
+    pool = ProviderPool(FixedConfig(written), keys=keys, probe=no_servers)
     try:
         return real(await pool.get(None, environment)).client.settings.api_key.get_secret_value()
     finally:
@@ -98,7 +99,7 @@ async def test_a_refused_key_is_named_by_where_it_comes_from(
         return SecretStr(stored) if stored else None
 
     async with ModelServer() as server:
-        pool = ProviderPool(lambda: config(base_url=server.url, **provider), keys=keys, probe=no_servers)
+        pool = ProviderPool(FixedConfig(config(base_url=server.url, **provider)), keys=keys, probe=no_servers)
         outcome = await ask(real(await pool.get(None, environment)), "[[s401]]")
         await pool.aclose()
     assert outcome.error is not None
@@ -121,7 +122,7 @@ def test_every_key_variable_is_known_unless_given_back() -> None:
 
 
 async def test_equal_settings_share_a_client_and_others_do_not() -> None:
-    pool = ProviderPool(lambda: config(base_url="http://127.0.0.1:9/v1", api_key="k"), probe=no_servers)
+    pool = ProviderPool(FixedConfig(config(base_url="http://127.0.0.1:9/v1", api_key="k")), probe=no_servers)
     first = real(await pool.get("m", {}))
     same = real(await pool.get("m", {"UNRELATED": "1"}))
     proxied = real(await pool.get("m", {"HTTP_PROXY": "http://127.0.0.1:8"}))
@@ -142,7 +143,7 @@ async def test_the_daemons_own_environment_is_not_read(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, value)
     async with ModelServer() as server:
         written = config(base_url=server.url, custom_headers={"X-Ours": "yes"})
-        pool = ProviderPool(lambda: written, probe=no_servers)
+        pool = ProviderPool(FixedConfig(written), probe=no_servers)
         outcome = await ask(real(await pool.get("m", {})), "hello")
         await pool.aclose()
     assert outcome.error is None
@@ -153,7 +154,7 @@ async def test_the_daemons_own_environment_is_not_read(monkeypatch: pytest.Monke
 
 async def test_the_proxy_of_the_session_is_used() -> None:
     async with ModelServer() as proxy:
-        pool = ProviderPool(lambda: config(base_url="http://model.invalid/v1", api_key="k"), probe=no_servers)
+        pool = ProviderPool(FixedConfig(config(base_url="http://model.invalid/v1", api_key="k")), probe=no_servers)
         environment = {"HTTP_PROXY": proxy.url.removesuffix("/v1")}
         outcome = await ask(real(await pool.get("m", environment)), "hello")
         await pool.aclose()
@@ -167,7 +168,7 @@ async def test_the_certificates_of_the_session_are_trusted(variable: str | None)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(pem)
     async with ModelServer(tls=tls) as server:
-        pool = ProviderPool(lambda: config(base_url=server.url, api_key="k"), probe=no_servers)
+        pool = ProviderPool(FixedConfig(config(base_url=server.url, api_key="k")), probe=no_servers)
         outcome = await ask(real(await pool.get("m", {variable: pem} if variable else {})), "hello")
         await pool.aclose()
     if variable:
@@ -179,7 +180,7 @@ async def test_the_certificates_of_the_session_are_trusted(variable: str | None)
 
 
 async def test_certificates_that_are_not_there_are_an_error_in_a_sentence() -> None:
-    pool = ProviderPool(lambda: config(base_url="https://127.0.0.1:9/v1", api_key="k"), probe=no_servers)
+    pool = ProviderPool(FixedConfig(config(base_url="https://127.0.0.1:9/v1", api_key="k")), probe=no_servers)
     with pytest.raises(ProviderError, match="certificate settings"):
         await pool.get("m", {"SSL_CERT_FILE": "/no/such/file.pem"})
 
@@ -191,20 +192,20 @@ async def test_the_default_comes_first() -> None:
     written = config(api_key="k")
     models = written.models | {"other": written.models["m"]}
     written = written.model_copy(update={"models": models, "default_model": "other"})
-    pool = ProviderPool(lambda: written, probe=no_servers)
+    pool = ProviderPool(FixedConfig(written), probe=no_servers)
     assert [info.key for info in await pool.models({})] == ["other", "m"]
 
 
 async def test_an_unknown_model_names_the_nearest() -> None:
     pool = ProviderPool(
-        lambda: config(api_key="k").model_copy(update={"models": {"kimi": config().models["m"]}}), probe=no_servers
+        FixedConfig(config(api_key="k").model_copy(update={"models": {"kimi": config().models["m"]}})), probe=no_servers
     )
     with pytest.raises(NoModelError, match="Did you mean 'kimi'"):
         await pool.get("kini", {})
 
 
 async def test_nothing_at_all_says_how_to_begin() -> None:
-    pool = ProviderPool(Config, probe=no_servers)
+    pool = ProviderPool(FixedConfig(Config()), probe=no_servers)
     assert await pool.models({}) == ()
     with pytest.raises(NoModelError, match="sould login"):
         await pool.get(None, {})
@@ -220,7 +221,7 @@ async def test_a_type_that_cannot_work_is_named_and_the_others_stay() -> None:
             "providers": {"g": {"type": "anthropic", "api_key": "k"}, "b": {"type": "vertexai"}},
         }
     )
-    pool = ProviderPool(lambda: written, probe=no_servers)
+    pool = ProviderPool(FixedConfig(written), probe=no_servers)
     assert [info.key for info in await pool.models({})] == ["good"]
     assert [notice for notice in troubles(written) if "'bad'" in notice and "vertexai" in notice]
     await pool.aclose()

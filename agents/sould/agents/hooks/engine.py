@@ -7,9 +7,9 @@ event over Wire. One that fails, is too slow or has gone decides nothing. What r
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 from pydantic import JsonValue
@@ -28,6 +28,14 @@ MOST_TEXT: Final = 50_000
 """Characters of one text of an event that hooks are given."""
 
 
+class ConfiguredHooks(Protocol):
+    """The hooks that are commands: the user's, and those of a trusted project."""
+
+    def __call__(self) -> Sequence[Hook]:
+        """As they are configured now."""
+        ...
+
+
 @dataclass(slots=True)
 class Hooks:
     """The hooks of one session. `commands` is asked anew for every event, so that a changed configuration holds."""
@@ -35,7 +43,7 @@ class Hooks:
     log: SessionLog
     runner: HookRunner
     session_id: str
-    commands: Callable[[], Sequence[Hook]]
+    commands: ConfiguredHooks
     _subscriptions: dict[str, tuple[Subscription, ...]] = field(default_factory=dict[str, tuple[Subscription, ...]])
     _asking: dict[str, str] = field(default_factory=dict[str, str])
     """Requests without an answer, and the client that each waits for."""

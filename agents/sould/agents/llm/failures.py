@@ -57,10 +57,7 @@ def status_error(
 ) -> ProviderStatusError:
     """An answer that is not 200. `remedy` is what to do when it refused the key."""
     said, detail = _said(body)
-    error = _failure(status, detail, redact, said, retry_after=retry_after_of(headers))
-    if error.kind == "auth" and remedy:
-        error.message = f"{error.message.rstrip('.')}. {remedy}"
-    return error
+    return _failure(status, detail, redact, said, retry_after=retry_after_of(headers), remedy=remedy)
 
 
 def event_error(error: Any, redact: Redactor) -> ProviderError:
@@ -78,7 +75,7 @@ def event_error(error: Any, redact: Redactor) -> ProviderError:
 
 
 def _failure(
-    status: int | None, detail: str, redact: Redactor, said: str, *, retry_after: float | None
+    status: int | None, detail: str, redact: Redactor, said: str, *, retry_after: float | None, remedy: str = ""
 ) -> ProviderStatusError:
     """`detail`, all that the server said, decides what it is; `said`, the part that is meant for people, is shown."""
     kind, sentence, retryable = _judge(status, detail)
@@ -88,8 +85,9 @@ def _failure(
     elif kind == "context_too_long":
         shown = f"{shown} (/compact shortens it)".lstrip()
     number = f" (HTTP {status})" if status is not None else ""
+    message = f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}."
     return ProviderStatusError(
-        f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}.",
+        f"{message.rstrip('.')}. {remedy}" if kind == "auth" and remedy else message,
         retryable=retryable,
         kind=kind,
         status=status,

@@ -241,7 +241,7 @@ class OpenAIProvider:
                         yield delta
                 else:
                     async for data in reads:
-                        watchdog.waiting = False
+                        watchdog.heard()
                         before = reader.events
                         for delta in reader.feed(data):
                             yield delta

@@ -9,13 +9,14 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
     KEY_VARIABLES,
@@ -95,17 +96,30 @@ def _said(config: Config, about: Callable[[str, ModelConfig, ProviderConfig | No
     return tuple(sentence for sentence in said if sentence)
 
 
+class EnvironmentHint(Protocol):
+    """Why an environment may miss a model that the user has elsewhere."""
+
+    def __call__(self, environment: Mapping[str, str], /) -> str:
+        """A sentence to be said with the error; "" when there is nothing to say."""
+        ...
+
+
+def _no_hint(environment: Mapping[str, str]) -> str:
+    del environment
+    return ""
+
+
 class ProviderPool:
-    """All models of a configuration and of a session's environment. `config` is asked anew each time, so reloads take effect."""
+    """All models of a configuration and of a session's environment. Reloads take effect at the next use."""
 
     def __init__(
         self,
-        config: Callable[[], Config],
+        config: LiveConfig,
         *,
         keys: KeyLookup = no_keys,
         tokens: TokenStore | None = None,
         probe: Probe = probe_server,
-        hint: Callable[[Mapping[str, str]], str] = lambda environment: "",
+        hint: EnvironmentHint = _no_hint,
     ) -> None:
         """`tokens` None: nobody can be signed in. `hint`: why this environment may miss a model, said with the error."""
         self._config = config
@@ -121,7 +135,7 @@ class ProviderPool:
     async def models(self, environment: Mapping[str, str]) -> tuple[ModelInfo, ...]:
         """The usable models, the default first; configured ones before discovered ones."""
         choices = await self._choices(environment)
-        default = self._config().default_model
+        default = self._config.now.default_model
         infos = [_info(choice) for choice in choices.values()]
         return tuple(sorted(infos, key=lambda info: info.key != default))
 
@@ -134,8 +148,8 @@ class ProviderPool:
         """
         choices = await self._choices(environment)
         if not choices:
-            raise NoModelError(" ".join(filter(None, (NO_MODEL, *troubles(self._config()), self._hint(environment)))))
-        wanted = model_key or self._config().default_model or next(iter(choices))
+            raise NoModelError(" ".join(filter(None, (NO_MODEL, *troubles(self._config.now), self._hint(environment)))))
+        wanted = model_key or self._config.now.default_model or next(iter(choices))
         choice = choices.get(wanted)
         if choice is None:
             near = difflib.get_close_matches(wanted, choices, 1)
@@ -153,7 +167,7 @@ class ProviderPool:
             await client.aclose()
 
     async def _choices(self, environment: Mapping[str, str]) -> dict[str, _Choice]:
-        config = self._config()
+        config = self._config.now
         configured = {
             key: _Choice(key, model, config.providers[model.provider])
             for key, model in config.models.items()
@@ -207,7 +221,7 @@ class ProviderPool:
             api_key=key or SecretStr(""),
             headers=provider.custom_headers,
             network=NetworkSettings.of(base_url, environment),
-            timeouts=self._config().timeouts,
+            timeouts=self._config.now.timeouts,
             remedy=remedy,
         )
         identity = _identity(settings)
@@ -252,7 +266,7 @@ class ProviderPool:
         provider, name = choice.provider, choice.model.provider
         login = f"`sould login {name}`"
         if provider.api_key.get_secret_value():
-            written = name in self._config().providers
+            written = name in self._config.now.providers
             edit = f"Correct `providers.{name}.api_key` (`sould config edit`), or remove it there and run {login}."
             return provider.api_key, edit if written else f"Run {login} with another key."
         # a key of the environment goes to its own vendor, or to the server that names its variable

@@ -152,13 +152,17 @@ def parse_script(script: str, where: str) -> list[Step]:
     return reader.finished()
 
 
+LineReader: TypeAlias = Callable[[str], None]
+"""Takes up what stands behind one kind of line."""
+
+
 class _ScriptReader:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._usage: TokenUsage | None = None
         self._id: str | None = None
         self._finish: str | None = None
-        self.kinds: dict[str, Callable[[str], None]] = {
+        self.kinds: dict[str, LineReader] = {
             "text": lambda text: self.steps.append(TextPart(text=text)),
             "line": lambda text: self.steps.append(TextPart(text=text + "\n")),
             "think": lambda text: self.steps.append(ThinkPart(think=text)),

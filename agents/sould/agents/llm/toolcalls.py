@@ -22,6 +22,16 @@ class _Call:
     opened: bool = False
     arguments: list[str] = field(default_factory=list[str])
 
+    def take_name(self, name: str) -> None:
+        """A name counts until one is known, or the call was opened without."""
+        if not self.name and not self.opened:
+            self.name = name
+
+    def open(self, arguments: str | None) -> ToolCall:
+        """The message that begins it."""
+        self.opened = True
+        return ToolCall(id=self.id, function=FunctionCall(name=self.name, arguments=arguments))
+
 
 class ToolCallReader:
     """The calls of one answer."""
@@ -44,8 +54,7 @@ class ToolCallReader:
         for entry in entries:
             function: dict[str, Any] = entry.get("function") or {}
             call = self._call_of(entry, function)
-            if not call.name and not call.opened:
-                call.name = function.get("name") or ""
+            call.take_name(function.get("name") or "")
             arguments = function.get("arguments")
             if arguments and not isinstance(arguments, str):
                 arguments = orjson.dumps(arguments).decode()
@@ -66,9 +75,8 @@ class ToolCallReader:
                 self._open(call, None, out)
 
     def _open(self, call: _Call, arguments: str | None, out: list[Delta]) -> None:
-        call.opened = True
         self._opened = call
-        out.append(ToolCall(id=call.id, function=FunctionCall(name=call.name, arguments=arguments)))
+        out.append(call.open(arguments))
 
     def _call_of(self, entry: dict[str, Any], function: dict[str, Any]) -> _Call:
         index = entry.get("index")

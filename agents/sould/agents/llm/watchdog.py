@@ -12,21 +12,25 @@ from typing import Self
 class Watchdog:
     """`async with Watchdog(90) as dog:` raises `TimeoutError` when the task has waited longer than that without progress.
 
-    Set `waiting` to False when something arrived, call `wait` before the next wait. Time spent elsewhere does not count.
+    Call `heard` when something arrived, and `wait` before the next wait. Time spent elsewhere does not count.
     """
 
-    __slots__ = ("_handle", "_last", "_limit", "_loop", "_timeout", "waiting")
+    __slots__ = ("_handle", "_last", "_limit", "_loop", "_timeout", "_waiting")
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
         self._timeout = asyncio.timeout(None)
-        self.waiting = True
+        self._waiting = True
+
+    def heard(self) -> None:
+        """Something arrived: the task is at work now."""
+        self._waiting = False
 
     def wait(self, *, progressed: bool) -> None:
         """The task is about to wait again; without progress the clock goes on."""
         if progressed:
             self._last = self._loop.time()
-        self.waiting = True
+        self._waiting = True
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -43,7 +47,7 @@ class Watchdog:
 
     def _look(self) -> None:
         now = self._loop.time()
-        if not self.waiting:
+        if not self._waiting:
             self._last = now
         if now - self._last >= self._limit:
             self._timeout.reschedule(now)

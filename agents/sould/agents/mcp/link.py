@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 # the library reads settings from the environment and from a `.env` file of the directory it happens to run in, sets up
 # logging of its own and asks the network for newer versions
@@ -54,6 +54,10 @@ for _noisy in ("mcp", "fastmcp"):
     logging.getLogger(_noisy).setLevel(logging.ERROR)
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # what it logs with a traceback, it raises, too
 
+ListsChanged: TypeAlias = Callable[[], object]
+"""Told that the server offers other tools, prompts or resources now."""
+Roots: TypeAlias = Callable[[], tuple[Path, ...]]
+"""The directories the sessions of a server work in, as they are now."""
 Elicit = Callable[[Elicitation], Awaitable[Elicited]]
 Sample = Callable[[Sampling], Awaitable[Sampled | str]]
 """The model's answer, or why there is none."""
@@ -98,7 +102,7 @@ class UnauthorizedError(Exception):
 class Handlers:
     """What a connection may ask of us, and tell us."""
 
-    lists_changed: Callable[[], None]
+    lists_changed: ListsChanged
     elicit: Elicit
     sample: Sample | None = None
     """None: servers are told that nobody can be asked to let them use the model."""
@@ -109,7 +113,7 @@ class _Side:
     """Our side of a connection: what the library calls when the server asks or tells something."""
 
     handlers: Handlers
-    roots: Callable[[], tuple[Path, ...]]
+    roots: Roots
     known: tuple[Path, ...] | None = None
     """The roots that the server knows, or knows to be others; None: it never asked."""
 

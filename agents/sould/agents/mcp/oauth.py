@@ -7,10 +7,11 @@ import asyncio
 import contextlib
 import time
 import webbrowser
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, SupportsFloat, cast
+from typing import Any, ClassVar, Protocol, SupportsFloat, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
@@ -168,9 +169,9 @@ class StoredOAuth(OAuth):
         """Use what is stored now, whoever stored it."""
         tokens = await self.token_storage_adapter.get_tokens()
         expires = await self.token_storage_adapter.get_token_expiry()
-        self.context.current_tokens = tokens
-        self.context.token_expiry_time = expires if tokens is not None and tokens.expires_in else None
-        self.context.client_info = await self.token_storage_adapter.get_client_info() or self.context.client_info
+        client_info = await self.token_storage_adapter.get_client_info() or self.context.client_info
+        expiry = expires if tokens is not None and tokens.expires_in else None
+        self.context = replace(self.context, current_tokens=tokens, token_expiry_time=expiry, client_info=client_info)
 
     async def _can_do_better(self, refused: str) -> bool:
         await self._take_over()
@@ -189,7 +190,7 @@ class StoredOAuth(OAuth):
             if self.context.is_token_valid() and self._token != refused:
                 return  # another was faster
             if refused:
-                self.context.token_expiry_time = _LONG_AGO
+                self.context = replace(self.context, token_expiry_time=_LONG_AGO)
             status = await self._ask_for_tokens(request)
         if self.context.is_token_valid() or self.asks_user:
             return
@@ -216,6 +217,14 @@ def _over(renewal: "asyncio.Task[None]") -> None:
         renewal.exception()  # whoever wanted it was told, or is gone
 
 
+class ShowAddress(Protocol):
+    """Tells the user where to sign in."""
+
+    def __call__(self, address: str, /) -> None:
+        """Show it; the browser may open it besides."""
+        ...
+
+
 class InteractiveOAuth(StoredOAuth):
     """Sends the user to the server's page; `show` is told the address, for terminals without a browser."""
 
@@ -227,7 +236,7 @@ class InteractiveOAuth(StoredOAuth):
         file: Path,
         variables: Mapping[str, str],
         *,
-        show: Callable[[str], None],
+        show: ShowAddress,
         browser: bool,
     ) -> None:
         super().__init__(spec, file, variables)

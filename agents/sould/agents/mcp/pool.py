@@ -6,13 +6,14 @@ whose command, arguments, environment, directory or roots differ.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import orjson
 
 from sould.agents.config import McpClient
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.server import Place, Server, SignIns
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import ProcessGuard
@@ -28,14 +29,35 @@ class _Entry:
     users: int = 0
     ending: asyncio.Task[None] | None = None
 
+    def take(self) -> Server:
+        """One more session uses it; it does not end."""
+        if self.ending is not None:
+            self.ending.cancel()
+            self.ending = None
+        self.users += 1
+        return self.server
+
+    def let_go(self) -> bool:
+        """One session fewer uses it; whether that was the last."""
+        self.users -= 1
+        return self.users == 0
+
+    def end_by(self, ending: asyncio.Task[None]) -> None:
+        """`ending` ends it, unless somebody takes it before."""
+        self.ending = ending
+
+    def rename(self, key: str) -> None:
+        """It is of another kind now: its roots have become others."""
+        self.key = key
+
 
 class McpPool:
     """`running` owns every server's task; acquire and release are only called inside it."""
 
-    def __init__(self, guard: ProcessGuard, limits: Callable[[], McpClient], sign_ins: SignIns, version: str) -> None:
+    def __init__(self, guard: ProcessGuard, config: LiveConfig, sign_ins: SignIns, version: str) -> None:
         """`version`: sould's, as servers are told it."""
         self._guard = guard
-        self._limits = limits
+        self._config = config
         self._sign_ins = sign_ins
         self._version = version
         self._group: asyncio.TaskGroup | None = None
@@ -45,7 +67,7 @@ class McpPool:
     @property
     def limits(self) -> McpClient:
         """The configuration as it is now."""
-        return self._limits()
+        return self._config.now.mcp.client
 
     @property
     def uses(self) -> tuple[tuple[Server, int], ...]:
@@ -77,16 +99,12 @@ class McpPool:
         key = _key(spec, place) + own
         entry = self._entries.get(key)
         if entry is None:
-            server = Server(spec, place, self._guard, self._limits, self._sign_ins, self._version)
+            server = Server(spec, place, self._guard, self._config, self._sign_ins, self._version)
             entry = _Entry(key, own, server, self._group.create_task(server.run(), name=f"MCP server {spec.name}"))
             self._entries[key] = entry
         else:
             entry.server.want()
-        if entry.ending is not None:
-            entry.ending.cancel()
-            entry.ending = None
-        entry.users += 1
-        return entry.server
+        return entry.take()
 
     def move(self, server: Server, place: Place) -> Server:
         """The server for a session whose roots have become others: the same, told of them, unless other sessions use it."""
@@ -99,7 +117,7 @@ class McpPool:
             self.release(server)
             return other
         self._entries[key] = self._entries.pop(entry.key)
-        entry.key = key
+        entry.rename(key)
         server.move(place)
         return server
 
@@ -108,11 +126,10 @@ class McpPool:
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
             return
-        entry.users -= 1
-        if entry.users == 0:
+        if entry.let_go():
             kept = server.spec.shared and server.spec.carrier is None
-            seconds = self._limits().idle_stop_s if kept else 0
-            entry.ending = self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}")
+            seconds = self._config.now.mcp.client.idle_stop_s if kept else 0
+            entry.end_by(self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}"))
 
     async def _end(self, entry: _Entry, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -3,8 +3,9 @@
 Offered only while a server has some. Listing asks nobody; reading is a call to the server and asks like one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Protocol
 
 from pydantic import Field
 
@@ -27,6 +28,14 @@ class Params(ToolParams):
     uri: str = Field(default="", description="The resource's address; without it the server's resources are listed.")
 
 
+class ServersNow(Protocol):
+    """The servers a session has, asked anew at each use."""
+
+    def __call__(self) -> Mapping[str, Server]:
+        """By name."""
+        ...
+
+
 class ReadMcpResource(Tool[Params]):
     """For one session; `servers` are those it has now."""
 
@@ -34,7 +43,7 @@ class ReadMcpResource(Tool[Params]):
     kind = "read"
     params = Params
 
-    def __init__(self, names: tuple[str, ...], servers: Callable[[], Mapping[str, Server]], approval: Approval) -> None:
+    def __init__(self, names: tuple[str, ...], servers: ServersNow, approval: Approval) -> None:
         self.names = names
         self._servers = servers
         self._approval = approval

@@ -6,8 +6,9 @@ server only; its cost is the session's.
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
@@ -28,6 +29,14 @@ LONGEST_TOKEN = 8
 _STOPS = {"length": "maxTokens"}
 
 
+class Affordable(Protocol):
+    """Whether the session may spend more; it may ask the user."""
+
+    async def __call__(self) -> bool:
+        """True: go on."""
+        ...
+
+
 async def _always() -> bool:
     return True
 
@@ -37,7 +46,7 @@ class Sampler:
     """Of one session. What the user allowed for the session is forgotten with it."""
 
     caller: ModelCaller
-    affordable: Callable[[], Awaitable[bool]] = _always
+    affordable: Affordable = _always
     """Asked before every answer: a server that the user allowed for the session could ask for ever."""
     _allowed: set[str] = field(default_factory=set[str])
     """Servers."""

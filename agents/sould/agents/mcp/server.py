@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
-from sould.agents.config import McpClient
 from sould.agents.environment import USUAL_UMASK, find_program
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.results import (
     Asking,
     Definition,
@@ -99,6 +99,10 @@ class _Ending:
     trouble: str
 
 
+ServerListener: TypeAlias = Callable[[], None]
+"""Told that a server's state or its tools are others now. Must not block."""
+
+
 class Server:
     """`run` owns the connection; everything else only looks at it or calls through it."""
 
@@ -107,7 +111,7 @@ class Server:
         spec: ServerSpec,
         place: Place,
         guard: ProcessGuard,
-        limits: Callable[[], McpClient],
+        config: LiveConfig,
         sign_ins: SignIns,
         version: str,
     ) -> None:
@@ -122,10 +126,10 @@ class Server:
         self.pid: int | None = None
         self.attempted = asyncio.Event()
         """The first attempt to connect has ended, well or badly."""
-        self.listeners: set[Callable[[], None]] = set()
+        self.listeners: set[ServerListener] = set()
         """Told after every change of state or tools."""
         self._guard = guard
-        self._limits = limits
+        self._config = config
         self._sign_ins = sign_ins
         self._version = version
         self._link: Link | None = None
@@ -181,7 +185,7 @@ class Server:
         link = await self._connected()
         if link is None:
             return self.not_connected()
-        limits = self._limits()
+        limits = self._config.now.mcp.client
         seconds = self.spec.call_timeout or limits.tool_call_timeout_ms / 1000
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -220,8 +224,8 @@ class Server:
         Raises:
             UnavailableError: there is none; the sentence says why.
         """
-        limit = self._limits().output_chars
-        return (await self._fetch("prompt", lambda link: link.prompt(name, arguments)))[:limit]
+        text = await self._fetch("prompt", lambda link: link.prompt(name, arguments))
+        return text[: self._config.now.mcp.client.output_chars]
 
     async def read(self, uri: str) -> tuple[tuple[ContentPart, ...], str]:
         """A resource's content, at most as long as a call's result, and a sentence when some of it was left out.
@@ -229,14 +233,13 @@ class Server:
         Raises:
             UnavailableError: there is none; the sentence says why.
         """
-        limit = self._limits().output_chars
-        return await self._fetch("resource", lambda link: link.read(uri, limit))
+        return await self._fetch("resource", lambda link: link.read(uri, self._config.now.mcp.client.output_chars))
 
     async def _fetch(self, what: str, asked: "Callable[[Link], Awaitable[T]]") -> T:
         link = await self._connected()
         if link is None:
             raise UnavailableError(f"The MCP server {self.spec.name} is not connected. {self.trouble}".rstrip())
-        seconds = self.spec.call_timeout or self._limits().tool_call_timeout_ms / 1000
+        seconds = self.spec.call_timeout or self._config.now.mcp.client.tool_call_timeout_ms / 1000
         try:
             async with asyncio.timeout(seconds):
                 return await asked(link)
@@ -269,11 +272,9 @@ class Server:
             brief=f"{self.spec.name} went away",
         )
 
-    # --- one connection ---------------------------------------------------------------------------------------------
-
     @property
     def _start_seconds(self) -> float:
-        return self.spec.start_timeout or self._limits().start_timeout_ms / 1000
+        return self.spec.start_timeout or self._config.now.mcp.client.start_timeout_ms / 1000
 
     async def _attempt(self) -> "_Ending":
         """Connect, stay so until the connection ends, and say how it ended."""
@@ -380,9 +381,10 @@ class Server:
         """The server's process; its input ends first, then it gets TERM, then KILL, with all its descendants."""
         place, spec = self.place, self.spec
         variables = {**place.variables, **spec.env}
-        cwd = place.cwd / spec.cwd
         argv = [self._program(variables.get("PATH", "")), *spec.args]
-        process = await self._guard.start(argv, cwd, variables, stdin=True, errors=True, umask=place.umask)
+        process = await self._guard.start(
+            argv, place.cwd / spec.cwd, variables, stdin=True, errors=True, umask=place.umask
+        )
         self.pid = process.pid
         listening = asyncio.create_task(self._listen(process), name=f"errors of {spec.name}")
         try:
@@ -469,7 +471,7 @@ class Server:
 
     def _wait(self, state: State, failures: int) -> float | None:
         """Seconds until the next attempt; None when there were too many."""
-        limits = self._limits()
+        limits = self._config.now.mcp.client
         now = time.monotonic()
         while self._starts and self._starts[0] < now - limits.restart_window_s:
             self._starts.popleft()

@@ -49,6 +49,46 @@ def _looks_nowhere(path: Path, *, likely: bool, fixture: bool) -> str:
     return ""
 
 
+class ResolveWord(Protocol):
+    """Makes a word of a command the path it names."""
+
+    def __call__(self, word: str, cwd: Path, /) -> Path:
+        """Absolute, every link followed."""
+        ...
+
+
+class FindProgram(Protocol):
+    """Finds what a bare program name runs."""
+
+    def __call__(self, program: str, /) -> Path | None:
+        """The resolved file; None when it is not certain."""
+        ...
+
+
+class ConfiguredNames(Protocol):
+    """The names of secrets that the user added."""
+
+    def __call__(self) -> SecretNames:
+        """As they are configured now."""
+        ...
+
+
+class OtherNames(Protocol):
+    """Knows which secrets a file is by names it has elsewhere (hard links)."""
+
+    def __call__(self, path: Path, /) -> tuple[Path, ...]:
+        """Those secrets. Blocks."""
+        ...
+
+
+class RepositoryCheck(Protocol):
+    """Looks whether git may be run in a directory without asking."""
+
+    def __call__(self, cwd: Path, hidden: Callable[[Path], bool], /) -> bool:
+        """Whether nothing that is `hidden` would be shown there, and nothing of the project's run. Blocks."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
     """One session's place. Paths are absolute and resolved."""
@@ -65,19 +105,19 @@ class PolicyContext:
     """Our configuration, state and run-time directories, which no tool changes unasked."""
     readable: tuple[Path, ...] = ()
     """Directories of ours that the model may read, such as the one that holds long outputs."""
-    resolve: Callable[[str, Path], Path] = _resolve
+    resolve: ResolveWord = _resolve
     """A word of a command to the path it names, every link followed."""
-    find: Callable[[str], Path | None] = _finds_nothing
+    find: FindProgram = _finds_nothing
     """The resolved file a bare program name runs; None when that is not certain."""
-    secret_names: Callable[[], SecretNames] = SecretNames
+    secret_names: ConfiguredNames = SecretNames
     """As they are configured now."""
     secret_look: SecretLook = _looks_nowhere
 
-    other_names: Callable[[Path], tuple[Path, ...]] = _knows_none
+    other_names: OtherNames = _knows_none
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
-    plain_repository: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    plain_repository: RepositoryCheck = _is_not_known
     """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
-    plain_history: Callable[[Path, Callable[[Path], bool]], bool] = _is_not_known
+    plain_history: RepositoryCheck = _is_not_known
     """Whether nothing that is hidden was ever committed there. Blocks."""
 
     @classmethod

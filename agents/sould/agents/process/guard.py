@@ -14,9 +14,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.workspace import CommandExit, WorkspaceError
@@ -38,6 +38,22 @@ class CommandStartError(WorkspaceError):
     """Nothing was started: no such directory or program, or the system has no room for it."""
 
 
+class ProcessEnded(Protocol):
+    """Told when a process and everything it started is gone."""
+
+    def __call__(self, process: "GuardedProcess", /) -> None:
+        """Forget it."""
+        ...
+
+
+class GracePeriod(Protocol):
+    """How long a process has to end by itself, asked anew each time."""
+
+    def __call__(self) -> float:
+        """Seconds from TERM to KILL."""
+        ...
+
+
 class GuardedProcess:
     """One process and everything it starts. A `RunningCommand`."""
 
@@ -48,7 +64,7 @@ class GuardedProcess:
         output: int,
         stdin: int | None,
         errors: int | None,
-        ended: "Callable[[GuardedProcess], None]",
+        ended: "ProcessEnded",
     ) -> None:
         """Made by `ProcessGuard.start`; takes over the descriptors and calls `ended` when the tree is gone."""
         self.pid = pid
@@ -182,7 +198,7 @@ class _Reader:
 class ProcessGuard:
     """Starts the guard on first use, and again when it has died. One per daemon."""
 
-    def __init__(self, *, headroom: int = HEADROOM, grace: Callable[[], float] = lambda: GRACE) -> None:
+    def __init__(self, *, headroom: int = HEADROOM, grace: GracePeriod = lambda: GRACE) -> None:
         """`headroom`: processes one command may add.
 
         `grace`: seconds from TERM to KILL where `start` is not told, asked anew each time.

@@ -133,6 +133,10 @@ class FileHits:
     matches: int = 0
     rows: list[tuple[int, str, bool]] = field(default_factory=list[tuple[int, str, bool]])
 
+    def count(self, matches: int) -> None:
+        """So many more matches stand in its rows."""
+        self.matches += matches
+
 
 def parse_hits(output: bytes, base: Path) -> dict[Path, FileHits]:
     """The hits in `rg --json` output, by path below `base`. A last record that was cut off is left out. Blocks."""
@@ -149,7 +153,8 @@ def parse_hits(output: bytes, base: Path) -> dict[Path, FileHits]:
         found = hits.setdefault(path, FileHits(path))
         for number, text in enumerate(_text(data["lines"]).removesuffix("\n").split("\n"), data["line_number"] or 1):
             found.rows.append((number, text.removesuffix("\r"), kind == "match"))
-        found.matches += len(data["submatches"]) if kind == "match" else 0
+        if kind == "match":
+            found.count(len(data["submatches"]))
     return hits
 
 

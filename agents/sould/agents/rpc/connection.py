@@ -51,12 +51,28 @@ class Limits:
     """Seconds that requests in flight get to finish when the peer has closed its side."""
 
 
+class AfterAnswer(Protocol):
+    """What is to be done when an answer has been written."""
+
+    def __call__(self) -> None:
+        """Do it; must not block."""
+        ...
+
+
+class UnansweredChanged(Protocol):
+    """Told that other requests are unanswered now."""
+
+    def __call__(self) -> None:
+        """Note them; must not block."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A handler's result with something to do right after the answer has been written, before anything else is."""
 
     result: Any
-    then: Callable[[], None]
+    then: AfterAnswer
 
 
 class Handler(Protocol):
@@ -93,7 +109,7 @@ class Connection:
         *,
         limits: Limits | None = None,
         first_id: int = 1,
-        changed: Callable[[], None] = lambda: None,
+        changed: UnansweredChanged = lambda: None,
     ) -> None:
         self._stream = stream
         self._handler = handler

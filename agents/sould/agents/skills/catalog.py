@@ -4,8 +4,9 @@ The model is told the names, descriptions and places; it reads a skill when it n
 so a change is told as a note, which keeps the provider's cache.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from sould.agents.skills.discovery import Accept, Found, Root, discover
 from sould.agents.skills.scripts import WAITS
@@ -16,16 +17,24 @@ LIST_BUDGET = 16_000
 NONE = "No skills found."
 
 
+class SkillRoots(Protocol):
+    """Where a session looks for skills, asked anew each time."""
+
+    def __call__(self) -> Sequence[Root]:
+        """The directories, the strongest first."""
+        ...
+
+
 class SkillCatalog:
     """Reading is synchronous file work; callers on the event loop use a thread."""
 
-    def __init__(self, roots: Callable[[], Sequence[Root]], accept: Accept) -> None:
+    def __init__(self, roots: SkillRoots, accept: Accept) -> None:
         self._roots = roots
         self._accept = accept
         self._found = Found({}, ())
         self._places: tuple[Path, ...] = ()
         self._told: set[str] = set()
-        self.known_at = -1
+        self._known_at = -1
         """The generation of the context in which the model was last seen to know the list."""
 
     @property
@@ -47,6 +56,14 @@ class SkillCatalog:
     def places(self) -> tuple[Path, ...]:
         """The directories outside the project in which skills were found; the model may read them without asking."""
         return self._places
+
+    def known_in(self, generation: int) -> bool:
+        """Whether the model was last seen to know the list in this generation of its context."""
+        return self._known_at == generation
+
+    def note_known(self, generation: int) -> None:
+        """The model knows the list in this generation of its context."""
+        self._known_at = generation
 
     def refresh(self) -> str:
         """Look again. What changed, as one sentence for people and the model; "" when nothing did."""

@@ -25,11 +25,11 @@ async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[
         log.publish(ContextNote(text=f"The skills have changed ({changed}). Now there are:\n{catalog.describe()}"))
         log.publish(SessionChanged(commands=True))
         log.publish(_notice("The skills have changed", changed))
-    elif catalog.known_at != log.context.generation and _is_news(catalog.describe(), log.context, lists):
+    elif not catalog.known_in(log.context.generation) and _is_news(catalog.describe(), log.context, lists):
         log.publish(
             ContextNote(text=f"The skills are not those you were told of. Now there are:\n{catalog.describe()}")
         )
-    catalog.known_at = log.context.generation
+    catalog.note_known(log.context.generation)
 
 
 def _is_news(listing: str, context: Context, lists: Callable[[str], bool]) -> bool:

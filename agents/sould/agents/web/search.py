@@ -5,9 +5,9 @@ Each service is one function from a query to a request and one from its answer t
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import httpx2
 import orjson
@@ -47,12 +47,20 @@ class SearchResult:
     content: str = ""
 
 
+class MakeRequest(Protocol):
+    """Puts a search as one kind of service wants it."""
+
+    def __call__(self, base: str, key: str, query: Query, /) -> tuple[str, str, dict[str, str], Any, dict[str, str]]:
+        """Method, URL, query parameters, JSON body and headers."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One kind of service. `ask` makes method, URL, query parameters, JSON body and headers."""
+    """One kind of service."""
 
     name: str
-    ask: Callable[[str, str, Query], tuple[str, str, dict[str, str], Any, dict[str, str]]]
+    ask: MakeRequest
     results: tuple[str, ...]
     """Where in the answer the list is."""
     fields: Mapping[str, tuple[str, ...]]

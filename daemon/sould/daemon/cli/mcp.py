@@ -272,14 +272,15 @@ def _target(spec: ServerSpec) -> str:
 
 async def _tried(spec: ServerSpec) -> "_Tried":
     """Connect once, as a session would."""
-    from sould.agents.config import McpClient  # noqa: PLC0415 -- only `test` connects
+    from sould.agents.config import Config, Mcp, McpClient  # noqa: PLC0415 -- only `test` connects
+    from sould.agents.liveconfig import FixedConfig  # noqa: PLC0415 -- as above
     from sould.agents.mcp.pool import McpPool  # noqa: PLC0415 -- as above
     from sould.agents.mcp.server import Place  # noqa: PLC0415 -- as above
     from sould.agents.process.guard import ProcessGuard  # noqa: PLC0415 -- as above
 
     guard, umask = ProcessGuard(), read_umask()
-    limits = McpClient(start_timeout_ms=int(START_S * 1000))
-    pool = McpPool(guard, lambda: limits, _sign_ins(), VERSION)
+    config = Config(mcp=Mcp(client=McpClient(start_timeout_ms=int(START_S * 1000))))
+    pool = McpPool(guard, FixedConfig(config), _sign_ins(), VERSION)
     try:
         async with pool.running():
             server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),), umask))

@@ -124,8 +124,8 @@ def compose(paths: Paths) -> Composition:
     writer = JournalWriter()
     guard = ProcessGuard(grace=lambda: config.now.background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
-    providers = ProviderPool(lambda: config.now, keys=credentials.key, tokens=credentials, hint=config.differing)
-    mcp = McpPool(guard, lambda: config.now.mcp.client, StoredSignIns(state / "mcp-sign-ins"), VERSION)
+    providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
+    mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     services = HostServices(
         store=store,
         writer=writer,

@@ -16,6 +16,7 @@ import orjson
 
 from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.failures import Redactor
 from sould.agents.llm.openai import OpenAIProvider, ProviderSettings
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
@@ -58,7 +59,7 @@ async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
     except ConfigError:
         return  # the check of the configuration says it
     credentials = Credentials(setup.paths)
-    pool = ProviderPool(lambda: config, keys=credentials.key, tokens=credentials)
+    pool = ProviderPool(FixedConfig(config), keys=credentials.key, tokens=credentials)
     try:
         models = await pool.models(setup.environment)
         for notice in troubles(config):
