@@ -183,6 +183,8 @@ async def test_a_call_to_a_server_that_does_not_start_is_told_its_trouble(bench:
     bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 500}
     async with bench.running():
         watcher = await open_session(bench, asked("slow", "hang"), asked("broken", "crash"))
+        for name in ("slow", "broken"):
+            await state_of(watcher, name, "failed")
         assert "did not answer within 0.5 s" in (await result_of(bench, watcher, "slow__echo", text="x")).message
         assert "boom: no database" in (await result_of(bench, watcher, "broken__echo", text="x")).message
         assert (
