@@ -324,7 +324,7 @@ async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, co
             client.stream.vanish()
         live = host.live(session)
         assert live is not None
-        assert not live.clients
+        assert not live.clients.any
         async with connect() as other:
             await joined(other, bench, session)
             assert (await other.prompt(session, "again"))["stopReason"] == "end_turn"

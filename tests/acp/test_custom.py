@@ -62,7 +62,7 @@ async def test_messages_of_tools_and_hooks_reach_clients_that_know_them_also_in_
             await stranger.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
             live = host.live(session)
             assert live is not None
-            await live.set_option("agent", "meter", "c")
+            await live.options.choose("agent", "meter", "c")
             await client.prompt(session, "measure")
             assert heard(client) == SENT
             assert heard(stranger) == []

@@ -203,8 +203,8 @@ async def test_what_a_d_mail_does_to_files_is_a_card_live_and_when_the_session_i
         session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[]))["sessionId"]
         live = host.live(session)
         assert live is not None
-        await live.set_option("agent", "okabe", "")
-        await live.set_option("mode", "full", "")
+        await live.options.choose("agent", "okabe", "")
+        await live.options.choose("mode", "full", "")
         await client.prompt(session, "write")
         (bench.project / "a.txt").write_text("mine\n")
         await client.prompt(session, "go on")

@@ -194,9 +194,9 @@ async def test_f62_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there
         await finish(session, "one")
         quota.take_away(1)
         with pytest.raises(JournalFullError, match="disk is full"):
-            await session.set_option("mode", "review", "watcher")
+            await session.options.choose("mode", "review", "watcher")
         quota.give_back()
-        assert session.mode == "review"
+        assert session.modes.mode == "review"
         assert (watcher.of(SessionChanged)[-1].options or {})["mode"] == "review"
         await finish(session, "two")
         assert load_state(session.directory).mode == "review"

@@ -80,7 +80,7 @@ class Attachment:
             custom=capabilities.own.custom,
             own_turns=capabilities.own.own_turns,
         )
-        facts = Facts(session.id, str(session.info.cwd), session.options, session.commands, lambda: session.queue)
+        facts = Facts(session.id, str(session.info.cwd), session.options.all, session.commands, lambda: session.queue)
         self._features = features
         self._offers_tools = capabilities.own.tools
         self.updates = UpdatesV1(facts, features, client_id)

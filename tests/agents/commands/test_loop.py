@@ -105,14 +105,14 @@ async def test_the_option_of_the_session_makes_its_prompts_loop_and_is_kept(benc
     bench.script("text: 1", "text: <choice>STOP</choice>")
     async with bench.running():
         watcher = Watcher(await begin(bench))
-        await watcher.session.set_option("loop", "3", "watcher")
+        await watcher.session.options.choose("loop", "3", "watcher")
         await finish(watcher.session, "tidy up")
         assert loop_of(bench, watcher.session).limit == 3
     async with bench.running():
         again = await bench.host.open(watcher.session.id, opening(bench))
-        assert {option.id: option.value for option in again.options()}["loop"] == "3"
-        await again.set_option("loop", "unlimited", "watcher")
-        assert again.loop_limit == -1
+        assert {option.id: option.value for option in again.options.all()}["loop"] == "3"
+        await again.options.choose("loop", "unlimited", "watcher")
+        assert again.repeats.limit == -1
 
 
 async def test_a_pause_waits_for_the_user_and_goes_on_when_resumed(bench: Bench) -> None:

@@ -21,7 +21,7 @@ async def test_the_id_of_one_s_own_session_or_parent_is_oneself_or_the_parent(be
         own = call("SendDMail", message="from myself", to=session.id, checkpoint_id=1)
         child = call("SendDMail", message="from a child", to=session.id, checkpoint_id=4)
         bench.script(own, "text: once more", call("Agent", prompt="look", subagent_type="explore"), child, "text: done")
-        await session.set_option("agent", "okabe", "")
+        await session.options.choose("agent", "okabe", "")
         watcher = Watcher(session)
         await finish(session, "go")
         await finish(session, "again")

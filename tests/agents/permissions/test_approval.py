@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.environment import Environment
-from sould.agents.errors import OptionError
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
 from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.scopes import button
 from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
+from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
@@ -52,10 +52,11 @@ class Person:
             await self.arrivals.acquire()
 
 
-def approval(person: Person, mode: Mode = "ask", *rules: Rule) -> Approval:
+def approval(person: Person, mode: Mode | Modes = "ask", *rules: Rule) -> Approval:
+    modes = mode if isinstance(mode, Modes) else Modes(mode)
     environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"})
     return Approval(
-        ask=person, rules=lambda: Rules(rules), trust="unknown", mode=mode, workspace=ROOT, environment=environment
+        ask=person, rules=lambda: Rules(rules), trust="unknown", modes=modes, workspace=ROOT, environment=environment
     )
 
 
@@ -65,7 +66,11 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
     file.chmod(0o666)
     person = Person()
     door = Approval(
-        ask=person, rules=lambda: Rules.load_user(file, date(2026, 1, 1)), trust="unknown", mode="full", workspace=ROOT
+        ask=person,
+        rules=lambda: Rules.load_user(file, date(2026, 1, 1)),
+        trust="unknown",
+        modes=Modes("full"),
+        workspace=ROOT,
     )
     refused = await request(door, RunCommand("true", ROOT))
     assert refused is not None
@@ -143,7 +148,7 @@ async def test_for_session_remembers_edits_in_the_workspace_but_no_protected_one
 
 async def test_a_yes_to_a_secret_holds_for_that_file_and_no_other() -> None:
     person = Person()
-    door = approval(person, mode="full")
+    door = approval(person, "full")
     for action in (ReadFile(edit(".env").path), edit(".env")):
         assert await request(door, action) is None
         assert await request(door, action) is None
@@ -199,10 +204,11 @@ async def test_many_questions_stand_at_once_and_the_rest_wait_their_turn() -> No
 
 async def test_a_lower_mode_holds_for_a_question_that_is_being_asked() -> None:
     person = Person(answer=None)
-    door = approval(person)
+    modes = Modes("ask")
+    door = approval(person, modes)
     asking = asyncio.ensure_future(request(door, edit("a.py")))
     await person.sees()
-    door.mode = "plan"
+    modes.take("plan")
     person.waiting[0].set_result(ApprovalResponse(request_id="", response="approve"))
     refused = await asking
     assert refused is not None
@@ -217,13 +223,6 @@ async def test_cancelling_a_call_ends_its_question() -> None:
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert person.waiting[0].cancelled()
-
-
-def test_auto_is_refused_without_a_sandbox() -> None:
-    door = approval(Person())
-    with pytest.raises(OptionError, match="sandbox"):
-        door.mode = "auto"
-    assert door.mode == "ask"
 
 
 async def test_f77_nothing_invisible_reaches_the_question() -> None:

@@ -11,6 +11,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RunCommand, programs_run
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
+from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.toolapi.result import ToolReturn
 from sould.agents.wire.display import DiffBlock, ShellBlock
@@ -108,7 +109,9 @@ NO = ApprovalResponse(request_id="", response="reject")
 
 
 def door(person: Person, root: Path) -> Approval:
-    return Approval(ask=person, rules=Rules, trust="trusted", mode="ask", workspace=root, environment=environment(root))
+    return Approval(
+        ask=person, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=root, environment=environment(root)
+    )
 
 
 async def runs(approval: Approval, root: Path, line: str) -> bool:

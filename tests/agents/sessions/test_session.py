@@ -15,35 +15,35 @@ from soultest.summaries import summary_of
 async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
-        assert session.mode == "ask"
-        await session.set_option("mode", "plan", "c")
-        assert (await bench.new()).mode == "plan"
-        await session.set_option("mode", "full", "c")
-        assert (await bench.new()).mode == "plan"
+        assert session.modes.mode == "ask"
+        await session.options.choose("mode", "plan", "c")
+        assert (await bench.new()).modes.mode == "plan"
+        await session.options.choose("mode", "full", "c")
+        assert (await bench.new()).modes.mode == "plan"
 
 
 async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
         watcher.chooses_for_project = False
-        await watcher.session.set_option("mode", "review", watcher.id)
-        assert watcher.session.mode == "review"
-        assert (await bench.new()).mode == "ask"
+        await watcher.session.options.choose("mode", "review", watcher.id)
+        assert watcher.session.modes.mode == "review"
+        assert (await bench.new()).modes.mode == "ask"
 
 
 async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
         with pytest.raises(OptionError, match="this session has mode, model, agent, loop"):
-            await session.set_option("colour", "red", "c")
+            await session.options.choose("colour", "red", "c")
         with pytest.raises(OptionError, match="plan, ask, review, full"):
-            await session.set_option("mode", "auto", "c")
+            await session.options.choose("mode", "auto", "c")
 
 
 async def test_changed_options_are_published(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.set_option("mode", "review", "c")
+        await watcher.session.options.choose("mode", "review", "c")
     assert watcher.of(SessionChanged)[0].options == {
         "mode": "review",
         "model": "scripted",

@@ -87,7 +87,7 @@ async def test_the_words_that_tell_the_model_when_to_use_a_skill_stay_with_the_m
 async def test_the_values_of_options_say_what_they_are(bench: Bench) -> None:
     bench.settings["model"] = {"capabilities": ["thinking"]}
     async with bench.running():
-        options = (await bench.new()).options()
+        options = (await bench.new()).options.all()
     shown = {option.id: [choice.name for choice in option.choices] for option in options}
     assert shown["thought_level"] == ["Thinking off", "Thinking low", "Thinking medium", "Thinking high"]
     assert shown["loop"][:2] == ["No loop", "Loop up to 1 more time"]

@@ -36,7 +36,7 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         assert tuple(again.directories) == (library,)
         assert again.info.additional == (library,)
         Watcher(again)
-        await again.set_option("mode", "review", "watcher")
+        await again.options.choose("mode", "review", "watcher")
         path = again.sharing.files.resolve(str(library / "b.txt"))
         assert path.inside
         assert again.soul.tools.approval.judge(EditFile(path, "modify")).decision == "allow"

@@ -20,6 +20,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.settings.modes import Modes
 from sould.agents.soul.calls import NOT_BEGUN, StepCalls, Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.turn import Turn
@@ -85,7 +86,7 @@ class Step:
         async def ask(_: ApprovalRequest) -> None:
             raise AssertionError("nobody is to be asked")
 
-        approval = Approval(ask=ask, rules=Rules, trust="trusted", mode="full", workspace=root)  # pyright: ignore[reportArgumentType] -- it never answers
+        approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("full"), workspace=root)  # pyright: ignore[reportArgumentType] -- it never answers
         tools = Toolset.load(PATHS, {Stage: self.stage})
         limits = LoopControl(parallel_tools=room)
         self._runner = ToolRunner(log, tools, approval, LocalWorkspace(Path("/p"), (), no_commands), "/p")

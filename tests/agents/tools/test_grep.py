@@ -12,6 +12,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.settings.modes import Modes
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import TextFile
 from soultest.bench.tools import ToolBench, no_commands, output
@@ -81,7 +82,7 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
         asked.append(request)
         return ApprovalResponse(request_id=request.id, response="approve")
 
-    door = Approval(ask=allow, rules=lambda: rules, trust="trusted", mode="full", workspace=project)
+    door = Approval(ask=allow, rules=lambda: rules, trust="trusted", modes=Modes("full"), workspace=project)
     bench = ToolBench(project, path=path, approval=door)
     found = await bench.call("Grep", pattern="needle")
     assert (output(found), found.message) == ("", "No matches.")

@@ -30,6 +30,7 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.blobs import BlobStore
 from sould.agents.projects.ledger import Ledger
+from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
@@ -326,7 +327,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
         ask=ask,
         rules=Rules,
         trust="trusted",
-        mode=mode,
+        modes=Modes(mode),
         workspace=project,
         environment=environment,
         own=(world / "own",),

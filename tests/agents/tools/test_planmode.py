@@ -105,7 +105,7 @@ async def test_an_approved_plan_ends_plan_mode_and_the_turn_goes_on(tmp_path: Pa
         prompt = session.prompt("go", "watcher")
         request = await answer(session, watcher, APPROVE)
         assert (await prompt.outcome()).stop_reason == "finished"
-        assert session.mode == "review"
+        assert session.modes.mode == "review"
         assert request.questions[0].body == PLAN
         assert [option.label for option in request.questions[0].options] == [APPROVE, "Revise", REJECT, REJECT_AND_EXIT]
         shown = watcher.of(PlanDisplay)[0]
@@ -128,7 +128,7 @@ async def test_a_chosen_approach_is_told_to_the_model(tmp_path: Path) -> None:
         await answer(session, watcher, "Rewrite")
         await prompt.outcome()
         assert "They chose: Rewrite" in watcher.of(ToolResult)[0].return_value.message
-        assert session.mode == "ask"
+        assert session.modes.mode == "ask"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ async def test_a_plan_that_is_not_approved_changes_nothing(
         prompt = session.prompt("go", "watcher")
         await answer(session, watcher, said)
         assert (await prompt.outcome()).stop_reason == stop
-        assert session.mode == mode
+        assert session.modes.mode == mode
         if said == "Test first":
             assert "Test first" in watcher.of(ToolResult)[0].return_value.message
 
@@ -174,9 +174,9 @@ async def test_plan_mode_entered_by_the_agent_is_not_the_project_s_usual_mode(tm
     async with bench.running():
         session = await planner(bench, "review")
         await finish(session, "go")
-        assert session.mode == "plan"
+        assert session.modes.mode == "plan"
         opening = dataclasses.replace(session.opening, mode=None)
-        assert (await bench.host.new(opening)).mode == "ask"
+        assert (await bench.host.new(opening)).modes.mode == "ask"
 
 
 QUESTIONS = [
@@ -228,7 +228,7 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
         session = await planner(bench)
         watcher = Watcher(session)
         await finish(session, "/plan")
-        assert session.mode == "plan"
+        assert session.modes.mode == "plan"
         prompt = session.prompt("/plan change a.txt", "watcher")
         await answer(session, watcher, REJECT)
         assert (await prompt.outcome()).stop_reason == "tool_rejected"
@@ -237,4 +237,4 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
             await finish(session, f"/plan {command}")
         said = [part.text for part in watcher.of(TextPart)][1:]
         assert said == [PLAN, "The plan is gone.", "There is no plan yet.", "Plan mode is off; the mode is ask."]
-        assert session.mode == "ask"
+        assert session.modes.mode == "ask"

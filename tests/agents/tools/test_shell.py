@@ -18,6 +18,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
+from sould.agents.settings.modes import Modes
 from sould.agents.terminaltext import UPDATE_SIZE, PlainText, Updates
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.shell import OutputDirectory, Params, Shell
@@ -57,7 +58,9 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         answer = "reject" if "forbidden" in str(request.display) else "approve"
         return ApprovalResponse(request_id=request.id, response=answer)
 
-    approval = Approval(ask=approve, rules=Rules, trust="trusted", mode="ask", workspace=root, environment=environment)
+    approval = Approval(
+        ask=approve, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=root, environment=environment
+    )
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")
     config = Config(tools=ToolLimits(shell_timeout_s=1))

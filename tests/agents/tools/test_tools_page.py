@@ -37,7 +37,7 @@ async def test_one_tool_of_each_form_runs_from_a_projects_spec(tmp_path: Path) -
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.set_option("agent", "builder", "c")
+        await watcher.session.options.choose("agent", "builder", "c")
         await finish(watcher.session, "go")
     results = [result.return_value for result in watcher.of(ToolResult)]
     assert [result.output for result in results[:2]] == ["1 words", "project is on staging"]

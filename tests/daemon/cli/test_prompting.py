@@ -14,6 +14,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.visible import both_ends, file_name
+from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
@@ -55,7 +56,7 @@ def question(action: Action) -> ApprovalRequest:
         return ApprovalResponse(request_id=request.id, response="reject")
 
     description, display = words_of(action)
-    approval = Approval(ask=ask, rules=Rules, trust="trusted", mode="ask", workspace=ROOT)
+    approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=ROOT)
     call = ToolCallContext("c1", 1)
     asyncio.run(approval.request(call, action, sender="A", description=description, display=display))
     return asked[0]

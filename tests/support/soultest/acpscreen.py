@@ -8,7 +8,8 @@ from sould.acp.features import Facts, Features
 from sould.acp.projection import UpdatesV1
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.slash import SlashCommand
-from sould.agents.settings.options import MODES, SessionOption
+from sould.agents.settings.modeswitch import MODES
+from sould.agents.settings.options import SessionOption
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.display import DiffBlock

@@ -107,7 +107,7 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
 def _state(attachment: "Attachment") -> Json:
     from sould.acp.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
 
-    return {**session_state(attachment.session.options())}
+    return {**session_state(attachment.session.options.all())}
 
 
 def _info(info: "SessionInfo") -> Json:

@@ -31,7 +31,7 @@ def loop_commands(session: Session) -> Iterator[Entry]:
 
 async def prompt_turn(session: Session, user_input: UserInput) -> Ending:
     """A prompt that is no command: one turn of the agent, or a loop where the session or the configuration says so."""
-    limit = session.loop_limit
+    limit = session.repeats.limit
     text = input_text(user_input)
     if limit == 0 or not text.strip():
         return await session.soul.turn(session.current_turn)
@@ -60,7 +60,7 @@ async def _loop(session: Session, argument: str) -> Ending:
 async def _start(session: Session, request: LoopRequest) -> Ending:
     if not request.prompt:
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
-        await session.repeat_prompts(limit)
+        await session.repeats.set(limit)
         return say(session, f"From now on prompts of this session loop ({_times(limit)}); `/loop off` ends that.")
     if request.limit == 0:
         task = loop_task(session, request.prompt)
@@ -74,7 +74,7 @@ async def _start(session: Session, request: LoopRequest) -> Ending:
 async def _begin(session: Session, request: LoopRequest, *, told: bool) -> Ending:
     limit = request.limit
     if limit is None:
-        limit = session.loop_limit or DEFAULT_LIMIT
+        limit = session.repeats.limit or DEFAULT_LIMIT
     task = loop_task(session, request.prompt) if not told else LoopTask(request.prompt, session.config.flows)
     budget = _budget(session, request.budget)
     loop = LoopState(
@@ -103,7 +103,7 @@ def _budget(session: Session, asked: Budget) -> Budget:
 def _require_price(session: Session, asked: Budget) -> None:
     """A budget that could never be reached is none."""
     if asked.cost is not None and not _is_priced(session):
-        key = session.model.key
+        key = session.models.info.key
         raise OptionError(
             f"The price of the model {key} is not known, so a budget in money cannot be kept: set `input_price` and "
             f"`output_price` in [models.{key}], or give --tokens instead."
@@ -111,11 +111,13 @@ def _require_price(session: Session, asked: Budget) -> None:
 
 
 def _is_priced(session: Session) -> bool:
-    return session.model.input_price is not None and session.model.output_price is not None
+    return session.models.info.input_price is not None and session.models.info.output_price is not None
 
 
 def _unpriced(session: Session) -> Notification:
-    body = f"`ralph_max_cost` does not hold for this loop: the price of the model {session.model.key} is not known."
+    body = (
+        f"`ralph_max_cost` does not hold for this loop: the price of the model {session.models.info.key} is not known."
+    )
     return notice("loop", "A budget in money cannot be kept", body, severity="warning")
 
 
@@ -152,7 +154,7 @@ def _taken_over(session: Session, loop: LoopState) -> LoopState:
 
 
 async def _off(session: Session) -> str:
-    await session.repeat_prompts(0)
+    await session.repeats.set(0)
     loop = session.loops.load(session.id)
     if loop is None or loop.status == "finished":
         return "Prompts of this session do not loop."

@@ -18,7 +18,7 @@ from sould.agents.sessions.operations.wording import CLEARED, CONDENSED
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.slash import Entry, SlashCommand
 from sould.agents.settings.awaymode import GONE
-from sould.agents.settings.options import AFK, YOLO
+from sould.agents.settings.modeswitch import AFK, YOLO
 from sould.agents.soul.loop import Ending
 
 SessionHandler: TypeAlias = Callable[[Session, str], Awaitable[Ending]]
@@ -53,7 +53,7 @@ async def _plan(session: Session, argument: str) -> Ending:
     match argument:
         case "off":
             await plan_mode.leave()
-            return say(session, f"Plan mode is off; the mode is {session.mode}.")
+            return say(session, f"Plan mode is off; the mode is {session.modes.mode}.")
         case "view":
             return say(session, plan_mode.plan or "There is no plan yet.")
         case "clear":
@@ -75,7 +75,7 @@ async def _btw(session: Session, _: str) -> Ending:
 async def _yolo(session: Session, argument: str) -> Ending:
     if argument == "off":
         return await _full_access_ends(session)
-    await session.set_option("mode", YOLO, "")
+    await session.options.choose("mode", YOLO, "")
     return say(
         session, "Full access for this session: nothing asks any more, except secrets and changes to protected files."
     )
@@ -84,13 +84,13 @@ async def _yolo(session: Session, argument: str) -> Ending:
 async def _afk(session: Session, argument: str) -> Ending:
     if argument == "off":
         return await _full_access_ends(session)
-    await session.set_option("mode", AFK, "")
+    await session.options.choose("mode", AFK, "")
     return say(session, GONE)
 
 
 async def _full_access_ends(session: Session) -> Ending:
-    await session.end_full_access()
-    return say(session, f"The mode is {session.mode}.")
+    await session.mode_switch.end_full_access()
+    return say(session, f"The mode is {session.modes.mode}.")
 
 
 async def _add_dir(session: Session, argument: str) -> Ending:

@@ -18,10 +18,10 @@ async def status(session: Session, _: str) -> Ending:
     context, window = session.log.context, session.soul.model.model().provider.info.max_context_size
     lines = [
         f"- session: `{session.id}` in `{session.info.cwd}`, {plural(session.info.turns, 'turn')}",
-        *(f"- {option.name.lower()}: {option.value or 'none'}" for option in session.options()),
+        *(f"- {option.name.lower()}: {option.value or 'none'}" for option in session.options.all()),
         f"- context: about {context.token_count + context.pending_estimate} of {window} tokens",
         *(f"- also works in: `{path}`" for path in session.directories),
-        *(["- away: questions are dismissed; `/afk off` ends that"] if session.away_mode.away else []),
+        *(["- away: questions are dismissed; `/afk off` ends that"] if session.modes.away else []),
         f"- waiting prompts: {len(session.queue)}",
         *(f"  {line}" for line in session.waiting.text().splitlines()),
         f"- background tasks running: {session.tasks.running}",
@@ -80,7 +80,7 @@ async def trust(session: Session, _: str) -> Ending:
 async def _option(session: Session, option_id: str, value: str) -> Ending:
     if value:
         try:
-            await session.set_option(option_id, value, "")
+            await session.options.choose(option_id, value, "")
         except OptionError as error:
             return say(session, error.message)
     lines = list(_described(session, option_id))
@@ -88,7 +88,7 @@ async def _option(session: Session, option_id: str, value: str) -> Ending:
 
 
 def _described(session: Session, option_id: str) -> Iterator[str]:
-    option = next(option for option in session.options() if option.id == option_id)
+    option = next(option for option in session.options.all() if option.id == option_id)
     yield f"{option.name}: **{option.value}**"
     for choice in option.choices:
         yield f"- `{choice.value}` {choice.description or (choice.name if choice.name != choice.value else '')}".rstrip()

@@ -11,13 +11,12 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
 from sould.agents.environment import Environment
-from sould.agents.errors import OptionError
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.policy import (
     EDIT_SECRET,
@@ -63,6 +62,15 @@ MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""
 
 
+class CurrentMode(Protocol):
+    """The session's mode, which may be another one at every look."""
+
+    @property
+    def mode(self) -> Mode:
+        """What happens without asking."""
+        ...
+
+
 class Approval:
     """Decides, asks, remembers. Injectable into tools; one per session, shared by its subagents."""
 
@@ -72,7 +80,7 @@ class Approval:
         ask: Ask,
         rules: Callable[[], Rules],
         trust: Trust,
-        mode: Mode,
+        modes: CurrentMode,
         workspace: Path,
         additional: Sequence[Path] = (),
         environment: Environment | None = None,
@@ -106,18 +114,12 @@ class Approval:
         self.unanswered: set[str] = set()
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
         self.trust: Trust = trust
-        self.mode = mode
+        self._modes = modes
 
     @property
     def mode(self) -> Mode:
         """What goes ahead without asking. A change holds at once, also for questions being asked."""
-        return self._mode
-
-    @mode.setter
-    def mode(self, mode: Mode) -> None:
-        if mode == "auto":
-            raise OptionError("Mode 'auto' needs a sandbox, and there is none; choose review or full.")
-        self._mode: Mode = mode
+        return self._modes.mode
 
     @property
     def remembered(self) -> Rules:

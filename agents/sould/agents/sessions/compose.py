@@ -19,6 +19,7 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -34,17 +35,22 @@ from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
-from sould.agents.settings.agents import DEFAULT, SessionAgent, first_spec, missing_model, use_model
+from sould.agents.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, missing_model, use_model
 from sould.agents.settings.awaymode import AwayMode
 from sould.agents.settings.budgets import Budgets, DailySpend
 from sould.agents.settings.directories import Directories
+from sould.agents.settings.loopoption import LoopOption
+from sould.agents.settings.modeloptions import model_options
 from sould.agents.settings.models import SessionModels
+from sould.agents.settings.modes import Modes, usual_mode
+from sould.agents.settings.modeswitch import ModeSwitch
+from sould.agents.settings.options import SessionOptions
 from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.settings.state import SessionState, load_state
 from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
-from sould.agents.soul.loop import Soul
+from sould.agents.soul.loop import Soul, StepExtension
 from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.store.store import StoredSession
@@ -66,8 +72,11 @@ class Parts:
     asker: ApprovalRequester
     ledger: Ledger
     clients: AttachedWorkspace
+    attached: AttachedClients
+    options: SessionOptions
+    mode_switch: ModeSwitch
+    repeats: LoopOption
     state: SessionState
-    projects: ProjectMemory
     todos: TodoList
     agent: SessionAgent
     mcp: SessionServers
@@ -82,24 +91,19 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     Raises:
         NoModelError, ConfigError, InvalidToolError
     """
-    config = services.config.now
     state = load_state(stored.directory)
     projects = ProjectMemory(services.state_dir / "projects.json")
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
-    environment = make_environment(config, opening, directories)
-    thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
-    models = await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
-    runner = CommandRunner(services.guard, environment)
-    local = LocalWorkspace(opening.cwd, directories, runner.run, environment.home, umask=opening.umask)
-    clients = AttachedWorkspace(local)
+    environment = make_environment(services.config.now, opening, directories)
+    models = await open_models(services, state, opening)
+    clients = AttachedWorkspace(local_workspace(services, opening, directories, environment))
     asker = ApprovalRequester(log)
     skills = await open_catalog(services.trust, opening, services.config)
-    usual = usual_mode(config, projects, opening)
-    first: Mode = "plan" if config.default_plan_mode and not stored.info.turns else usual
-    away_mode = AwayMode(log.channel)
+    modes = make_modes(services.config.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
+    switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     readable = (stored.directory / OUTPUTS, *skills.places)
-    mode = opening.mode or state.mode or first
-    approval = make_approval(services, asker, mode, opening.cwd, directories, environment, readable)
+    approval = make_approval(services, asker, modes, opening.cwd, directories, environment, readable)
     ledger = await open_ledger(services, stored, clients, environment, approval)
     project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
     mailbox = services.dmail.open(stored.info.id, opening.cwd)
@@ -115,31 +119,69 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         models,
         skills,
         Questions(log.channel),
-        plan_mode(approval, log, stored.directory, usual, away_mode),
+        PlanMode(switch, log, stored.directory),
         make_hooks(services, project_hooks, environment, opening, log, stored),
         mailbox,
         Rewinder(log, ledger, mailbox),
-        away_mode,
+        modes,
         make_budgets(services, log, state),
     )
     todos = TodoList(state.todos)
-    agents = _catalog(services, opening, state)
+    hooks, external = SessionHooks(shared.hooks, project_hooks), ExternalTools(log, approval)
+    agent = await make_agent(shared, log, state, todos, (external, hooks))
+    repeats = LoopOption(services.config, state, options)
+    options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
+    return Parts(
+        log=log,
+        soul=agent.soul,
+        shared=shared,
+        asker=asker,
+        ledger=ledger,
+        clients=clients,
+        attached=attached,
+        options=options,
+        mode_switch=switch,
+        repeats=repeats,
+        state=state,
+        todos=todos,
+        agent=agent,
+        mcp=make_servers(shared, log, agent, replace(opening, additional=tuple(directories)), external),
+        external=external,
+        hooks=hooks,
+        trusting=TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions),
+    )
+
+
+async def open_models(services: HostServices, state: SessionState, opening: Opening) -> SessionModels:
+    """The models of the client's environment, and the one the user chose. Raises NoModelError."""
+    thinking: ThoughtLevel = state.thought_level or ("medium" if services.config.now.default_thinking else "off")
+    return await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
+
+
+def local_workspace(
+    services: HostServices, opening: Opening, directories: Directories, environment: Environment
+) -> LocalWorkspace:
+    """The disk, and commands under the daemon's guard."""
+    runner = CommandRunner(services.guard, environment)
+    return LocalWorkspace(opening.cwd, directories, runner.run, environment.home, umask=opening.umask)
+
+
+async def make_agent(
+    shared: Shared, log: SessionLog, state: SessionState, todos: TodoList, extensions: tuple[StepExtension, ...]
+) -> SessionAgent:
+    """The session's agent, with its model where the user chose none."""
+    models, opening = shared.models, shared.opening
+    agents = _catalog(shared.services, opening, state)
     name, spec, problem = first_spec(agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
     crew = Crew(labor_market(shared, log, agents), log, spec)
-    hooks, external = SessionHooks(shared.hooks, project_hooks), ExternalTools(log, approval)
-    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), external, hooks))
+    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), *extensions))
     crew.market.meter = meter = soul.model.meter
     shared.budgets.cost = lambda: meter.cost
     agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
     agent.missing = partial(missing_model, models)
-    mcp = make_servers(shared, log, agent, replace(opening, additional=tuple(directories)))
-    shared.sources.add(external)
-    trusting = TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions)
-    return Parts(
-        log, soul, shared, asker, ledger, clients, state, projects, todos, agent, mcp, external, hooks, trusting
-    )
+    return agent
 
 
 def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:
@@ -185,10 +227,11 @@ async def open_ledger(
     return ledger
 
 
-def usual_mode(config: Config, projects: ProjectMemory, opening: Opening) -> Mode:
-    """The mode of a session whose user has not said otherwise: what they chose last here, else what they configured."""
-    configured = config.default_mode or ("full" if config.default_yolo else None)
-    return projects.mode(opening.cwd) or configured or opening.default_mode
+def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:
+    """The mode a session begins or goes on with. `remembered` is what was chosen last in its project."""
+    usual = usual_mode(config, remembered, opening.default_mode)
+    first: Mode = "plan" if config.default_plan_mode and new else usual
+    return Modes(opening.mode or state.mode or first, usual)
 
 
 def make_budgets(services: HostServices, log: SessionLog, state: SessionState) -> Budgets:
@@ -200,7 +243,7 @@ def make_budgets(services: HostServices, log: SessionLog, state: SessionState) -
 def make_approval(
     services: HostServices,
     asker: ApprovalRequester,
-    mode: Mode,
+    modes: Modes,
     workspace: Path,
     directories: Directories,
     environment: Environment,
@@ -211,7 +254,7 @@ def make_approval(
         ask=asker,
         rules=services.rules,
         trust=services.trust.state(workspace),
-        mode=mode,
+        modes=modes,
         workspace=workspace,
         additional=directories,
         environment=environment,
@@ -223,12 +266,6 @@ def make_approval(
 
 def _secret_names(config: Config) -> SecretNames:
     return SecretNames(config.secrets.certain, config.secrets.likely)
-
-
-def plan_mode(approval: Approval, log: SessionLog, directory: Path, usual: Mode, away_mode: AwayMode) -> PlanMode:
-    """Planning, which ends in the usual mode."""
-    before: Mode = "ask" if usual == "plan" else usual
-    return PlanMode(lambda: approval.mode, log, directory, before=before, away=lambda: away_mode.away)
 
 
 def make_hooks(
@@ -244,14 +281,20 @@ def make_hooks(
     return Hooks(log, runner, stored.info.id, lambda: (*services.config.now.hooks, *project.hooks()))
 
 
-def make_servers(shared: Shared, log: SessionLog, agent: SessionAgent, opening: Opening) -> SessionServers:
-    """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows."""
+def make_servers(
+    shared: Shared, log: SessionLog, agent: SessionAgent, opening: Opening, external: ExternalTools
+) -> SessionServers:
+    """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows.
+
+    Behind them come the tools that clients run.
+    """
     soul, variables = agent.soul, shared.environment.variables
     files = mcp_files(shared)
     mcp = SessionServers(
         shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.budgets.allow)
     )
     shared.sources.add(mcp)
+    shared.sources.add(external)
     return mcp
 
 

@@ -202,7 +202,7 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients and self._services.config.now.daemon.on_last_detach == "cancel":
+        if not session.clients.any and self._services.config.now.daemon.on_last_detach == "cancel":
             session.cancel(None)
             session.tasks.cancel("The last client left.")
         self._unload_soon(session)
@@ -213,7 +213,7 @@ class SessionHost:
             session = self._sessions.get(session_id)
             if session is None:
                 return
-            if set(session.clients) <= {client_id}:  # the client stays until then: its hooks are told of the end
+            if set(session.clients.by_id) <= {client_id}:  # the client stays until then: its hooks are told of the end
                 cancelled = session.prompts
                 session.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason

@@ -181,7 +181,7 @@ class SessionPort:
 
     def options(self) -> tuple[SessionOption, ...]:
         """All options with their current values."""
-        return self._session.options()
+        return self._session.options.all()
 
     async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
         """Choose a value; it holds from the next step on and for the session's life, and is told to all clients.
@@ -189,7 +189,7 @@ class SessionPort:
         Raises:
             OptionError: naming the option and the values it takes.
         """
-        await self._session.set_option(option_id, value, client_id)
+        await self._session.options.choose(option_id, value, client_id)
 
     # --- operations that wait for the running turn -------------------------------------------------------------------
     #

@@ -7,31 +7,25 @@ that all clients see the same session.
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from sould.agents.config import Config
-from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.external.registry import Registration
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.liveconfig import LiveConfig
-from sould.agents.llm.provider import ModelInfo, ThoughtLevel
 from sould.agents.llm.requests import not_taken
 from sould.agents.opening.opening import Client, Opening
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.operations.context import ModelContext
 from sould.agents.sessions.operations.sharing import Sharing
 from sould.agents.sessions.operations.travel import TimeTravel
 from sould.agents.sessions.slash import CommandRegistry, SlashCommand
-from sould.agents.settings.agents import use_model
-from sould.agents.settings.awaymode import BY, GONE
-from sould.agents.settings.loopoption import loop_limit, loop_option
+from sould.agents.settings.awaymode import BY
 from sould.agents.settings.news import NewsReader
-from sould.agents.settings.options import AFK, FULL_NAMES, MODES, THOUGHT_LEVELS, SessionOption, session_options
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
@@ -84,10 +78,9 @@ class Session:
         self._approval = parts.shared.approval
         self._asker = parts.asker
         self._ledger = parts.ledger
-        self._projects = parts.projects
         self._todos = parts.todos
         self._workspace = parts.clients
-        self._models = parts.shared.models
+        self.models = parts.shared.models
         self._state = parts.state
         self._agent = parts.agent
         self.tasks = parts.agent.crew.market.tasks
@@ -107,14 +100,15 @@ class Session:
             parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id
         )
         self.plan_mode = parts.shared.plan_mode
-        self.plan_mode.switch = self._switch_mode
-        self._usual: Mode = "ask" if self.mode == "full" else self.mode
-        """The mode to go back to from full access."""
+        self.modes = parts.shared.modes
+        self.options = parts.options
+        self.mode_switch = parts.mode_switch
+        self.repeats = parts.repeats
         self.directories = parts.shared.directories
-        self.away_mode = parts.shared.away_mode
         self._home = parts.shared.environment.home
-        self._clients: dict[str, Client] = {}
-        self._notices = MissedNotifications(parts.log.channel, lambda: bool(self._clients))
+        self.clients = parts.attached
+        """Who is attached."""
+        self._notices = MissedNotifications(parts.log.channel, lambda: self.clients.any)
         self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
         self._controls = LoopControls(self.id, parts.log, self._turns, self.loops)
         self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._command_registry.find(given) is not None)
@@ -138,24 +132,19 @@ class Session:
 
     # --- clients ---
 
-    @property
-    def clients(self) -> Mapping[str, Client]:
-        """Who is attached, by id."""
-        return self._clients
-
     def attach(self, client: Client, since: Cursor | None = None) -> Sequence[Record]:
         """A client looks at this session; its buffers serve the tools from now on.
 
         The notices that it is to be told, because nobody was there when they came, or because they came from `since` on.
         """
         news = self._notices.news(since)
-        self._clients[client.id] = client
+        self.clients.add(client)
         self._workspace.attach(client.id, client.workspace(self._workspace.disk, self.id))
         return news
 
     def detach(self, client_id: str) -> None:
         """A client is gone or looks elsewhere. The turn goes on (D12); the host applies `on_last_detach`."""
-        self._clients.pop(client_id, None)
+        self.clients.remove(client_id)
         self.hooks.hooks.unsubscribe(client_id)
         self._workspace.detach(client_id)
         self.mcp.left(client_id)
@@ -164,7 +153,7 @@ class Session:
     @property
     def _has_company(self) -> bool:
         """A person looks at this session and is not away; programs are no company."""
-        return not self.away_mode.away and any(client.speaks_for_user for client in self._clients.values())
+        return self.clients.person and not self.modes.away
 
     # --- turns ---
 
@@ -187,7 +176,9 @@ class Session:
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
         return (
-            not (self._clients or self.running or self.queue or self._turns.operating or self._side_questions.running)
+            not (
+                self.clients.any or self.running or self.queue or self._turns.operating or self._side_questions.running
+            )
             and not self.tasks.running
         )
 
@@ -203,7 +194,7 @@ class Session:
         """
         at_once = self._side_questions.take(user_input, client_id) or self.waiting.take(user_input, client_id)
         at_once = at_once or self._go_away(user_input, client_id)
-        at_once = at_once or self._controls.take(user_input, client_id, repeats=self.looping or self.loop_limit != 0)
+        at_once = at_once or self._controls.take(user_input, client_id, repeats=self.looping or self.repeats.limit != 0)
         if at_once is not None:
             return at_once
         prompt = Prompt(user_input, client_id, command=self._command_registry.find(user_input) is not None)
@@ -214,10 +205,7 @@ class Session:
         """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
         if not self.running or input_text(user_input).strip() != BY:
             return None
-        self._set_mode("full")
-        self.away_mode.away = True
-        self._show_options()
-        self.log.publish(notice("afk", GONE))
+        self.mode_switch.go_away()
         return Prompt.answered(user_input, client_id)
 
     def cancel(self, client_id: str | None) -> None:
@@ -236,15 +224,14 @@ class Session:
         """Answer a pending request; the first answer wins and everybody sees it."""
         if isinstance(response, ToolResult):
             return self.answer_tool_call(response.tool_call_id, response.return_value, client_id)
-        client = self._clients.get(client_id)
-        return self.log.channel.resolve(response, client.name if client else client_id)
+        return self.log.channel.resolve(response, self.clients.name(client_id))
 
     def register_tools(self, tools: Sequence[Mapping[str, object]], client_id: str) -> Registration:
         """The tools that an attached client runs, in place of those it registered before; they go when it is detached.
 
         Each has `name`, `description`, `parameters` (a JSON schema) and `kind`.
         """
-        return self._external.register(client_id, self._clients[client_id].name, tools, self.soul.tools.toolset)
+        return self._external.register(client_id, self.clients.name(client_id), tools, self.soul.tools.toolset)
 
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
@@ -297,10 +284,10 @@ class Session:
         plain = not prompt.resumes and not input_text(prompt.user_input).lstrip().startswith("/")
         if plain:  # before servers are waited for: another client may look for the newest session now
             self._note_turn(prompt.user_input)
-        await self._models.refresh()
-        if media := not_taken(prompt.user_input, self.model):
+        await self.models.refresh()
+        if media := not_taken(prompt.user_input, self.models.info):
             told = "It was left out; choose another model, or send words."
-            self.log.publish(notice("media", f"{self.model.model} takes no {media}", told, severity="warning"))
+            self.log.publish(notice("media", f"{self.models.info.model} takes no {media}", told, severity="warning"))
         self._news.tell()
         await self.trusting.tell(new=new)
         await self.mcp.refresh()
@@ -325,7 +312,7 @@ class Session:
     @property
     def usage(self) -> StatusUpdate | None:
         """How full the model's window is and what the session has cost; None before a model has counted anything."""
-        return usage_of(self.log.context, self.model, self.soul.model.meter.cost)
+        return usage_of(self.log.context, self.models.info, self.soul.model.meter.cost)
 
     @property
     def config(self) -> Config:
@@ -352,17 +339,6 @@ class Session:
         return self._repeats
 
     @property
-    def loop_limit(self) -> int:
-        """How often prompts of this session are repeated; -1 without limit."""
-        chosen = self._state.loop_limit
-        return self.config.loop_control.max_ralph_iterations if chosen is None else chosen
-
-    async def repeat_prompts(self, limit: int) -> None:
-        """Repeat the prompts from now on so often."""
-        self._state.loop_limit = limit
-        await self._keep_options()
-
-    @property
     def closing(self) -> bool:
         """The daemon lets go of this session: what runs is interrupted, not cancelled by a person."""
         return self._turns.closing
@@ -379,99 +355,7 @@ class Session:
         if self.info.title != title:
             self.log.publish(SessionChanged(title=self.info.title))
 
-    # --- options and commands ---
-
-    @property
-    def mode(self) -> Mode:
-        """What happens without asking."""
-        return self._approval.mode
-
-    @property
-    def model(self) -> ModelInfo:
-        """The model that answers."""
-        return self._models.info
-
-    def options(self) -> tuple[SessionOption, ...]:
-        """All options with their current values."""
-        models = self._models
-        standard = session_options(self.mode, models.info, models.available, models.thought_level)
-        return (*standard, self._agent.option(), loop_option(self.loop_limit))
-
-    async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
-        """Choose a value; it holds from the next step on and for the session's life.
-
-        Raises:
-            OptionError: naming the option and the values it takes.
-        """
-        away = option_id == "mode" and value == AFK
-        if option_id == "mode" and value in FULL_NAMES:
-            value = "full"
-        option = next((option for option in self.options() if option.id == option_id), None)
-        if option is None:
-            known = ", ".join(option.id for option in self.options())
-            raise OptionError(f"There is no option {option_id!r}; this session has {known}.")
-        choice = next((choice.value for choice in option.choices if choice.value == value), None)
-        if option_id == "agent" and isinstance(value, str):
-            choice = value  # a name that is not listed, or a path
-        if choice is None:
-            offered = ", ".join(choice.value for choice in option.choices)
-            raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {offered}.")
-        await self._choose(option_id, choice)
-        if option_id == "mode":
-            self.away_mode.away = away
-        client = self._clients.get(client_id)
-        if option_id == "mode" and (client is None or client.chooses_for_project):
-            self._projects.remember_mode(self.info.cwd, self._approval.mode)
-        await self._keep_options()
-
-    async def _choose(self, option_id: str, value: str) -> None:
-        if option_id == "mode":
-            self._set_mode(next(mode for mode in MODES if mode == value))
-        elif option_id == "model":
-            await self._models.choose(value)
-            self._state.model = value
-        elif option_id == "loop":
-            self._state.loop_limit = loop_limit(value)
-        elif option_id == "agent":
-            await use_model(self._models, self._agent.choose(value))
-            self._state.agent, self._state.agent_files = value, dict(self._agent.catalog.chosen)
-        else:
-            level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
-            self._models.thought_level = level
-            self._state.thought_level = level
-
-    def _set_mode(self, mode: Mode) -> None:
-        """Planning begins and ends for every client; full access is never remembered, it ends with the session."""
-        before, self._approval.mode = self._approval.mode, mode
-        self._state.mode = None if mode == "full" else mode
-        if mode == "plan" != before:
-            self.plan_mode.before = before
-        if mode == "full" != before:
-            self._usual = self.plan_mode.before if before == "plan" else before
-        if "plan" in (mode, before) and mode != before:
-            self.log.publish(StatusUpdate(plan_mode=mode == "plan"))
-
-    async def _switch_mode(self, mode: Mode) -> None:
-        """The agent enters or leaves plan mode; the project's usual mode stays what the user chose."""
-        self._set_mode(mode)
-        await self._keep_options()
-
-    async def _keep_options(self) -> None:
-        self._show_options()
-        await self.log.commit()
-        if self._state.unsaved:
-            self._state.save(self.directory)
-
-    def _show_options(self) -> None:
-        """They hold, whether they can be kept or not: that is said by who waits for it, or after the turn."""
-        with suppress(JournalFullError):
-            self._state.save(self.directory)
-        self.log.publish(SessionChanged(options={option.id: option.value for option in self.options()}))
-
-    async def end_full_access(self) -> None:
-        """Back to the mode before full access; the user is there again."""
-        if self.mode == "full":
-            await self.set_option("mode", self._usual, "")
+    # --- files and commands ---
 
     def add_directories(self, directories: Iterable[Path]) -> None:
         """Work there, too: known to every tool and rule at once, to the model from its next step on, and kept."""

@@ -21,10 +21,10 @@ from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Writers
 from sould.agents.projects.secretblobs import SecretBlobs
 from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.settings.awaymode import AwayMode
 from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.directories import Directories
 from sould.agents.settings.models import SessionModels
+from sould.agents.settings.modes import Modes
 from sould.agents.settings.news import News
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
@@ -85,7 +85,7 @@ class Shared:
     hooks: Hooks
     mailbox: Mailbox
     rewinder: Rewinder
-    away_mode: AwayMode
+    modes: Modes
     budgets: Budgets
     sources: ToolSources = field(default_factory=ToolSources)
     """Where its agents' further tools come from."""

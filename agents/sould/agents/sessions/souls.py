@@ -55,26 +55,7 @@ def build_soul(
         ConfigError, InvalidToolError
     """
     phone = crew.phone = shared.mailbox.connect(crew.agent_id, log)
-    injectable: dict[Any, object] = {
-        DenwaRenji: phone,
-        Rewinder: shared.rewinder,
-        CallFiles: shared.files,
-        Workspace: shared.files,
-        Config: shared.services.config.now,
-        Approval: shared.approval,
-        Environment: shared.environment,
-        TodoList: todos,
-        Crew: crew,
-        LaborMarket: crew.market,
-        BackgroundTasks: crew.market.tasks,
-        OutputDirectory: OutputDirectory(shared.directory / OUTPUTS),
-        Questions: shared.questions,
-        PlanMode: shared.plan_mode,
-        ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.directories),
-        ModelCapabilities: ModelCapabilities(lambda: frozenset(shared.models.provider.info.capabilities)),
-        PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
-    }
-    toolset = load_tools(shared, spec, injectable)
+    toolset = load_tools(shared, spec, injected(shared, spec, phone, todos, crew))
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=system_prompt(shared, spec), made_of=spec.made_of))
     meter = Meter(log)
@@ -97,7 +78,7 @@ def build_soul(
         extensions=(
             shared.budgets,
             PlanReminder(log, shared.approval),
-            AwayReminder(log, shared.away_mode, shared.services.config),
+            AwayReminder(log, shared.modes, shared.services.config),
             TimeMachine(phone, shared.rewinder, toolset, shared.files, shared.approval),
             *extensions,
         ),
@@ -108,6 +89,29 @@ def load_tools(shared: Shared, spec: AgentSpec, injectable: dict[Any, object]) -
     """The spec's tools as far as they are offered now, and those of the session's sources that it names."""
     paths, places = offered_paths(spec, shared.situation())
     return Toolset.load(paths, injectable, places, sources=shared.sources, patterns=spec.fields.mcp_tools)
+
+
+def injected(shared: Shared, spec: AgentSpec, phone: DenwaRenji, todos: TodoList, crew: Crew) -> dict[Any, object]:
+    """What an agent's tools may ask for, by type (D30)."""
+    return {
+        DenwaRenji: phone,
+        Rewinder: shared.rewinder,
+        CallFiles: shared.files,
+        Workspace: shared.files,
+        Config: shared.services.config.now,
+        Approval: shared.approval,
+        Environment: shared.environment,
+        TodoList: todos,
+        Crew: crew,
+        LaborMarket: crew.market,
+        BackgroundTasks: crew.market.tasks,
+        OutputDirectory: OutputDirectory(shared.directory / OUTPUTS),
+        Questions: shared.questions,
+        PlanMode: shared.plan_mode,
+        ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.directories),
+        ModelCapabilities: ModelCapabilities(lambda: frozenset(shared.models.provider.info.capabilities)),
+        PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
+    }
 
 
 def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter, market: LaborMarket) -> ModelCaller:

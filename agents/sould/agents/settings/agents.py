@@ -10,6 +10,7 @@ from pathlib import Path
 from sould.agents.errors import OptionError, SouldError
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.options import Choice, SessionOption
+from sould.agents.settings.state import SessionState
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
@@ -52,14 +53,6 @@ class SessionAgent:
         files, offered = self._key(self.spec)
         stale = self.soul.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
         self._made_of = ({} if stale else files, offered)
-
-    def option(self) -> SessionOption:
-        """The choice as clients show it."""
-        choices = [_choice(file) for name, file in self.catalog.files().items() if name not in SUBAGENTS]
-        if self.name not in {choice.value for choice in choices}:
-            choices.append(Choice(self.name, _named(self.spec.name)))
-        description = "Which agent works in this session, from the next turn on."
-        return SessionOption("agent", "Agent", "_agent", description, self.name, tuple(choices))
 
     def choose(self, name: str) -> AgentSpec:
         """Be another agent from the next turn on; `name` may be the path of an agent file.
@@ -159,6 +152,28 @@ class SessionAgent:
             return
         self._told = {body}
         self.soul.log.publish(notice("agent", title, body))
+
+
+class AgentOption:
+    """The `agent` option of one session: a name, or the path of an agent's file."""
+
+    def __init__(self, agent: SessionAgent, models: SessionModels, state: SessionState) -> None:
+        self._agent = agent
+        self._models = models
+        self._state = state
+
+    def option(self) -> SessionOption:
+        """See `OptionSource`."""
+        choices = [_choice(file) for name, file in self._agent.catalog.files().items() if name not in SUBAGENTS]
+        if self._agent.name not in {choice.value for choice in choices}:
+            choices.append(Choice(self._agent.name, _named(self._agent.spec.name)))
+        description = "Which agent works in this session, from the next turn on."
+        return SessionOption("agent", "Agent", "_agent", description, self._agent.name, tuple(choices), takes_any=True)
+
+    async def choose(self, value: str, client_id: str) -> None:
+        """See `OptionSource`. The agent comes with the model that its spec names."""
+        await use_model(self._models, self._agent.choose(value))
+        self._state.choose_agent(value, self._agent.catalog.chosen)
 
 
 def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:

@@ -7,6 +7,7 @@ remembered: a session that is opened anew has its user back.
 from typing import Final
 
 from sould.agents.sessionlog.channel import Channel, Record
+from sould.agents.settings.modes import Modes
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -26,27 +27,20 @@ GONE: Final = (
 
 
 class AwayMode:
-    """Of one session's user. Sees every request before any client does."""
+    """What happens to the requests of a session while its user is away. Sees every one before any client does."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, modes: Modes) -> None:
         self._channel = channel
-        self._away = False
+        self._modes = modes
         channel.subscribe(self._take, on_cut=lambda _: None)
 
-    @property
-    def away(self) -> bool:
-        """Nobody answers, by the user's own word."""
-        return self._away
-
-    @away.setter
-    def away(self, away: bool) -> None:
-        self._away = away
-        if away:
-            for request in self._channel.pending:
-                self._dismiss(request)
+    def dismiss_pending(self) -> None:
+        """The user has just gone: what waits for them waits no longer."""
+        for request in self._channel.pending:
+            self._dismiss(request)
 
     def _take(self, record: Record) -> bool:
-        if self._away:
+        if self._modes.away:
             self._dismiss(record.message)
         return True
 

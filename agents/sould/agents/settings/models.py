@@ -47,6 +47,10 @@ class SessionModels:
         """Use another model from the next step on. Raises NoModelError when it cannot work."""
         self._provider = await self._pool.get(key, self._environment)
 
+    def think(self, level: ThoughtLevel) -> None:
+        """Let the model reason so much from the next step on, if it can."""
+        self.thought_level = level
+
     async def other(self, key: str) -> "SessionModels":
         """The same models with another one chosen. Raises NoModelError, naming those there are."""
         if key not in {info.key for info in self.available}:

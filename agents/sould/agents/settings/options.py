@@ -1,10 +1,17 @@
-"""The options of a session: mode, model, thought level. One list for every face (D20)."""
+"""The options of a session: what clients show of them, and the one list of them for every face (D20).
 
-from collections.abc import Sequence
+What an option does is its source's; here a choice is checked, shown to all clients and kept.
+"""
+
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-from sould.agents.llm.provider import ModelInfo, ThoughtLevel
-from sould.agents.permissions.policy import Mode
+from sould.agents.errors import JournalFullError, OptionError
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.settings.state import SessionState
+from sould.agents.wire.messages import SessionChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,45 +33,77 @@ class SessionOption:
     description: str
     value: str
     choices: tuple[Choice, ...]
+    unlisted: frozenset[str] = frozenset()
+    """Values that are taken, too."""
+    takes_any: bool = False
+    """Whether another value can be chosen is seen when it is: a path, for example."""
+
+    def takes(self, value: str | bool) -> str | None:
+        """The value, if it can be chosen."""
+        if not isinstance(value, str):
+            return None
+        listed = value in self.unlisted or any(choice.value == value for choice in self.choices)
+        return value if listed or self.takes_any else None
 
 
-MODES: dict[Mode, Choice] = {
-    "plan": Choice("plan", "Plan mode", "Read and think only: no file is changed, no command with effects runs."),
-    "ask": Choice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
-    "review": Choice("review", "Review mode", "Edits are made at once and reviewed afterwards; commands ask first."),
-    "full": Choice("full", "Full access", "Nothing asks, except secrets and changes to protected files."),
-}
-"""The modes on offer. `auto` needs a sandbox, and there is none yet."""
+class OptionSource(Protocol):
+    """One thing that can be chosen for a session."""
 
-YOLO, AFK = "yolo", "afk"
-FULL_NAMES = frozenset({YOLO, AFK})
-"""Names users know for full access; `afk` also dismisses questions (D20)."""
+    def option(self) -> SessionOption | None:
+        """It as clients show it; None while there is nothing to choose."""
+        ...
 
-THOUGHT_LEVELS: dict[ThoughtLevel, Choice] = {
-    "off": Choice("off", "Thinking off", "Answer without extended reasoning."),
-    "low": Choice("low", "Thinking low", "A little reasoning."),
-    "medium": Choice("medium", "Thinking medium", "Balanced."),
-    "high": Choice("high", "Thinking high", "As much reasoning as the model offers."),
-}
+    async def choose(self, value: str, client_id: str) -> None:
+        """Let it hold from now on. Raises OptionError when it cannot be used."""
+        ...
 
 
-def session_options(
-    mode: Mode, model: ModelInfo, models: Sequence[ModelInfo], thought_level: ThoughtLevel
-) -> tuple[SessionOption, ...]:
-    """The options in the order clients show them."""
-    options = [
-        SessionOption("mode", "Mode", "mode", "What happens without asking.", mode, tuple(MODES.values())),
-        SessionOption(
-            "model",
-            "Model",
-            "model",
-            "Which model answers, from the next step on.",
-            model.key,
-            tuple(Choice(info.key, info.display_name or info.key, info.provider) for info in models),
-        ),
-    ]
-    if "thinking" in model.capabilities:
-        choices = tuple(THOUGHT_LEVELS.values())
-        description = "How much the model reasons before it answers."
-        options.append(SessionOption("thought_level", "Thinking", "thought_level", description, thought_level, choices))
-    return tuple(options)
+class SessionOptions:
+    """Of one session. Made before what can be chosen, which is offered in the order that clients show."""
+
+    def __init__(self, log: SessionLog, state: SessionState, directory: Path) -> None:
+        """`state` is kept in `directory`."""
+        self._log = log
+        self._state = state
+        self._directory = directory
+        self._sources: list[OptionSource] = []
+
+    def offer(self, *sources: OptionSource) -> None:
+        """From now on these can be chosen, too."""
+        self._sources += sources
+
+    def all(self) -> tuple[SessionOption, ...]:
+        """All options with their current values."""
+        return tuple(option for source in self._sources if (option := source.option()) is not None)
+
+    async def choose(self, option_id: str, value: str | bool, client_id: str) -> None:
+        """Choose a value; it holds from the next step on and for the session's life.
+
+        Raises:
+            OptionError: naming the option and the values it takes.
+            JournalFullError: it holds, but cannot be kept.
+        """
+        offered = [(source, option) for source in self._sources if (option := source.option()) is not None]
+        source, option = next(((source, option) for source, option in offered if option.id == option_id), (None, None))
+        if source is None or option is None:
+            known = ", ".join(option.id for _, option in offered)
+            raise OptionError(f"There is no option {option_id!r}; this session has {known}.")
+        chosen = option.takes(value)
+        if chosen is None:
+            values = ", ".join(choice.value for choice in option.choices)
+            raise OptionError(f"Option {option_id!r} cannot be {value!r}; it takes {values}.")
+        await source.choose(chosen, client_id)
+        await self.keep()
+
+    async def keep(self) -> None:
+        """Something was chosen: show it to everybody and put it on disk. Raises JournalFullError."""
+        self.show()
+        await self._log.commit()
+        if self._state.unsaved:
+            self._state.save(self._directory)
+
+    def show(self) -> None:
+        """Options hold, whether they can be kept or not: that is said by who waits for it, or after the turn."""
+        with suppress(JournalFullError):
+            self._state.save(self._directory)
+        self._log.publish(SessionChanged(options={option.id: option.value for option in self.all()}))

@@ -3,6 +3,7 @@
 Losing the file loses choices, never history. Keys of the reference layout are kept; unknown ones survive a rewrite.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
@@ -43,6 +44,26 @@ class SessionState(BaseModel):
     def unsaved(self) -> bool:
         """The disk refused it: it is to be saved again."""
         return self._unsaved
+
+    def choose_mode(self, mode: Mode | None) -> None:
+        """None: the project's usual one."""
+        self.mode = mode
+
+    def choose_agent(self, agent: str, files: Mapping[str, str]) -> None:
+        """Its name or path, with the files of the project that the user chose by it."""
+        self.agent, self.agent_files = agent, dict(files)
+
+    def choose_model(self, key: str) -> None:
+        """By its key in the configuration."""
+        self.model = key
+
+    def choose_thought_level(self, level: ThoughtLevel) -> None:
+        """How much the model reasons."""
+        self.thought_level = level
+
+    def choose_loop_limit(self, limit: int) -> None:
+        """How often prompts are repeated; -1 without limit."""
+        self.loop_limit = limit
 
     def save(self, directory: Path) -> None:
         """Replace the file in one step, readable by its owner only.

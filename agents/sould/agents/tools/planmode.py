@@ -4,14 +4,12 @@ That nothing is changed meanwhile is not asked of the model here; it is decided 
 """
 
 import os
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-from sould.agents.permissions.policy import Mode
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
 from sould.agents.toolapi.questions import OWN_WORDS, Questions
@@ -23,28 +21,41 @@ QUESTION: Final = "Go ahead with this plan?"
 PLAN_FILE: Final = "plan.md"
 
 
-async def _not_connected(mode: Mode) -> None:
-    raise RuntimeError(f"nobody can switch to {mode} yet")
+class PlanSwitch(Protocol):
+    """Begins and ends planning, for everybody who looks at the session."""
+
+    @property
+    def planning(self) -> bool:
+        """Whether nothing may be changed now."""
+        ...
+
+    @property
+    def away(self) -> bool:
+        """Nobody is there to approve a plan."""
+        ...
+
+    async def enter_plan(self) -> None:
+        """From now on nothing is changed."""
+        ...
+
+    async def leave_plan(self) -> None:
+        """Back to the mode before, if a plan is being made."""
+        ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PlanMode:
-    """The plan mode of one session; injectable. The session sets `switch`, which changes the mode for everybody."""
+    """The plan mode of one session; injectable."""
 
-    mode: Callable[[], Mode]
+    switch: PlanSwitch
     log: SessionLog
     directory: Path
     """The session's own; the plan is kept there."""
-    switch: Callable[[Mode], Awaitable[None]] = _not_connected
-    before: Mode = "ask"
-    """The mode to go back to."""
-    away: Callable[[], bool] = lambda: False
-    """Nobody is there to approve a plan."""
 
     @property
     def active(self) -> bool:
         """Whether nothing may be changed now."""
-        return self.mode() == "plan"
+        return self.switch.planning
 
     @property
     def plan(self) -> str:
@@ -70,12 +81,12 @@ class PlanMode:
     async def enter(self) -> None:
         """From now on nothing is changed."""
         if not self.active:
-            await self.switch("plan")
+            await self.switch.enter_plan()
 
     async def leave(self) -> None:
         """Back to the mode before."""
         if self.active:
-            await self.switch(self.before)
+            await self.switch.leave_plan()
 
 
 class NoParams(ToolParams):
@@ -100,7 +111,7 @@ class EnterPlanMode(Tool[NoParams]):
         """Switch."""
         if self._plan_mode.active:
             return tool_ok(message="Plan mode is on already.")
-        if self._plan_mode.away():
+        if self._plan_mode.switch.away:
             return tool_error(
                 "The user is away, so nobody could approve a plan. Plan for yourself, then go on without plan mode.",
                 brief="Nobody is there to approve a plan",

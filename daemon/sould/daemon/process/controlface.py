@@ -333,7 +333,7 @@ def _state(session: "Session") -> SessionState:
     from sould.agents.wire.content import input_text  # noqa: PLC0415 -- a session is here, so it is loaded already
     from sould.daemon.process.waiting import waiting  # noqa: PLC0415 -- as above
 
-    options = {option.id: str(option.value) for option in session.options()}
+    options = {option.id: str(option.value) for option in session.options.all()}
     return SessionState(
         id=session.id,
         title=session.info.title,

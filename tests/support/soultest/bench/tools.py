@@ -11,6 +11,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.searching import SearchLimits
+from sould.agents.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
@@ -33,7 +34,7 @@ class RecordedApproval(Approval):
     """Judges as in mode `ask`, keeps what is asked about and answers with `answer` (None: go ahead)."""
 
     def __init__(self, root: Path, answer: ToolReturn | None = None, *, mode: Mode = "ask") -> None:
-        super().__init__(ask=nobody, rules=Rules, trust="trusted", mode=mode, workspace=root)
+        super().__init__(ask=nobody, rules=Rules, trust="trusted", modes=Modes(mode), workspace=root)
         self.answer = answer
         self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
 
