@@ -61,7 +61,7 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "agents/sould/agents/compaction/compactor.py": 7,
     "agents/sould/agents/dmail/router.py": 1,
     "agents/sould/agents/permissions/approval.py": 2,
-    "agents/sould/agents/projects/capture.py": 4,
+    "agents/sould/agents/projects/capture.py": 3,
     "agents/sould/agents/sessionlog/channel.py": 2,
     "agents/sould/agents/sessionlog/context.py": 1,
     "agents/sould/agents/sessionlog/recovery.py": 1,

@@ -1,7 +1,8 @@
 """Where tools work: files as the user sees them, and commands in the session's environment.
 
-The soul and the review ledger know this interface only. Implementations: `LocalWorkspace` (disk), the ACP client's buffers
-(`sould.acp.workspace`), the review ledger, which wraps either, and `CallFiles` round that, which judges: tools get no other.
+The soul and the projects know this interface only. Implementations: `LocalWorkspace` (disk), the ACP client's buffers
+(`sould.acp.workspace`), `SessionFiles`, which wraps either and keeps what is written over, and `CallFiles` round that,
+which judges: tools get no other.
 
 WorkspaceError
 ├── NotAFileError       missing, a directory, a device …

@@ -8,16 +8,16 @@ import pytest
 
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.projects.blobs import BlobStore
-from sould.agents.projects.ledger import Ledger
+from sould.agents.projects.projects import Projects
 from sould.agents.projects.restore import BOTH, EXTENDED, FileOutcome, restore_call, take_back
+from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.projects.state import Edit
 from sould.agents.tools import ToolCallContext
 from soultest.bench.tools import no_commands
 
 
 class Project:
-    """A directory with a ledger over it."""
+    """A directory with a files over it."""
 
     def __init__(self, base: Path) -> None:
         self.root = base / "project"
@@ -26,16 +26,16 @@ class Project:
             directory.mkdir()
         self.calls = 0
 
-    async def open(self) -> Ledger:
+    async def open(self) -> SessionFiles:
         disk = LocalWorkspace(self.root, (), no_commands)
-        return await Ledger.open(self.state / "ledger.jsonl", disk, BlobStore(self.state / "blobs"), "s")
+        return await SessionFiles.open(disk, Projects(self.state), Author("s", self.state, self.state))
 
-    async def agent_writes(self, ledger: Ledger, name: str, text: str) -> None:
+    async def agent_writes(self, files: SessionFiles, name: str, text: str) -> None:
         self.calls += 1
         path = self.root / name
         expected = digest_of(path.read_bytes()) if path.exists() else None
         context = ToolCallContext(f"call_{self.calls}", 1, turn_id="turn")
-        await ledger.for_call(context).write_text(path, text, expected=expected)
+        await files.for_call(context).write_text(path, text, expected=expected)
 
 
 @pytest.fixture
@@ -57,28 +57,28 @@ async def test_files_are_as_they_were_byte_for_byte_and_others_are_untouched(pro
     (root / "a.txt").chmod(0o755)
     (root / "mine.txt").write_text("mine")
     os.utime(root / "mine.txt", ns=(1, 1))
-    ledger = await project.open()
-    await project.agent_writes(ledger, "a.txt", "changed")
-    await project.agent_writes(ledger, "a.txt", "changed again")
-    await project.agent_writes(ledger, "new/b.txt", "made")
-    outcomes = await take_back(ledger, every, "r", "t")
+    files = await project.open()
+    await project.agent_writes(files, "a.txt", "changed")
+    await project.agent_writes(files, "a.txt", "changed again")
+    await project.agent_writes(files, "new/b.txt", "made")
+    outcomes = await take_back(files, every, "r", "t")
     assert outcomes == [FileOutcome(root / "a.txt", "restored"), FileOutcome(root / "new/b.txt", "deleted")]
     assert (root / "a.txt").read_bytes() == b"\xef\xbb\xbfone\r\ntwo\r\n"
     assert (root / "a.txt").stat().st_mode & 0o777 == 0o755
     assert not (root / "new/b.txt").exists()
     assert (root / "mine.txt").stat().st_mtime_ns == 1
-    assert await take_back(ledger, every, "again", "t") == []
+    assert await take_back(files, every, "again", "t") == []
 
 
 async def test_what_the_user_changed_elsewhere_in_the_file_is_kept(project: Project) -> None:
     path = project.root / "a.txt"
     path.write_text("1\n2\n3\n4\n5\n")
-    ledger = await project.open()
-    await project.agent_writes(ledger, "a.txt", "1\nTWO\n3\n4\n5\n")
+    files = await project.open()
+    await project.agent_writes(files, "a.txt", "1\nTWO\n3\n4\n5\n")
     path.write_text("1\nTWO\n3\n4\nmine\n")  # between two edits of the agent
-    await project.agent_writes(ledger, "a.txt", "1\nTWO\nTHREE\n4\nmine\n")
+    await project.agent_writes(files, "a.txt", "1\nTWO\nTHREE\n4\nmine\n")
     path.write_text("0\n1\nTWO\nTHREE\n4\nmine\n")  # and after the last
-    await take_back(ledger, every, "r", "t")
+    await take_back(files, every, "r", "t")
     assert path.read_text() == "0\n1\n2\n3\n4\nmine\n"
 
 
@@ -86,13 +86,13 @@ async def test_a_conflict_is_told_and_never_written(project: Project) -> None:
     root = project.root
     (root / "a.txt").write_text("1\n2\n")
     (root / "c.txt").write_text("c")
-    ledger = await project.open()
+    files = await project.open()
     for name in ("a.txt", "new.txt", "c.txt"):
-        await project.agent_writes(ledger, name, "agent\n")
+        await project.agent_writes(files, name, "agent\n")
     (root / "a.txt").write_text("user\n")
     (root / "new.txt").write_text("agent\nand user\n")
     (root / "c.txt").unlink()
-    outcomes = await take_back(ledger, every, "r", "t")
+    outcomes = await take_back(files, every, "r", "t")
     assert {outcome.path.name: outcome.reason for outcome in outcomes} == {
         "a.txt": BOTH,
         "new.txt": EXTENDED,
@@ -105,22 +105,22 @@ async def test_a_conflict_is_told_and_never_written(project: Project) -> None:
 
 async def test_a_restore_can_be_taken_back_and_again(project: Project) -> None:
     (project.root / "a.txt").write_text("old")
-    ledger = await project.open()
-    await project.agent_writes(ledger, "a.txt", "new")
-    await project.agent_writes(ledger, "b.txt", "made")
-    await take_back(ledger, every, "r1", "t")
-    await take_back(ledger, of_restore("r1"), "r2", "t")
+    files = await project.open()
+    await project.agent_writes(files, "a.txt", "new")
+    await project.agent_writes(files, "b.txt", "made")
+    await take_back(files, every, "r1", "t")
+    await take_back(files, of_restore("r1"), "r2", "t")
     assert ((project.root / "a.txt").read_text(), (project.root / "b.txt").read_text()) == ("new", "made")
-    await take_back(ledger, every, "r3", "t")
+    await take_back(files, every, "r3", "t")
     assert (project.root / "a.txt").read_text() == "old"
     assert not (project.root / "b.txt").exists()
 
 
 async def test_only_the_chosen_edits_are_taken_back(project: Project) -> None:
-    ledger = await project.open()
-    await project.agent_writes(ledger, "a.txt", "1\n")
-    await project.agent_writes(ledger, "a.txt", "1\n2\n")
-    await take_back(ledger, lambda edit: edit.n >= 2, "r", "t")
+    files = await project.open()
+    await project.agent_writes(files, "a.txt", "1\n")
+    await project.agent_writes(files, "a.txt", "1\n2\n")
+    await take_back(files, lambda edit: edit.n >= 2, "r", "t")
     assert (project.root / "a.txt").read_text() == "1\n"
 
 
@@ -128,12 +128,12 @@ async def test_a_restore_cut_off_in_the_middle_is_finished_by_doing_it_again(pro
     names = [f"{number}.txt" for number in range(6)]
     for name in names:
         (project.root / name).write_text(f"old {name}")
-    ledger = await project.open()
+    files = await project.open()
     for name in names:
-        await project.agent_writes(ledger, name, "new")
+        await project.agent_writes(files, name, "new")
     done = {project.root / name for name in names[:3]}
-    await take_back(ledger, lambda edit: edit.n <= 3, "r", "t")
-    await ledger.aclose()
+    await take_back(files, lambda edit: edit.n <= 3, "r", "t")
+    await files.aclose()
     again = await project.open()
     outcomes = await take_back(again, every, "r", "t")
     assert {outcome.path for outcome in outcomes}.isdisjoint(done)
@@ -142,11 +142,11 @@ async def test_a_restore_cut_off_in_the_middle_is_finished_by_doing_it_again(pro
 
 
 async def test_a_link_put_in_the_files_place_is_left_alone(project: Project) -> None:
-    ledger = await project.open()
-    await project.agent_writes(ledger, "a.txt", "made")
+    files = await project.open()
+    await project.agent_writes(files, "a.txt", "made")
     (project.root / "target").write_text("made")
     (project.root / "a.txt").unlink()
     (project.root / "a.txt").symlink_to("target")
-    (outcome,) = await take_back(ledger, every, "r", "t")
+    (outcome,) = await take_back(files, every, "r", "t")
     assert outcome.action == "conflict"
     assert (project.root / "target").read_text() == "made"

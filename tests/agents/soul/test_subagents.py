@@ -149,8 +149,8 @@ async def test_an_edit_of_a_subagent_says_who_asks_and_is_the_sessions(bench: Be
     (asked,) = watcher.of(ApprovalRequest)
     assert (asked.subagent_type, asked.source_description) == ("coder", "Write it")
     assert asked.agent_id is not None
-    (ledger,) = bench.state.glob("sessions/*/ledger.jsonl")
-    assert "b.txt" in ledger.read_text()
+    (log,) = bench.state.glob("projects/*/edits.jsonl")
+    assert "b.txt" in log.read_text()
 
 
 async def test_a_rejection_does_not_end_a_subagent(bench: Bench) -> None:

@@ -28,8 +28,8 @@ from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.blobs import BlobStore
-from sould.agents.projects.ledger import Ledger
+from sould.agents.projects.projects import Projects
+from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
@@ -310,7 +310,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
     disk = Recorder(project, (), CommandRunner(guard, environment).run, world / "home")
     disk.opened = []
     state = world.parent / "state"
-    ledger = await Ledger.open(state / "review.jsonl", disk, BlobStore(state / "blobs"), "session")
+    recorded = await SessionFiles.open(disk, Projects(state), Author("session", state, state))
     asked: list[ApprovalRequest] = []
     meanwhile: list[Callable[[], None]] = []
     swapped: list[ApprovalRequest] = []
@@ -332,13 +332,13 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
         environment=environment,
         own=(world / "own",),
     )
-    files = CallFiles(ledger, approval, FileLocks())
+    files = CallFiles(recorded, approval, FileLocks())
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}
     tools = Toolset.load(TOOLS, {**services, ModelCapabilities: ModelCapabilities(lambda: frozenset({"image_in"}))})
     try:
         yield Session(tools, disk, asked, meanwhile)
     finally:
-        await ledger.aclose()
+        await recorded.aclose()
         await guard.aclose()
 
 

@@ -86,7 +86,7 @@ def unlike(trusted: Contents, workspace: Path, paths: Iterable[Path]) -> tuple[P
 
 
 def digest(path: Path) -> str:
-    """The content as sha256, as the ledger names texts; of a file that is too large, its beginning and size."""
+    """The content as sha256, as edits name texts; of a file that is too large, its beginning and size."""
     try:
         with open(path, "rb", opener=without_waiting) as file:
             data, size = file.read(LARGEST + 1), os.fstat(file.fileno()).st_size

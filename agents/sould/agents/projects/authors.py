@@ -1,6 +1,6 @@
-"""Which agent wrote a file: what the ledgers of all sessions say of it.
+"""Which agent wrote a file: what the edit logs of all projects say of it.
 
-Reads the ledgers of other sessions beside their owners: takes no lock and changes nothing.
+Reads logs beside their owners: takes no lock and changes nothing.
 """
 
 import json
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.permissions.projectfiles import Change
-from sould.agents.projects.journal import read_events
-from sould.agents.projects.state import Edit, LedgerState
+from sould.agents.projects.editlog import read_events
+from sould.agents.projects.project import LOG
+from sould.agents.projects.sessionlogs import OLD_LOG
+from sould.agents.projects.state import Edit, EditState
 
-LEDGER = "ledger.jsonl"
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""
 
@@ -56,20 +57,20 @@ def _line(change: Change, workspace: Path, author: Author | None) -> str:
 
 def _edits(sessions: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
     needles = [json.dumps(str(path), ensure_ascii=False).encode(errors="surrogateescape") for path in files]
-    for ledger in sessions.glob(f"*/{LEDGER}"):
+    for log in (*sessions.glob(f"*/{OLD_LOG}"), *(sessions.parent / "projects").glob(f"*/{LOG}")):
         try:
-            data = ledger.read_bytes()
+            data = log.read_bytes()
         except OSError:
             continue
-        if any(needle in data for needle in needles):  # most ledgers know none of them and are not parsed
+        if any(needle in data for needle in needles):  # most logs know none of them and are not parsed
             yield from _of(data, files)
 
 
 def _of(data: bytes, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
-    state = LedgerState()
+    state = EditState()
     for event in read_events(data)[0]:
         state.apply(event)
-    for path, edits in state.edits.items():
+    for path, edits in state.edits().items():
         if path in files:
             yield from (
                 (path, edit) for edit in edits if edit.call_id and not edit.shared

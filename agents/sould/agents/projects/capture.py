@@ -20,6 +20,7 @@ from sould.agents.config import CaptureLimits
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobStore
 from sould.agents.projects.gitfiles import GitFiles
+from sould.agents.projects.moments import moment
 from sould.agents.projects.preimages import Difference, Directory, FileVersion, PreimageStore
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit
@@ -96,7 +97,7 @@ class _Interval:
     turn_id: str
     agent: str
     since: int
-    """The number of the first edit that may explain something."""
+    """A mark in the order of edits: those after it may explain something."""
     holds: int = 0
     done: bool = False
     """The call has ended, and only what it left running goes on."""
@@ -106,12 +107,11 @@ class _Interval:
 class Capture:
     """Of one session. `roots` are the directories it works in, as they are at the time.
 
-    `keep` is given changes, the number of the first edit that may explain some of them, the turn and the call; it
-    keeps what is left and names the paths. `next_n` is the number of the next edit.
+    `keep` is given changes, the mark (`moment`) after which edits may explain some of them, the turn and the call; it
+    keeps what is left and names the paths.
     """
 
     keep: Callable[[Sequence[Change], int, str, str], Awaitable[Sequence[Path]]]
-    next_n: Callable[[], int]
     store: BlobStore
     session_id: str
     roots: Callable[[], tuple[Path, ...]]
@@ -135,7 +135,7 @@ class Capture:
             await self._attribute(self._current(leave=call_id))
             known = self._intervals.get(call_id)
             if known is None:
-                known = self._intervals[call_id] = _Interval(turn_id, agent, self.next_n())
+                known = self._intervals[call_id] = _Interval(turn_id, agent, moment())
             self.writers.begin(self.session_id, self.roots())
 
     def watches(self, call_id: str) -> bool:
@@ -182,7 +182,7 @@ class Capture:
             paths = [path for path in found if _is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError):  # then it is told, and not kept
-                await self.keep(changes, self.next_n(), turn_id, call_id)
+                await self.keep(changes, moment(), turn_id, call_id)
         return paths, whole
 
     async def aclose(self) -> None:

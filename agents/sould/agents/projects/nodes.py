@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
+from sould.agents.projects.state import DIRECTORY
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
 
 MOST = 16 * 1024 * 1024
@@ -32,6 +33,13 @@ class Node:
     def permissions(self) -> int | None:
         """The mode without the type; None when nobody knows, and of a link, which has none of its own."""
         return None if self.mode is None or self.kind == stat.S_IFLNK else stat.S_IMODE(self.mode)
+
+
+def digest_of_node(node: Node | None) -> str | None:
+    """How an edit names it."""
+    if node is None:
+        return None
+    return DIRECTORY if node.kind == stat.S_IFDIR else digest_of(node.data)
 
 
 def is_file(node: Node | None) -> bool:

@@ -1,8 +1,8 @@
 """Taking edits back: every file as it was before them, with what the user changed since.
 
-Only files the ledger has edits of are touched. Edits are taken back one by one, newest first; what somebody else wrote in
+Only files the session has edits of are touched. Edits are taken back one by one, newest first; what somebody else wrote in
 between or since is merged in, and where that cannot be done the file stays as it is and the conflict is told. Every
-restored file is an edit of the ledger itself, so a restore can be taken back too, and one that was cut off by a crash
+restored file is an edit itself, so a restore can be taken back too, and one that was cut off by a crash
 can simply be done again: what is done already is found done.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sould.agents.projects.blobs import BlobMissingError
-from sould.agents.projects.ledger import Ledger
 from sould.agents.projects.merge import merge
 from sould.agents.projects.nodes import Node
+from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.projects.state import DIRECTORY, Edit
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
@@ -45,32 +45,32 @@ class _Conflict(Exception):  # noqa: N818 -- an outcome inside this module
 
 
 def restore_call(restore_id: str) -> str:
-    """The call id that the edits of a restore carry in the ledger."""
+    """The call id that the edits of a restore carry in the files."""
     return f"restore:{restore_id}"
 
 
-def touched(ledger: Ledger, chosen: Chosen) -> list[Path]:
+def touched(files: SessionFiles, chosen: Chosen) -> list[Path]:
     """The files a restore would look at."""
-    return [path for path, edits in ledger.edits.items() if any(map(chosen, edits))]
+    return [path for path, edits in files.edits.items() if any(map(chosen, edits))]
 
 
-async def take_back(ledger: Ledger, chosen: Chosen, restore_id: str, turn_id: str) -> list[FileOutcome]:
+async def take_back(files: SessionFiles, chosen: Chosen, restore_id: str, turn_id: str) -> list[FileOutcome]:
     """Take the chosen edits back; files that need nothing are left out. Directories go last, when they are empty."""
     outcomes: list[FileOutcome] = []
-    paths = sorted(touched(ledger, chosen))
+    paths = sorted(touched(files, chosen))
     directories = {path for path in paths if await asyncio.to_thread(_is_directory, path)}
     for path in [*(path for path in paths if path not in directories), *sorted(directories, reverse=True)]:
-        edits = [edit for edit in ledger.edits[path] if chosen(edit)]
-        outcomes += await _outcomes(ledger, path, edits, restore_id, turn_id)
+        edits = [edit for edit in files.edits[path] if chosen(edit)]
+        outcomes += await _outcomes(files, path, edits, restore_id, turn_id)
     return sorted(outcomes, key=lambda outcome: outcome.path)
 
 
 async def _outcomes(
-    ledger: Ledger, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
+    files: SessionFiles, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
 ) -> list[FileOutcome]:
     ours = [edit for edit in edits if not edit.shared]
     try:
-        outcome = await _restore(ledger, path, ours, restore_id, turn_id)
+        outcome = await _restore(files, path, ours, restore_id, turn_id)
     except _Conflict as conflict:
         outcome = FileOutcome(path, "conflict", conflict.reason)
     except (WorkspaceError, BlobMissingError) as error:
@@ -84,17 +84,17 @@ def _listed(outcome: FileOutcome | None) -> list[FileOutcome]:
 
 
 async def _restore(
-    ledger: Ledger, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
+    files: SessionFiles, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
 ) -> FileOutcome | None:
     for attempt in (1, 2):
-        now = await ledger.node(path)
+        now = await files.node(path)
         wanted = now
         for edit in reversed(edits):
-            wanted = await _without(ledger, edit, wanted)
+            wanted = await _without(files, edit, wanted)
         if wanted == now or await asyncio.to_thread(_in_use, path, now, wanted):
             return None
         try:
-            await ledger.put(path, now, wanted, turn_id, restore_call(restore_id))
+            await files.put(path, now, wanted, turn_id, restore_call(restore_id))
         except FileChangedError:  # somebody typed just now: look once more
             if attempt == 2:
                 raise
@@ -114,14 +114,14 @@ def _in_use(path: Path, now: Node | None, wanted: Node | None) -> bool:
     return wanted is None and now is not None and now.kind == stat.S_IFDIR and bool(os.listdir(path))
 
 
-async def _without(ledger: Ledger, edit: Edit, now: Node | None) -> Node | None:
+async def _without(files: SessionFiles, edit: Edit, now: Node | None) -> Node | None:
     """`now` with one edit taken back."""
     if not edit.settled:  # nobody knew if it happened
-        before = await _version(ledger, edit.before, edit.before_mode)
+        before = await _version(files, edit.before, edit.before_mode)
         if _same(now, before):
             return now
-    after = await _version(ledger, edit.after, edit.after_mode)
-    before = await _version(ledger, edit.before, edit.before_mode)
+    after = await _version(files, edit.after, edit.after_mode)
+    before = await _version(files, edit.before, edit.before_mode)
     if _same(now, after):
         return _with_mode(before, edit, now)
     if _same(now, before):
@@ -146,12 +146,12 @@ def _texts(*nodes: Node) -> bool:
         return False
 
 
-async def _version(ledger: Ledger, digest: str | None, mode: int | None) -> Node | None:
+async def _version(files: SessionFiles, digest: str | None, mode: int | None) -> Node | None:
     if digest is None:
         return None
     if digest == DIRECTORY and mode is None:
-        mode = stat.S_IFDIR | (0o777 & ~ledger.umask)
-    return Node(mode, await ledger.content(digest))
+        mode = stat.S_IFDIR | (0o777 & ~files.umask)
+    return Node(mode, await files.content(digest))
 
 
 def _same(one: Node | None, other: Node | None) -> bool:

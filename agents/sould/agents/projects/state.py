@@ -1,16 +1,20 @@
-"""What the agent changed, as a fold over the ledger's events. Pure: no file, no clock, no editor."""
+"""What agents changed in a project, as a fold over the events of its edit log. Pure: no file, no clock, no editor."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from sould.agents.projects.journal import Captured, Event, Intent, Settled
+from sould.agents.projects.editlog import Captured, Event, Inherited, Intent, Rooted, Settled
 
 DIRECTORY: Final = "directory"
 """In place of a digest: a directory."""
 UNKEPT: Final = "unkept"
 """In place of a digest: a content that was not saved."""
+
+
+EditKey: TypeAlias = tuple[int, float, str]
+"""What tells an edit from all others, those of other projects included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,13 @@ class Edit:
     captured: bool = False
     shared: bool = False
     secret: bool = False
+    order: int = 0
+    """When it was made by this daemon, in the order of its edits; 0 of what was read from the log."""
+
+    @property
+    def key(self) -> EditKey:
+        """See `EditKey`."""
+        return self.n, self.timestamp, self.call_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +60,82 @@ class FileChange:
     edits: tuple[Edit, ...]
 
 
-@dataclass(slots=True)
-class LedgerState:
-    """The edits by file, in the order they were made."""
+class EditState:
+    """The edits by file, in the order they were made. Paths of a project that was moved are those at its root now."""
 
-    _edits: dict[int, tuple[Path, Edit]] = field(default_factory=dict[int, tuple[Path, Edit]])
-    next_n: int = 1
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root
+        self.written_at: Path | None = None
+        """The root when the last event was written."""
+        self.next_n = 1
+        self._edits: dict[int, tuple[Path, Edit]] = {}
+        self._of_session: dict[str, list[int]] = {}
+        self._taken: dict[tuple[str, int], int] = {}
+        self._unsettled: set[int] = set()
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event, order: int = 0) -> None:
         """Take one event. A `Settled` without its `Intent` (a damaged line) changes nothing."""
         self.next_n = max(self.next_n, event.n + 1)
         match event:
             case Intent():
-                self._edits[event.n] = (Path(event.path), _edit(event))
+                self._edits[event.n] = (self._path(event), _edit(event, order))
+                self._of_session.setdefault(event.session_id, []).append(event.n)
+                if not isinstance(event, Captured):
+                    self._unsettled.add(event.n)
+                if event.taken_from is not None:
+                    self._taken[event.session_id, event.taken_from] = event.n
             case Settled(written=False):
                 self._edits.pop(event.n, None)
+                self._unsettled.discard(event.n)
             case Settled():
+                self._unsettled.discard(event.n)
                 if event.n in self._edits:
                     path, edit = self._edits[event.n]
                     self._edits[event.n] = (path, replace(edit, settled=True))
+            case Inherited():
+                own = self._of_session.setdefault(event.session_id, [])
+                own[:] = sorted({*own, *event.numbers})
+            case Rooted():
+                self.written_at = Path(event.root)
 
-    @property
-    def edits(self) -> Mapping[Path, Sequence[Edit]]:
-        """Every edit by resolved path, in the order they were made."""
-        return self.since(0)
+    def _path(self, event: Intent) -> Path:
+        path = Path(event.path)
+        if self.root is None or self.written_at in (None, self.root) or not path.is_relative_to(self.written_at):
+            return path
+        return self.root / path.relative_to(self.written_at)
 
-    def since(self, n: int) -> Mapping[Path, Sequence[Edit]]:
-        """The edits from number `n` on, by resolved path."""
+    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
+        """Every edit by resolved path, in the order they were made; those of one session, when it is named."""
+        numbers = self._edits if session_id is None else self._of_session.get(session_id, ())
         by_path: dict[Path, list[Edit]] = {}
-        for path, edit in self._edits.values():
-            if edit.n >= n:
-                by_path.setdefault(path, []).append(edit)
+        for path, edit in (self._edits[n] for n in numbers if n in self._edits):
+            by_path.setdefault(path, []).append(edit)
         return by_path
+
+    def numbers(self, session_id: str) -> Sequence[int]:
+        """Those of a session's edits."""
+        return self._of_session.get(session_id, ())
+
+    def taken(self, event: Intent) -> int | None:
+        """The number that an edit of a session's own log has here, when it was taken over."""
+        return self._taken.get((event.session_id, event.n))
 
     def is_secret(self, digest: str) -> bool:
         """Whether a content was kept in memory only."""
         return any(edit.secret and digest in (edit.before, edit.after) for _, edit in self._edits.values())
 
-    @property
-    def changes(self) -> Mapping[Path, FileChange]:
-        """The files that are not as they were, by resolved path."""
-        changes = (
-            FileChange(path, edits[0].before, edits[-1].after, tuple(edits)) for path, edits in self.edits.items()
-        )
-        return {change.path: change for change in changes if change.base != change.current}
-
-    def unsettled(self, path: Path | None = None) -> list[tuple[Path, Edit]]:
-        """Edits of which nobody knows yet if they happened, of one file or of all."""
-        return [(at, edit) for at, edit in self._edits.values() if not edit.settled and path in {None, at}]
+    def unsettled(self) -> list[tuple[Path, Edit]]:
+        """Edits of which nobody knows yet if they happened."""
+        return [self._edits[n] for n in sorted(self._unsettled)]
 
 
-def _edit(event: Intent) -> Edit:
+def changes_of(edits: Mapping[Path, Sequence[Edit]]) -> Mapping[Path, FileChange]:
+    """The files that are not as they were, by resolved path."""
+    changes = (FileChange(path, each[0].before, each[-1].after, tuple(each)) for path, each in edits.items())
+    return {change.path: change for change in changes if change.base != change.current}
+
+
+def _edit(event: Intent, order: int) -> Edit:
     captured = isinstance(event, Captured)
     return Edit(
         event.n,
@@ -115,4 +151,5 @@ def _edit(event: Intent) -> Edit:
         captured=captured,
         shared=isinstance(event, Captured) and event.shared,
         secret=event.secret,
+        order=order,
     )

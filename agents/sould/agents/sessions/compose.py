@@ -26,12 +26,10 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import SecretNames
 from sould.agents.process.commands import CommandRunner
-from sould.agents.projects.authors import LEDGER
-from sould.agents.projects.blobs import BlobStore
 from sould.agents.projects.capture import Capture
-from sould.agents.projects.ledger import Ledger
+from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.attached import AttachedWorkspace
 from sould.agents.sessions.children import labor_market
 from sould.agents.sessions.shared import HostServices, Shared
 from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
@@ -70,8 +68,8 @@ class Parts:
     soul: Soul
     shared: Shared
     asker: ApprovalRequester
-    ledger: Ledger
-    clients: AttachedWorkspace
+    files: SessionFiles
+    clients: ClientFiles
     attached: AttachedClients
     options: SessionOptions
     mode_switch: ModeSwitch
@@ -96,7 +94,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     environment = make_environment(services.config.now, opening, directories)
     models = await open_models(services, state, opening)
-    clients = AttachedWorkspace(local_workspace(services, opening, directories, environment))
+    clients = ClientFiles(local_workspace(services, opening, directories, environment), services.projects.buffers)
     asker = ApprovalRequester(log)
     skills = await open_catalog(services.trust, opening, services.config)
     modes = make_modes(services.config.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
@@ -104,7 +102,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     readable = (stored.directory / OUTPUTS, *skills.places)
     approval = make_approval(services, asker, modes, opening.cwd, directories, environment, readable)
-    ledger = await open_ledger(services, stored, clients, environment, approval)
+    files = await open_files(services, stored, clients, environment, approval)
     project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
     mailbox = services.dmail.open(stored.info.id, opening.cwd)
     shared = Shared(
@@ -114,7 +112,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         stored.info.id,
         stored.directory,
         environment,
-        CallFiles(ledger, approval, services.file_locks),
+        CallFiles(files, approval, services.projects.locks),
         approval,
         models,
         skills,
@@ -122,7 +120,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         PlanMode(switch, log, stored.directory),
         make_hooks(services, project_hooks, environment, opening, log, stored),
         mailbox,
-        Rewinder(log, ledger, mailbox),
+        Rewinder(log, files, mailbox),
         modes,
         make_budgets(services, log, state),
     )
@@ -136,7 +134,7 @@ async def compose(services: HostServices, stored: StoredSession, log: SessionLog
         soul=agent.soul,
         shared=shared,
         asker=asker,
-        ledger=ledger,
+        files=files,
         clients=clients,
         attached=attached,
         options=options,
@@ -200,21 +198,19 @@ def _catalog(services: HostServices, opening: Opening, state: SessionState) -> A
     return AgentCatalog(folder, opening.cwd, services.trust, state.agent_files)
 
 
-async def open_ledger(
+async def open_files(
     services: HostServices,
     stored: StoredSession,
-    clients: AttachedWorkspace,
+    clients: ClientFiles,
     environment: Environment,
     approval: Approval,
-) -> Ledger:
+) -> SessionFiles:
     """What the session's agents change, also by the programs they run."""
-    blobs = BlobStore(services.state_dir / "blobs", services.secret_blobs)
-    file = stored.directory / LEDGER
-    ledger = await Ledger.open(file, clients, blobs, stored.info.id, approval, environment.umask, services.file_locks)
-    ledger.capture = Capture(
-        ledger.note,
-        lambda: ledger.next_n,
-        blobs,
+    author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
+    files = await SessionFiles.open(clients, services.projects, author)
+    files.capture = Capture(
+        files.note,
+        services.projects.store,
         stored.info.id,
         lambda: (clients.root, *clients.additional),
         stored.directory,
@@ -224,7 +220,7 @@ async def open_ledger(
         services.config.now.capture,
         approval,
     )
-    return ledger
+    return files
 
 
 def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:

@@ -16,7 +16,6 @@ from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldErr
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.opening.opening import Client, Opening
-from sould.agents.projects.authors import LEDGER
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
@@ -180,9 +179,7 @@ class SessionHost:
         source = self._services.store.find(session_id)
         fork = await self.new(opening)
         try:
-            await fork.travel.rewinder.ledger.copy_from(source.directory / LEDGER)
-        except FileNotFoundError:
-            pass  # it never had one, so it changed nothing
+            await fork.travel.rewinder.files.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be kept: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):

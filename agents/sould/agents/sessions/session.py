@@ -77,7 +77,7 @@ class Session:
         self.soul = parts.soul
         self._approval = parts.shared.approval
         self._asker = parts.asker
-        self._ledger = parts.ledger
+        self._files = parts.files
         self._todos = parts.todos
         self._workspace = parts.clients
         self.models = parts.shared.models
@@ -403,7 +403,7 @@ class Session:
             await self.travel.finish(
                 found.open_restore, found.open_turn.user_input
             )  # in its turn, as it would have been
-        await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew, self._ledger.capture)
+        await recover(self.log, self.soul, self._asker, self._turns, self._agent.crew, self._files.capture)
         if found.open_restore is not None and not commanded:
             await self.travel.finish(found.open_restore)
 
@@ -417,7 +417,7 @@ class Session:
         finally:
             await self.mcp.aclose()
             self._mailbox.close()
-            await self._ledger.aclose()
+            await self._files.aclose()
             await self.log.aclose()
             self.closed.set()
 

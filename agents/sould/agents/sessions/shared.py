@@ -7,7 +7,6 @@ from pathlib import Path
 from sould.agents.config import LoopControl, can_search
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.environment import Environment
-from sould.agents.filelocks import FileLocks
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
@@ -19,7 +18,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Writers
-from sould.agents.projects.secretblobs import SecretBlobs
+from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.directories import Directories
@@ -50,18 +49,16 @@ class HostServices:
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
     mcp: McpPool
+    projects: Projects
+    """Their files: locks, edit logs, and what clients say of their buffers."""
     config_dir: Path | None = None
     """Where the user's own agents are, in `agents/`."""
     dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""
-    file_locks: FileLocks = field(default_factory=FileLocks)
-    """One lock a file for all sessions."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
     news: News = field(default_factory=News)
     """What the sessions tell their users of the daemon."""
-    secret_blobs: SecretBlobs = field(default_factory=SecretBlobs)
-    """What files of secrets were before the agent changed them; it ends with the daemon."""
     stored_keys: Callable[[], frozenset[str]] = frozenset
     """The providers whose key needs no client's environment, because the user has stored it."""
 

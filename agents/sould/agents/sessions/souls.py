@@ -122,15 +122,15 @@ def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter
 
 def tool_runner(shared: Shared, spec: AgentSpec, log: SessionLog, toolset: Toolset) -> ToolRunner:
     """Runs an agent's calls, and sees what they do to files."""
-    cwd, ledger = str(shared.opening.cwd), shared.rewinder.ledger
+    cwd, files = str(shared.opening.cwd), shared.rewinder.files
     return ToolRunner(
         log,
         toolset,
         shared.approval,
-        ledger,
+        files,
         cwd,
         hooks=shared.hooks,
-        capture=ledger.capture,
+        capture=files.capture,
         read_only=spec.fields.read_only,
     )
 

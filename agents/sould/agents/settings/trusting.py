@@ -48,7 +48,7 @@ class TrustStatus:
 
 
 def standing(trust: TrustStore, workspace: Path, sessions: Path) -> TrustStatus:
-    """Read every configuration file, and the ledgers of the sessions for who wrote it. Blocks."""
+    """Read every configuration file, and the edit logs for who wrote it. Blocks."""
     state, seen = trust.state(workspace), contents(workspace)
     changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
     return TrustStatus(state, seen, tuple(described(changes, workspace, sessions)))

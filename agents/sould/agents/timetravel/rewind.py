@@ -1,7 +1,7 @@
 """Going back in a session and returning: the model's context and, with it, the files its agents touched (F68).
 
 A restore is announced before it begins and closed when it is done, so that one cut off by a crash is done again when
-the session is opened. Only changes of the ledger are taken back; the project's git is never touched.
+the session is opened. Only changes in the edit logs are taken back; the project's git is never touched.
 """
 
 import secrets
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.dmail.router import Mailbox
-from sould.agents.projects.ledger import Ledger
 from sould.agents.projects.restore import Chosen, restore_call, take_back, touched
-from sould.agents.projects.state import Edit
+from sould.agents.projects.sessionfiles import SessionFiles
+from sould.agents.projects.state import Edit, EditKey
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
@@ -30,12 +30,12 @@ class Rewinder:
     """Of one session, with `mailbox` for its agents; `log` is the session's own, where restores are kept whoever asked for them."""
 
     log: SessionLog
-    ledger: Ledger
+    files: SessionFiles
     mailbox: Mailbox
 
     def files_after(self, checkpoint_id: int, log: SessionLog | None = None) -> list[Path]:
         """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
-        return touched(self.ledger, self._chosen(self._order(checkpoint_id, log)))
+        return touched(self.files, self._chosen(self._order(checkpoint_id, log)))
 
     async def go_back(self, checkpoint_id: int, turn_id: str) -> FilesRestored:
         """Context and files as they were at the checkpoint, which the context reaches; agents started since end."""
@@ -72,7 +72,7 @@ class Rewinder:
         return done
 
     async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
-        outcomes = await take_back(self.ledger, self._chosen(order), order.restore_id, turn_id)
+        outcomes = await take_back(self.files, self._chosen(order), order.restore_id, turn_id)
         files = [RestoredFile(path=str(one.path), action=one.action, reason=one.reason) for one in outcomes]
         files += [RestoredFile(path=path, action="kept", reason=NOT_ASKED) for path in order.leave]
         done = FilesRestored(restore_id=order.restore_id, files=tuple(files))
@@ -85,26 +85,26 @@ class Rewinder:
 
     def _order(self, checkpoint_id: int, log: SessionLog | None) -> FilesRestoring:
         after = calls_after((record.message for record in (log or self.log).replay()), checkpoint_id)
-        edited = {edit.call_id for edits in self.ledger.edits.values() for edit in edits}
+        edited = {edit.call_id for edits in self.files.edits.values() for edit in edits}
         return FilesRestoring(restore_id=secrets.token_hex(6), calls=tuple(call for call in after if call in edited))
 
     def _chosen(self, order: FilesRestoring) -> Chosen:
         if order.undoes:
             return lambda edit: edit.call_id == restore_call(order.undoes)
         calls = frozenset(order.calls)
-        first: dict[int, int] = {}
-        for path, edits in self.ledger.edits.items():
+        first: set[EditKey] = set()
+        for path, edits in self.files.edits.items():
             if str(path) not in order.leave:
                 _note_first(edits, calls, first)
         # restores made since are taken back with the edits they took back, so that doing it twice changes nothing
-        return lambda edit: edit.n in first
+        return lambda edit: edit.key in first
 
 
-def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: dict[int, int]) -> None:
+def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: set[EditKey]) -> None:
     begun = False
     for edit in edits:
         if edit.call_id in calls:
             begun = True
         elif not (begun and edit.call_id.startswith(restore_call(""))):
             continue
-        chosen[edit.n] = edit.n
+        chosen.add(edit.key)

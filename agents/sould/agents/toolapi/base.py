@@ -111,7 +111,7 @@ class ToolCallContext:
     reporter: CallReporter = field(default_factory=Unheard)
     """Who is told what the methods here tell."""
     turn_id: str = ""
-    """The turn the call belongs to; the review ledger attributes edits to it."""
+    """The turn the call belongs to; the edit log attributes edits to it."""
     source: AgentSource | None = None
     """The subagent that calls; None: the session's main agent."""
     checkpoint: int = -1

@@ -17,6 +17,7 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
+from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.shared import HostServices
@@ -137,6 +138,7 @@ def compose(paths: Paths) -> Composition:
         state_dir=state,
         own=(Path(paths.runtime), state, Path(paths.config)),
         mcp=mcp,
+        projects=Projects(state),
         config_dir=Path(paths.config),
         news=config.news,
         stored_keys=lambda: frozenset(credentials.stored()),

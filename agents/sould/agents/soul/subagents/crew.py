@@ -1,7 +1,7 @@
 """The agents that one agent may start: made or resumed, given a task, and heard until they have answered.
 
 Whatever happens to a subagent is a result for the agent that started it; only cancellation passes through. Its events
-are in the parent's stream, its edits in the session's ledger under the parent's turn.
+are in the parent's stream, its edits in the edit log under the parent's turn.
 """
 
 import asyncio

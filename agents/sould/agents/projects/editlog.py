@@ -1,4 +1,4 @@
-"""The ledger's file: one JSON line per event, appended. An intent is on disk before the write it announces begins.
+"""The file of a project's edit log: one JSON line per event, appended. An intent is on disk before the write it announces begins.
 
 A torn last line is cut off at open; a damaged line before it is skipped and counted. Blocks: use it in a thread.
 """
@@ -34,6 +34,8 @@ class Intent(_Event):
     call_id: str
     timestamp: float
     secret: bool = False
+    taken_from: int | None = None
+    """Its number in the session's own log, where earlier versions kept it."""
 
 
 class Captured(Intent):
@@ -53,11 +55,26 @@ class Settled(_Event):
     written: bool
 
 
-Event: TypeAlias = Annotated[Intent | Captured | Settled, Field(discriminator="type")]
+class Inherited(_Event):
+    """A session goes on where another one was: these edits count as its own, too."""
+
+    type: Literal["inherited"] = "inherited"
+    session_id: str
+    numbers: tuple[int, ...]
+
+
+class Rooted(_Event):
+    """From here on the project's root is this directory: it was moved, or the log begins."""
+
+    type: Literal["rooted"] = "rooted"
+    root: str
+
+
+Event: TypeAlias = Annotated[Intent | Captured | Settled | Inherited | Rooted, Field(discriminator="type")]
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
-class LedgerFile:
+class EditLogFile:
     """The open file; `events` is what it held. One holder at a time (flock)."""
 
     def __init__(self, path: Path) -> None:
@@ -106,7 +123,7 @@ class LedgerFile:
 
 
 def read_events(data: bytes) -> tuple[list[Event], int]:
-    """The events of a ledger file's whole lines, and how many lines could not be read."""
+    """The events of a log's whole lines, and how many lines could not be read."""
     events: list[Event] = []
     damaged = 0
     for line in data.splitlines():

@@ -1,4 +1,4 @@
-"""The workspace of whoever is looking: the buffers of the client that asked, else of one that offers any, else the disk.
+"""The files as the user sees them: in the client that has a file open, else in one that cannot say, else on disk (D44).
 
 Tools hold this one object for the session's life; which client stands behind it changes under them.
 """
@@ -6,14 +6,16 @@ Tools hold this one object for the session's life; which client stands behind it
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from sould.agents.projects.buffers import Buffers
 from sould.agents.workspace import Command, Expected, ResolvedPath, RunningCommand, TextFile, Workspace
 
 
-class AttachedWorkspace:
-    """A `Workspace` that delegates to the current client's, or to the disk."""
+class ClientFiles:
+    """A session's `Workspace` that delegates to a client's for each file, or to the disk."""
 
-    def __init__(self, disk: Workspace) -> None:
+    def __init__(self, disk: Workspace, buffers: Buffers) -> None:
         self._disk = disk
+        self._buffers = buffers
         self._clients: dict[str, Workspace] = {}
         self._asking = ""
 
@@ -27,13 +29,14 @@ class AttachedWorkspace:
         self._clients.pop(client_id, None)
 
     def turn_of(self, client_id: str) -> None:
-        """The turn that begins now was asked for by this client: its buffers come first."""
+        """The turn that begins now was asked for by this client: it comes first where nobody has the file open."""
         self._asking = client_id
 
-    @property
-    def _current(self) -> Workspace:
+    def _serving(self, path: Path) -> Workspace:
+        """Of the clients that have it open, the one focused last; else the one that asked for the turn, else the newest."""
+        holders = [self._clients[holder] for holder in self._buffers.holders(path) if holder in self._clients]
         newest = next(reversed(self._clients.values()), self._disk)
-        return self._clients.get(self._asking, newest)
+        return holders[0] if holders else self._clients.get(self._asking, newest)
 
     @property
     def disk(self) -> Workspace:
@@ -56,19 +59,19 @@ class AttachedWorkspace:
 
     async def read_text(self, path: Path) -> TextFile:
         """See `Workspace`."""
-        return await self._current.read_text(path)
+        return await self._serving(path).read_text(path)
 
     async def known_text(self, path: Path) -> TextFile:
         """See `Workspace`."""
-        return await self._current.known_text(path)
+        return await self._serving(path).known_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """See `Workspace`."""
-        return await self._current.write_text(path, text, expected=expected)
+        return await self._serving(path).write_text(path, text, expected=expected)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """See `Workspace`."""
-        await self._current.delete(path, expected=expected)
+        await self._serving(path).delete(path, expected=expected)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """See `Workspace`."""
@@ -76,7 +79,7 @@ class AttachedWorkspace:
 
     async def unsaved(self) -> Collection[Path]:
         """See `Workspace`."""
-        return await self._current.unsaved()
+        return {path for client in self._clients.values() for path in await client.unsaved()} | self._buffers.unsaved()
 
     async def run(self, command: Command) -> RunningCommand:
         """See `Workspace`; commands never go through an editor (D13)."""

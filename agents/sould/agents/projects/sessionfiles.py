@@ -1,7 +1,7 @@
-"""The review ledger: the `Workspace` every session gets, wrapped round the disk or client one (D18).
+"""A session's files: the `Workspace` it works in, with every change in the edit log of the project the file belongs to.
 
 Before a text is overwritten it is in the blob store and the intent is on disk, so that whatever happens next, the old
-text can be had back and who replaced it is known. The ledger never decides what is kept or rejected.
+text can be had back and who replaced it is known. Nothing here decides what is kept or rejected.
 """
 
 import asyncio
@@ -9,20 +9,24 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of, sweep
+from sould.agents.diskfile import digest_of
 from sould.agents.environment import USUAL_UMASK
-from sould.agents.filelocks import FileLocks
+from sould.agents.errors import ConfigError
 from sould.agents.patience import run_shielded_in_thread
-from sould.agents.projects.blobs import BlobMissingError, BlobStore
+from sould.agents.projects.blobs import BlobMissingError
 from sould.agents.projects.capture import Capture, Change, explained
-from sould.agents.projects.journal import Captured, Event, Intent, LedgerFile, Settled, read_events
-from sould.agents.projects.nodes import Node, is_file, read_node, replace_node, set_permissions
+from sould.agents.projects.editlog import Captured, Intent
+from sould.agents.projects.moments import moment
+from sould.agents.projects.nodes import Node, digest_of_node, is_file, read_node, replace_node, set_permissions
+from sould.agents.projects.project import Project
+from sould.agents.projects.projects import Projects, root_of
 from sould.agents.projects.secretblobs import SecretJudge
-from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit, FileChange, LedgerState
+from sould.agents.projects.sessionlogs import add_logs, logs_of, old_edits, set_aside
+from sould.agents.projects.state import DIRECTORY, Edit, FileChange, changes_of
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.workspace import (
     Command,
@@ -39,90 +43,136 @@ from sould.agents.workspace import (
 )
 
 
-class Ledger:
-    """A `Workspace` that remembers what the agent changed. Assign `inner` when the client behind it comes or goes.
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes, with the `umask` for what it makes: a session, or ("" and None) the user, who sees all sessions' edits."""
+
+    session_id: str
+    directory: Path | None
+    """The session's own."""
+    home: Path
+    secrets: SecretJudge | None = None
+    umask: int = USUAL_UMASK
+
+
+class SessionFiles:
+    """A `Workspace` that remembers what the agent changed.
 
     As a service it is a `PerCall`: a tool's writes carry the tool call that made them.
     """
 
-    def __init__(
-        self,
-        inner: Workspace,
-        store: BlobStore,
-        file: LedgerFile,
-        session_id: str,
-        secrets: SecretJudge | None = None,
-        umask: int = USUAL_UMASK,
-        locks: FileLocks | None = None,
-    ) -> None:
-        """`umask`: of what is made where the mode it had is not known, the session's own. `locks`: the daemon's."""
+    def __init__(self, inner: Workspace, projects: Projects, author: Author) -> None:
         self.inner = inner
-        self._secrets = secrets
-        self.umask = umask
+        self.umask = author.umask
         self.capture: Capture | None = None
         """Sees what commands do to files; without it only the tools' own writes are known."""
-        self._store = store
-        self._file = file
-        self._session_id = session_id
-        self._locks = locks or FileLocks()
-        self._state = LedgerState()
-        for event in file.events:
-            self._state.apply(event)
-        file.events.clear()
+        self._author = author
+        self._projects = projects
+        self._locks = projects.locks
+        self._borrowed: dict[str, Project] = {}
+        self._borrowing = asyncio.Lock()
 
     @classmethod
-    async def open(
-        cls,
-        path: Path,
-        inner: Workspace,
-        store: BlobStore,
-        session_id: str,
-        secrets: SecretJudge | None = None,
-        umask: int = USUAL_UMASK,
-        locks: FileLocks | None = None,
-    ) -> "Ledger":
-        """Open the session's ledger file, made when missing; writes that were under way are settled against the files.
+    async def open(cls, inner: Workspace, projects: Projects, author: Author) -> "SessionFiles":
+        """Open the logs that hold edits of the session, for the user the project's.
 
-        What `secrets` calls one is kept in memory only.
+        One that earlier versions kept for the session alone is taken over.
 
         Raises:
-            OSError: the file cannot be opened, or another process holds it (BlockingIOError).
+            OSError: a log cannot be opened, or another process holds it (BlockingIOError).
         """
-        ledger = cls(inner, store, await asyncio.to_thread(LedgerFile, path), session_id, secrets, umask, locks)
-        for changed, edit in ledger._state.unsettled():
-            await asyncio.to_thread(sweep, changed.parent, list(_texts(store, edit)))
-            found = await ledger._digest(changed)
-            await ledger._judge(edit.n, edit.before, edit.after, found)
-        return ledger
+        files = cls(inner, projects, author)
+        ids = await asyncio.to_thread(logs_of, author.directory) if author.directory is not None else []
+        if ids or author.directory is None:
+            await files._project(inner.root / "any")  # first: that it was moved is known by it
+        for log_id in ids:
+            await files._borrow_log(log_id)
+        if author.directory is not None:
+            await files._take_over(author.session_id, author.directory)
+        return files
 
-    async def copy_from(self, path: Path) -> None:
-        """Know the edits of another session's ledger file, too: this session, still new, goes on where that one is.
+    async def inherit(self, session_id: str, directory: Path) -> None:
+        """Know the edits of another session, too: this one, still new, goes on where that one is.
 
         Raises:
-            OSError: the file cannot be read, or they could not be kept.
+            OSError: they cannot be read, or could not be kept.
         """
-        events, _ = read_events(await asyncio.to_thread(path.read_bytes))
-        await run_shielded_in_thread(self._file.append, *events, sync=True)
-        for event in events:
-            self._state.apply(event)
+        await self._take_over(session_id, directory)
+        for log_id in await asyncio.to_thread(logs_of, directory):
+            project = await self._borrow_log(log_id)
+            if project is not None:
+                await self._note_log(log_id)
+                await project.inherit(self._author.session_id, session_id)
 
     async def aclose(self) -> None:
-        """Close the ledger file; no write may follow."""
+        """Give the projects back; no write may follow."""
         if self.capture is not None:
             await self.capture.aclose()
-        await run_shielded_in_thread(self._file.close)
+        for log_id in tuple(self._borrowed):
+            del self._borrowed[log_id]
+            await self._projects.give_back(log_id)
+
+    # --- the projects -----------------------------------------------------------------------------------------------
+
+    async def _project(self, path: Path) -> Project:
+        """The one a file belongs to. Raises OSError, ConfigError."""
+        directories = (self.inner.root, *self.inner.additional)
+        root = await asyncio.to_thread(root_of, path, directories, self._author.home)
+        async with self._borrowing:
+            known = next((project for project in self._borrowed.values() if project.root == root), None)
+            if known is not None:
+                return known
+            log_id, project = await self._projects.borrow(root)
+            try:
+                await self._note_log(log_id)
+            except BaseException:
+                await self._projects.give_back(log_id)
+                raise
+            if log_id in self._borrowed:
+                await self._projects.give_back(log_id)
+            self._borrowed[log_id] = project
+            return project
+
+    async def _note_log(self, log_id: str) -> None:
+        """Before the first edit of the session is in it."""
+        if self._author.directory is not None:
+            await run_shielded_in_thread(add_logs, self._author.directory, [log_id])
+
+    async def _borrow_log(self, log_id: str) -> Project | None:
+        async with self._borrowing:
+            project = self._borrowed.get(log_id) or await self._projects.borrow_log(log_id)
+            if project is not None:
+                self._borrowed[log_id] = project
+            return project
+
+    async def _take_over(self, session_id: str, directory: Path) -> None:
+        """The edits that earlier versions kept beside a session; they are in the projects' logs when this returns."""
+        edits = await asyncio.to_thread(old_edits, directory)
+        by_project: dict[int, tuple[Project, list[tuple[Intent, bool]]]] = {}
+        for edit, settled in edits:
+            project = await self._project(Path(edit.path))
+            by_project.setdefault(id(project), (project, []))[1].append((edit, settled))
+        for project, found in by_project.values():
+            await project.take_over(session_id, found)
+        if edits:
+            await run_shielded_in_thread(add_logs, directory, [*self._borrowed])
+            await asyncio.to_thread(set_aside, directory)
 
     # --- what was changed --------------------------------------------------------------------------------------------
 
     @property
-    def changes(self) -> Mapping[Path, FileChange]:
-        """The files the agent changed, by resolved path."""
-        return self._state.changes
+    def edits(self) -> Mapping[Path, Sequence[Edit]]:
+        """Every edit of the session by resolved path, oldest first, taken back or not."""
+        found: dict[Path, list[Edit]] = {}
+        for project in self._borrowed.values():
+            for path, edits in project.edits(self._author.session_id or None).items():
+                found.setdefault(path, []).extend(edits)
+        return {path: sorted(edits, key=lambda edit: edit.timestamp) for path, edits in found.items()}
 
     @property
-    def edits(self) -> Mapping[Path, Sequence[Edit]]:
-        """Every edit by resolved path, oldest first, taken back or not."""
-        return self._state.edits
+    def changes(self) -> Mapping[Path, FileChange]:
+        """The files the session changed, by resolved path."""
+        return changes_of(self.edits)
 
     async def text(self, digest: str) -> str:
         """A text named in `changes`. Raises BlobMissingError."""
@@ -130,57 +180,53 @@ class Ledger:
 
     async def content(self, digest: str) -> bytes:
         """A content named in `changes`, nothing for a directory. Raises BlobMissingError."""
-        if digest == DIRECTORY:
-            return b""
-        if digest == UNKEPT:
-            raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
-        try:
-            return await asyncio.to_thread(self._store.get, digest)
-        except BlobMissingError:
-            if self._state.is_secret(digest):
-                raise BlobMissingError("it held secrets, so what it was ended with the daemon that kept it") from None
-            raise
-
-    @property
-    def next_n(self) -> int:
-        """The number of the next edit."""
-        return self._state.next_n
+        missing = BlobMissingError("no edit of the session names it")
+        for project in self._borrowed.values():
+            try:
+                return await project.content(digest)
+            except BlobMissingError as error:
+                missing = error
+        raise missing
 
     async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> list[Path]:
-        """Keep changes that were found on disk, but for what the edits from number `since` on explain; what is left.
+        """Keep changes that were found on disk, but for what the session's edits since the mark explain; what is left.
 
         Raises:
             OSError: they could not be kept.
         """
-        own = self._state.since(since)
-        events: list[Captured] = []
+        own: dict[Path, Sequence[Edit]] = {}
+        for project in self._borrowed.values():
+            own |= project.edits_since(self._author.session_id, since)
+        noted: list[Path] = []
+        drafts: dict[int, tuple[Project, list[Captured]]] = {}
+        roots: dict[Path, Project] = {}
         for found in changes:
             for change in explained(found, own.get(found.path, ())):
-                event = Captured(
-                    n=self._state.next_n + len(events),
-                    path=str(change.path),
-                    before=change.before,
-                    after=change.after,
-                    before_mode=change.before_mode,
-                    after_mode=change.after_mode,
-                    session_id=self._session_id,
-                    turn_id=turn_id,
-                    call_id=call_id,
-                    timestamp=time.time(),
-                    shared=change.shared,
-                    secret=change.secret,
-                )
-                events.append(event)
-        for event in events:
-            self._state.apply(event)
-        try:
-            if events:
-                await run_shielded_in_thread(self._file.append, *events, sync=True)
-        except OSError:
-            for event in events:
-                self._state.apply(Settled(n=event.n, written=False))
-            raise
-        return [Path(event.path) for event in events]
+                parent = change.path.parent
+                if parent not in roots:
+                    roots[parent] = await self._project(change.path)
+                project = roots[parent]
+                drafts.setdefault(id(project), (project, []))[1].append(self._captured(change, turn_id, call_id))
+                noted.append(change.path)
+        for project, events in drafts.values():
+            await project.record(events)
+        return noted
+
+    def _captured(self, change: Change, turn_id: str, call_id: str) -> Captured:
+        return Captured(
+            n=0,
+            path=str(change.path),
+            before=change.before,
+            after=change.after,
+            before_mode=change.before_mode,
+            after_mode=change.after_mode,
+            session_id=self._author.session_id,
+            turn_id=turn_id,
+            call_id=call_id,
+            timestamp=time.time(),
+            shared=change.shared,
+            secret=change.secret,
+        )
 
     # --- whatever a path is ------------------------------------------------------------------------------------------
 
@@ -198,21 +244,22 @@ class Ledger:
     async def put(self, path: Path, found: Node | None, wanted: Node | None, turn_id: str, call_id: str) -> None:
         """Put `wanted` where `found` is, as an edit. Raises as `write`; a directory goes only when it is empty."""
         async with self._locks.editing(path):
-            await self._settle_earlier(path, found)
-            intent = self._intent(path, _digest_of(found), _digest_of(wanted), turn_id, call_id)
+            project = await self._writable(path)
+            await project.judge(path, digest_of_node(found))
+            intent = self._intent(path, digest_of_node(found), digest_of_node(wanted), turn_id, call_id)
             modes = {"before_mode": found and found.mode, "after_mode": wanted and wanted.mode}
             intent = intent.model_copy(update=modes)
             contents = [node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR]
-            await self._announce(path, intent, contents)
+            n = await self._announce(project, path, intent, contents)
             try:
                 if is_file(found) and is_file(wanted) and _is_text(found) and _is_text(wanted):
                     await self._put_text(path, found, wanted)
                 else:
                     await run_shielded_in_thread(replace_node, path, found, wanted, self.umask)
             except FileChangedError:
-                await self._settle(intent.n, written=False)
+                await project.settle(n, written=False)
                 raise
-            await self._settle(intent.n, written=True)
+            await project.settle(n, written=True)
 
     async def _put_text(self, path: Path, found: Node | None, wanted: Node | None) -> None:
         """Through the editor, so that its buffer follows."""
@@ -226,9 +273,13 @@ class Ledger:
         with contextlib.suppress(FileNotFoundError):  # it may be in an editor's buffer only
             await run_shielded_in_thread(set_permissions, path, wanted.permissions)
 
-    async def _settle_earlier(self, path: Path, found: Node | None) -> None:
-        for _, edit in self._state.unsettled(path):
-            await self._judge(edit.n, edit.before, edit.after, _digest_of(found))
+    async def _writable(self, path: Path) -> Project:
+        """The project of a file that is to be written. Raises WorkspaceError."""
+        try:
+            return await self._project(path)
+        except (OSError, ConfigError) as error:
+            why = error.message if isinstance(error, ConfigError) else error.strerror or "the disk refused"
+            raise WorkspaceError(f"{path} was not written: its old text could not be saved ({why})") from error
 
     # --- the workspace -----------------------------------------------------------------------------------------------
 
@@ -301,7 +352,8 @@ class Ledger:
     async def _change(
         self, path: Path, text: str | None, data: bytes | None, expected: Expected, turn_id: str, call_id: str
     ) -> TextFile | None:
-        before = await self._before(path, expected)
+        project = await self._writable(path)
+        before = await self._before(project, path, expected)
         digest = before.digest if before is not None else None
         written: TextFile | None = None
         mode, missing = await asyncio.to_thread(_surroundings, path)
@@ -309,49 +361,47 @@ class Ledger:
         if before is not None:
             intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
         kept = [each for each in (before.text.encode() if before is not None else None, data) if each is not None]
-        await self._announce(path, intent, kept)
+        n = await self._announce(project, path, intent, kept)
         try:
             if text is not None:
                 written = await self.inner.write_text(path, text, expected=JustRead(before))
             elif digest is not None:
                 await self.inner.delete(path, expected=digest)
         except FileChangedError:
-            await self._settle(intent.n, written=False)
+            await project.settle(n, written=False)
             raise
         # Any other failure, cancellation included, leaves the edit unsettled: the file will tell which text it holds.
-        await self._settle(intent.n, written=True)
+        mark = moment()
+        await project.settle(n, written=True)
         if missing and data is not None:
             made = await asyncio.to_thread(_made, missing)
             with contextlib.suppress(OSError):  # then they stay when the edit is taken back
-                await self.note(made, intent.n + 1, turn_id, call_id)
+                await self.note(made, mark, turn_id, call_id)
         return written
 
     def _intent(self, path: Path, before: str | None, after: str | None, turn_id: str, call_id: str) -> Intent:
         return Intent(
-            n=self._state.next_n,
+            n=0,
             path=str(path),
             before=before,
             after=after,
-            session_id=self._session_id,
+            session_id=self._author.session_id,
             turn_id=turn_id,
             call_id=call_id,
             timestamp=time.time(),
         )
 
-    async def _announce(self, path: Path, intent: Intent, contents: Sequence[bytes]) -> None:
-        """Save the contents, then the intent; its number is taken at once. Raises WorkspaceError: then nothing may be written."""
-        self._state.apply(intent)  # takes the number; what is saved says in which way
-        intent = intent.model_copy(update={"secret": await asyncio.to_thread(self._is_secret, path, contents)})
-        self._state.apply(intent)
+    async def _announce(self, project: Project, path: Path, intent: Intent, contents: Sequence[bytes]) -> int:
+        """Save the contents, then the intent; its number. Raises WorkspaceError: then nothing may be written."""
+        secret = await asyncio.to_thread(self._is_secret, path, contents)
         try:
-            await run_shielded_in_thread(self._save, contents, intent)
+            return await project.announce(intent.model_copy(update={"secret": secret}), contents)
         except OSError as error:
-            self._state.apply(Settled(n=intent.n, written=False))
             raise WorkspaceError(
                 f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
             ) from error
 
-    async def _before(self, path: Path, expected: Expected) -> TextFile | None:
+    async def _before(self, project: Project, path: Path, expected: Expected) -> TextFile | None:
         """The text to be replaced; what earlier writes came to is settled by it."""
         found: TextFile | None = None
         if isinstance(expected, JustRead):
@@ -363,100 +413,68 @@ class Ledger:
                 if expected is not None:
                     raise FileChangedError(f"{path} was deleted since it was read; nothing was written") from None
         digest = found.digest if found is not None else None
-        for _, edit in self._state.unsettled(path):
-            await self._judge(edit.n, edit.before, edit.after, digest)
+        await project.judge(path, digest)
         if digest != expected:
             raise FileChangedError(f"{path} changed since it was read; nothing was written")
         return found
 
-    async def _digest(self, path: Path) -> str | None:
-        try:
-            return _digest_of(await self.node(path))
-        except WorkspaceError:
-            return None
-
-    async def _judge(self, n: int, before: str | None, after: str | None, found: str | None) -> None:
-        """Settle a write of unknown outcome by what the file holds; a third text settles nothing and the edit stays."""
-        if found == after:
-            await self._settle(n, written=True)
-        elif found == before:
-            await self._settle(n, written=False)
-
     def _is_secret(self, path: Path, contents: Sequence[bytes]) -> bool:
-        return self._secrets is not None and any(self._secrets.secret_in(path, data) for data in contents)
-
-    def _save(self, contents: Sequence[bytes], intent: Intent) -> None:
-        for data in contents:
-            self._store.put(data, secret=intent.secret)
-        self._file.append(intent, sync=True)
-
-    async def _settle(self, n: int, *, written: bool) -> None:
-        event: Event = Settled(n=n, written=written)
-        self._state.apply(event)
-        try:
-            await run_shielded_in_thread(self._file.append, event, sync=False)
-        except OSError:
-            return  # not needed for the truth: the file itself tells at the next open
+        judge = self._author.secrets
+        return judge is not None and any(judge.secret_in(path, data) for data in contents)
 
 
 @dataclass(frozen=True, slots=True)
 class AttributedWorkspace:
-    """The ledger as one tool call sees it."""
+    """The session's files as one tool call sees them."""
 
-    ledger: Ledger
+    files: SessionFiles
     turn_id: str
     call_id: str
 
     @property
     def root(self) -> Path:
         """The session's working directory."""
-        return self.ledger.root
+        return self.files.root
 
     @property
     def additional(self) -> Sequence[Path]:
         """Further directories that count as inside."""
-        return self.ledger.additional
+        return self.files.additional
 
     def resolve(self, path: str) -> ResolvedPath:
-        """As the ledger."""
-        return self.ledger.resolve(path)
+        """As the session's files."""
+        return self.files.resolve(path)
 
     async def read_text(self, path: Path) -> TextFile:
-        """As the ledger."""
-        return await self.ledger.read_text(path)
+        """As the session's files."""
+        return await self.files.read_text(path)
 
     async def known_text(self, path: Path) -> TextFile:
-        """As the ledger."""
-        return await self.ledger.known_text(path)
+        """As the session's files."""
+        return await self.files.known_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write in the name of this call."""
-        return await self.ledger.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
+        return await self.files.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Delete in the name of this call."""
-        await self.ledger.remove(path, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
+        await self.files.remove(path, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """As the ledger."""
-        return await self.ledger.read_bytes(path, limit)
+        """As the session's files."""
+        return await self.files.read_bytes(path, limit)
 
     async def unsaved(self) -> Collection[Path]:
-        """As the ledger."""
-        return await self.ledger.unsaved()
+        """As the session's files."""
+        return await self.files.unsaved()
 
     async def run(self, command: Command) -> RunningCommand:
-        """As the ledger; what it does to files is this call's, also after the call has ended."""
-        capture = self.ledger.capture
+        """As the session's files; what it does to files is this call's, also after the call has ended."""
+        capture = self.files.capture
         if capture is None:
-            return await self.ledger.run(command)
-        return await capture.running(self.call_id, self.turn_id, lambda: self.ledger.run(command))
-
-
-def _digest_of(node: Node | None) -> str | None:
-    if node is None:
-        return None
-    return DIRECTORY if node.kind == stat.S_IFDIR else digest_of(node.data)
+            return await self.files.run(command)
+        return await capture.running(self.call_id, self.turn_id, lambda: self.files.run(command))
 
 
 def _is_text(node: Node | None) -> bool:
@@ -480,11 +498,3 @@ def _surroundings(path: Path) -> tuple[int | None, list[Path]]:
 
 def _made(directories: Sequence[Path]) -> list[Change]:
     return [Change(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in directories if at.is_dir()]
-
-
-def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:
-    """What the edit replaced and what it wrote, as far as it was saved."""
-    for digest in (edit.before, edit.after):
-        if digest not in (None, DIRECTORY, UNKEPT):
-            with contextlib.suppress(BlobMissingError):
-                yield store.get(digest)

@@ -1,0 +1,42 @@
+"""A face and a project, without session, model or daemon: what agents changed is seen and taken back."""
+
+from pathlib import Path
+
+from sould.agents.projects.port import ProjectPort
+from sould.agents.projects.projects import Projects
+from soultest.bench import Bench, call, finish
+
+
+async def test_what_sessions_changed_is_listed_and_taken_back_when_they_are_closed(bench: Bench) -> None:
+    path = bench.project / "a.txt"
+    path.write_text("1\n2\n3\n4\n")
+    for old, new in (("1", "one"), ("4", "four")):
+        bench.script(call("StrReplaceFile", path="a.txt", edit={"old": old, "new": new}), "text: done")
+        async with bench.running():
+            await finish(await bench.new("review"), "go")
+    projects = Projects(bench.state)
+    async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
+        first, second = port.edits()[path]
+        assert first.session_id != second.session_id
+        assert (await port.content(first.before or "")).decode() == "1\n2\n3\n4\n"
+        (outcome,) = await port.restore({first.key}, "r")
+        assert (outcome.action, path.read_text()) == ("restored", "1\n2\n3\nfour\n")
+    async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
+        assert [edit.call_id for edit in port.edits()[path]][-1] == "restore:r"
+
+
+async def test_a_port_says_what_its_client_has_open_until_it_is_closed(bench: Bench) -> None:
+    projects = Projects(bench.state)
+    path = bench.project / "a.txt"
+    async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
+        port.open_file(path)
+        port.change_file(path)
+        port.focus()
+        assert projects.buffers.holders(path) == ("editor",)
+        assert projects.buffers.unsaved() == {path}
+        port.save_file(path)
+        assert projects.buffers.unsaved() == set()
+        port.close_file(path)
+        assert projects.buffers.holders(path) == ()
+        port.open_file(path)
+    assert projects.buffers.holders(path) == ()
