@@ -1,6 +1,6 @@
 """Tools that an ACP client runs for the agent: `_sould/tools`, as docs/clients.md describes it."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -127,7 +127,8 @@ async def test_a_second_client_sees_the_call_and_goes_on_when_the_first_has_gone
         assert "went away while it ran open_file" in str(end)
 
 
-def withdrawn(request: Json) -> Any:
-    return lambda message: (
-        message.get("method") == "$/cancel_request" and message["params"]["requestId"] == request["id"]
-    )
+def withdrawn(request: Json) -> Callable[[Json], bool]:
+    def is_it(message: Json) -> bool:
+        return message.get("method") == "$/cancel_request" and message["params"]["requestId"] == request["id"]
+
+    return is_it

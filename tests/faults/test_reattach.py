@@ -241,7 +241,7 @@ def test_a_tool_of_the_editors_that_ran_at_a_kill_may_have_run_and_is_registered
     session = new_session(sould, bridge)
     bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
     tools = [{"name": "open_file", "description": "Open it."}]
-    register = {"sessionId": session, "tools": tools}
+    register: dict[str, Any] = {"sessionId": session, "tools": tools}
     assert bridge.request("register", "_sould/tools/register", **register)["result"]["accepted"] == ["open_file"]
     prompt(bridge, session, "open it", "p1")
     _until_method(bridge, "_sould/tools/call")

@@ -172,13 +172,13 @@ class Capture:
             await self._release(call_id)
             raise
 
-    async def changed_since(self, moment: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
+    async def changed_since(self, since: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
         """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
 
         What they were is not known: the call was cut off with the process that knew.
         """
         async with self._one:
-            found, whole = await run_shielded_in_thread(self._changed_since, self.roots(), moment)
+            found, whole = await run_shielded_in_thread(self._changed_since, self.roots(), since)
             paths = [path for path in found if _is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError):  # then it is told, and not kept
