@@ -247,6 +247,33 @@ def test_a_command_has_a_display_terminal_from_its_announcement_to_its_exit() ->
     assert ended["status"] == "failed"
 
 
+def test_a_call_of_kind_execute_has_a_display_terminal_once_it_runs_a_command() -> None:
+    screen = Screen()
+    detail = wire.ToolCallDetail(tool_call_id="c1", name="Deploy", title="Deploy to staging", kind="execute")
+    opened, described = screen.show(tool_call("Deploy"), detail)
+    assert "content" not in opened
+    assert "content" not in described
+    screen.show(wire.ToolOutput(tool_call_id="c1", text="looking\n"))
+    announced, before = screen.show(wire.CommandBegin(tool_call_id="c1"))
+    assert (announced["sessionUpdate"], announced["status"]) == ("tool_call", "in_progress")
+    assert announced["content"] == [{"type": "terminal", "terminalId": "c1"}]
+    assert announced["_meta"] == {"terminal_info": {"terminal_id": "c1", "cwd": "/project"}}
+    assert before["_meta"] == {"terminal_output": {"terminal_id": "c1", "data": "looking\n"}}
+    assert screen.show(wire.CommandBegin(tool_call_id="c1")) == []
+    (ended,) = screen.show(result(output="It is on staging."))
+    assert [item["type"] for item in ended["content"]] == ["terminal", "content"]
+    assert ended["_meta"]["terminal_exit"]["exit_code"] == 0
+
+
+def test_a_command_gives_no_terminal_to_another_kind_of_call_nor_to_a_client_without_them() -> None:
+    screen = Screen()
+    screen.show(tool_call("Look"), wire.ToolCallDetail(tool_call_id="c1", name="Look", title="Look", kind="read"))
+    assert screen.show(wire.CommandBegin(tool_call_id="c1")) == []
+    screen = Screen(Features())
+    screen.show(tool_call("Run"), wire.ToolCallDetail(tool_call_id="c1", name="Run", title="Run", kind="execute"))
+    assert screen.show(wire.CommandBegin(tool_call_id="c1")) == []
+
+
 def test_a_terminal_that_was_opened_late_shows_everything_in_the_end() -> None:
     screen = Screen()
     screen.show(tool_call("Shell"))

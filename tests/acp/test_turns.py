@@ -12,6 +12,22 @@ from soultest.bench.acp import Connect
 
 Json = dict[str, Any]
 
+DEPLOYING = """\
+from sould.agents.tools import ToolCallContext, Workspace, tool
+from sould.agents.workspace import Command
+
+@tool(kind="execute")
+async def deploy(target: str, workspace: Workspace, call: ToolCallContext) -> str:
+    "Deploy."
+    if target == "nowhere":
+        return "There is nothing to do."
+    running = await workspace.run(Command(f"echo {target} is up", workspace.root, 60))
+    printed = b"".join([data async for data in running.output()]).decode()
+    await running.wait()
+    call.stream(printed)
+    return printed
+"""
+
 
 async def test_a_prompt_streams_text_and_ends_the_turn(bench: Bench, connect: Connect) -> None:
     bench.script("think: hmm\ntext: Hello,\ntext: world!")
@@ -87,6 +103,32 @@ async def test_a_command_feeds_a_display_terminal_where_the_client_has_them(benc
         assert "one" in "".join(meta["terminal_output"]["data"] for meta in metas if "terminal_output" in meta)
         ended = next(meta["terminal_exit"] for meta in metas if "terminal_exit" in meta)
         assert ended["exit_code"] == 3
+
+
+async def test_a_tool_of_the_user_s_has_a_display_terminal_when_it_runs_a_command(
+    bench: Bench, connect: Connect
+) -> None:
+    agents = bench.config / "agents"
+    agents.mkdir(parents=True)
+    (agents / "deploying.py").write_text(DEPLOYING)
+    (agents / "builder.yaml").write_text("version: 1\nagent: {extend: default, tools: ['./deploying.py:deploy']}\n")
+    bench.script(call("Deploy", target="staging"), call("Deploy", target="nowhere"), "text: Done.")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.request("session/set_config_option", sessionId=session, configId="agent", value="builder")
+        await client.prompt(session, "deploy")
+        updates = [update for update in client.updates() if update["sessionUpdate"].startswith("tool_call")]
+        first, second = dict.fromkeys(update["toolCallId"] for update in updates)
+        metas = [update.get("_meta", {}) for update in updates if update["toolCallId"] == first]
+        assert [key for meta in metas for key in meta] == ["terminal_info", "terminal_output", "terminal_exit"]
+        assert next(meta["terminal_output"]["data"] for meta in metas if "terminal_output" in meta) == "staging is up\n"
+        assert not [update for update in updates if update["toolCallId"] == second and "_meta" in update]
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        shown = [update["_meta"] for update in client.updates() if "terminal" in str(update.get("_meta"))]
+        assert [key for meta in shown for key in meta] == ["terminal_info", "terminal_output", "terminal_exit"]
 
 
 async def test_a_command_s_output_is_text_for_other_clients(bench: Bench, connect: Connect) -> None:

@@ -13,7 +13,9 @@ from sould.acp.titles import title
 from sould.acp.toolcalls import Call
 from sould.agents.wire import messages as wire
 
-CallMessage: TypeAlias = wire.ToolCall | wire.ToolCallPart | wire.ToolCallDetail | wire.ToolOutput | wire.ToolResult
+CallMessage: TypeAlias = (
+    wire.ToolCall | wire.ToolCallPart | wire.ToolCallDetail | wire.CommandBegin | wire.ToolOutput | wire.ToolResult
+)
 
 
 class Calls:
@@ -63,6 +65,10 @@ class Calls:
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
                     yield _json(call.describe(message, waits=message.after in self._open))
+            case wire.CommandBegin():
+                call = self._open.get(message.tool_call_id)
+                if call is not None and self._features.terminals:
+                    yield from map(_json, call.runs_command())
             case wire.ToolOutput():
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
@@ -84,7 +90,12 @@ class Calls:
         """A subagent's calls; its words are in its parent's result, its own list of what is to do is not the plan."""
         match message.event:
             case (
-                wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail() | wire.ToolOutput() | wire.ToolResult()
+                wire.ToolCall()
+                | wire.ToolCallPart()
+                | wire.ToolCallDetail()
+                | wire.CommandBegin()
+                | wire.ToolOutput()
+                | wire.ToolResult()
             ) as event:
                 yield from self.take(event, message.parent_tool_call_id)
             case wire.SubagentEvent() as event:

@@ -126,7 +126,9 @@ class UpdatesV1:
                 yield from self._turn_end(message, record)
             case wire.SteerInput():
                 yield from self._steer(message, record.seq)
-            case wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail() | wire.ToolOutput():
+            case (
+                wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail() | wire.CommandBegin() | wire.ToolOutput()
+            ):
                 yield from self.calls.take(message)
             case wire.ToolResult():
                 yield from self.calls.take(message)

@@ -61,6 +61,8 @@ class Call:
     name: str
     cwd: str
     terminal: bool = False
+    granted: bool = False
+    """The terminal came with a command; what was shown before stays beside it."""
     title: str = ""
     kind: ToolKind = "other"
     status: ToolStatus = "pending"
@@ -110,7 +112,7 @@ class Call:
         if self.name:
             fields["name"] = self.name
         if self.terminal:
-            fields["content"] = [self._terminal()]
+            fields["content"] = [*self.content, self._terminal()] if self.granted else [self._terminal()]
         elif self.content:
             fields["content"] = self.content
         if self.locations:
@@ -135,6 +137,17 @@ class Call:
         fields = self.described()
         fields["sessionUpdate"] = "tool_call_update"
         return fields
+
+    def runs_command(self) -> list[ToolFields]:
+        """A command of the call was started: one of kind `execute` has a display terminal from here on.
+
+        It is announced once more, because there are editors that make a terminal only where a call is announced.
+        """
+        if self.terminal or self.kind != "execute":
+            return []
+        self.terminal = self.granted = True
+        before, self.tail = self.tail, ""
+        return [self.announcement(), *([self.printed(before)] if before else [])]
 
     def now(self, status: ToolStatus) -> ToolFields:
         """The call's state changes, nothing else."""
@@ -176,6 +189,9 @@ class Call:
             updates.append(self.printed(cut(words)))
         elif self.late and said:
             updates.append(self.printed(CLEAR + cut(said)))
+        beside = [item for item in content if item["type"] == "diff" or words.strip()[-TAIL // 4 :] not in self.tail]
+        if self.granted and beside:
+            fields["content"] = [self._terminal(), *beside]  # the tool's own, beside what its command printed
         fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
         return [*updates, fields]
 

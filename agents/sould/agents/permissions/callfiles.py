@@ -247,5 +247,7 @@ class CallFiles:
         await self._workspace.delete(path, expected=expected)
 
     async def run(self, command: Command) -> RunningCommand:
-        """See `Workspace`."""
-        return await self._workspace.run(command)
+        """See `Workspace`; once it runs, whoever follows the call is told."""
+        running = await self._workspace.run(command)
+        self._call.command_begins()
+        return running

@@ -28,6 +28,7 @@ from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
 from sould.agents.wire.messages import (
+    CommandBegin,
     Custom,
     FunctionCall,
     StopReason,
@@ -189,6 +190,10 @@ class _Reporter(CallReporter):
 
     def stream(self, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=self.call.id, text=text))
+
+    def command_begins(self) -> None:
+        if self.call.result is None:  # one in the background may start when its call has ended
+            self.log.publish(CommandBegin(tool_call_id=self.call.id))
 
     def send(self, message: CustomMessage | Custom) -> None:
         self.log.publish(as_custom(message))

@@ -85,6 +85,9 @@ class CallReporter(Protocol):
     def stream(self, text: str) -> None:
         """See `ToolCallContext.stream`."""
 
+    def command_begins(self) -> None:
+        """See `ToolCallContext.command_begins`."""
+
     def send(self, message: CustomMessage | Custom) -> None:
         """See `ToolCallContext.send`."""
 
@@ -124,6 +127,10 @@ class ToolCallContext:
     def stream(self, text: str) -> None:
         """Show output while the tool runs; synchronous, bounded by the caller's channel."""
         self.reporter.stream(text)
+
+    def command_begins(self) -> None:
+        """A command was started for the call; told by the files a tool is given, so that no tool has to."""
+        self.reporter.command_begins()
 
     def send(self, message: CustomMessage | Custom) -> None:
         """Send clients a message of the tool's own; the model does not see it. Raises ValueError when it is too large."""

@@ -124,6 +124,9 @@ class _FromThread(CallReporter):
     def stream(self, text: str) -> None:
         self.loop.call_soon_threadsafe(self.reporter.stream, text)
 
+    def command_begins(self) -> None:
+        self.loop.call_soon_threadsafe(self.reporter.command_begins)
+
     def send(self, message: CustomMessage | Custom) -> None:
         self.loop.call_soon_threadsafe(self.reporter.send, as_custom(message))
 

@@ -51,6 +51,12 @@ class ToolOutput(Message):
     text: str
 
 
+class CommandBegin(Message):
+    """A command was started for a call; once for each, after the call's `ToolCallDetail` and before its `ToolResult`."""
+
+    tool_call_id: str
+
+
 class RequestClosed(Message):
     """A request ended without an answer: `cancelled` with its turn, or `expired`. Dialogs for it close."""
 

@@ -32,6 +32,7 @@ from sould.agents.wire.content import (
 )
 from sould.agents.wire.display import Display
 from sould.agents.wire.extensions import (
+    CommandBegin,
     ContextCleared,
     ContextNote,
     ContextReturned,
@@ -367,7 +368,7 @@ WireEvent: TypeAlias = (
 WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | HookRequest
 
 Extension: TypeAlias = (
-    ToolCallDetail | ToolOutput | Custom | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
+    ToolCallDetail | CommandBegin | ToolOutput | Custom | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
     | SubagentCreated | DirectoryAdded | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
     | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
 )  # fmt: skip
