@@ -292,8 +292,7 @@ def test_a_command_that_never_ran_has_no_exit_code() -> None:
 
 def test_a_replayed_command_shows_its_output_in_the_terminal() -> None:
     screen = Screen()
-    screen.updates.replaying = True
-    shown = screen.show(tool_call("Shell"), result(output="one\n"))
+    shown = screen.show(tool_call("Shell"), result(output="one\n"), history=True)
     assert shown[1]["_meta"]["terminal_output"]["data"] == "one\n"
     assert "terminal_exit" in shown[2]["_meta"]
 
@@ -405,8 +404,7 @@ def test_own_prompts_are_not_echoed_and_those_of_others_and_of_history_are() -> 
     own = wire.TurnBegin(user_input=(TextPart(text="a"), ImagePart(image_url=MediaUrl(url="https://x/y.png"))))
     assert screen.show(own.model_copy(update={"client_id": "me"})) == []
     assert [update["content"]["type"] for update in screen.show(own)] == ["text", "resource_link"]
-    screen.updates.replaying = True
-    assert len(screen.show(own.model_copy(update={"client_id": "me"}))) == 2
+    assert len(screen.show(own.model_copy(update={"client_id": "me"}), history=True)) == 2
 
 
 def test_a_foreign_turn_s_error_is_shown_and_the_own_one_is_the_answer_s() -> None:
@@ -460,8 +458,7 @@ def test_a_side_question_is_shown_with_its_answer_to_those_who_did_not_ask_it() 
 
 def test_the_introduction_has_commands_title_and_usage() -> None:
     screen = Screen()
-    screen.updates.replaying = True
-    assert screen.show(wire.StatusUpdate(context_tokens=5, max_context_tokens=10)) == []
+    assert screen.show(wire.StatusUpdate(context_tokens=5, max_context_tokens=10), history=True) == []
     kinds = [update["sessionUpdate"] for update in lawful(screen.updates.introduction("T", 1.0))]
     assert kinds == ["available_commands_update", "session_info_update", "usage_update"]
 

@@ -405,7 +405,7 @@ async def test_a_client_that_reads_nothing_for_long_is_cut_and_goes_on_from_the_
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F37: what waits for it is bounded, no turn waits for it, and once it reads it has missed nothing."""
-    caplog.set_level("INFO", "sould.acp")
+    caplog.set_level("INFO", "sould.agents.sessions")
     said = ["".join(f"{turn}{'x' * 30_000}" for _ in range(100)) for turn in range(4)]
     bench.settings["model"] = {"max_context_size": 100_000_000}
     bench.script(*("\n".join([f"text: {turn}{'x' * 30_000}"] * 100) for turn in range(4)))

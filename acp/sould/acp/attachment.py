@@ -1,26 +1,30 @@
-"""One session as one ACP client sees and drives it: its subscription, its dialogs, its prompts.
+"""One session as one ACP client sees and drives it: what it is shown, its dialogs, its prompts.
 
-Everything is pushed in the order of the stream; an answer to a prompt leaves after the last update of its turn. While
-the client reads too slowly the channel holds back; a client that fell behind the channel's bound goes on from disk.
+Says in the protocol's words what a `SessionFollower` feeds; an answer to a prompt leaves after the last update of its
+turn. It knows nothing of cursors, back-pressure or the journal.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
+from sould.acp.brought import ClientServers
 from sould.acp.clienttools import ClientTools
 from sould.acp.content import user_input
 from sould.acp.dialogs import Dialogs, answered
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
-from sould.acp.schema import ClientCapabilities, ContentBlock
-from sould.agents.opening.opening import McpServer
+from sould.acp.schema import ContentBlock
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
-from sould.agents.sessionlog.channel import Cursor, Record, Subscription
+from sould.agents.sessionlog.channel import Cursor, Record
+from sould.agents.sessions.follower import SessionFollower
+from sould.agents.sessions.pendingprompts import PendingPrompts, recorded_end
+from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.session import Session
-from sould.agents.turns.turns import INTERRUPTED, Prompt, not_begun
+from sould.agents.turns.turns import INTERRUPTED, Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart, input_text
 
@@ -29,8 +33,6 @@ logger = logging.getLogger(__name__)
 AUTH_REQUIRED = -32000
 _SIGN_IN = {"no_model": "no_model", "auth_required": "auth"}
 """Kinds of errors that signing in mends, and what clients and programs call them (D17)."""
-YIELD_EVERY = 200
-"""Replayed records between two looks at the rest of the daemon."""
 _STOP_REASONS: dict[wire.StopReason, str] = {
     "finished": "end_turn",
     "tool_rejected": "end_turn",
@@ -45,72 +47,50 @@ _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.HookResponse, wi
 
 
 class Attachment:
-    """Made with a live session; `begin` starts the updates, `end` stops them."""
+    """Made with a live session; `begin` starts the updates, `end` stops them. The sink of its own follower."""
 
     def __init__(
         self,
         session: Session,
         connection: Connection,
         client_id: str,
-        capabilities: ClientCapabilities,
+        features: Features,
         tools: ClientTools,
-        missed_notifications: Sequence[Record] = (),
         *,
-        names: bool = True,
+        missed_notifications: Sequence[Record] = (),
+        servers: ClientServers,
+        prompts: PendingPrompts,
     ) -> None:
-        """`missed_notifications`: notices that this client is to be told first. `names`: see `Features`."""
+        """`missed_notifications`: notices that this client is to be told first. `prompts`: those it still waits for."""
         self.session = session
-        self.missed_notifications = missed_notifications
-        self.served: tuple[tuple[str, str], ...] = ()
-        """The MCP servers its client serves itself: name and id."""
-        self.brought: tuple[McpServer, ...] = ()
-        """The others it brought to the session."""
-        self.missed: tuple[str, ...] = ()
-        """Those it had brought to a daemon that was killed."""
+        self.servers = servers
+        self._missed_notifications = missed_notifications
         self._connection = connection
         self._client_id = client_id
-        features = Features(
-            notices=capabilities.session.notices is not None,
-            compaction=capabilities.session.compaction is not None,
-            terminals=capabilities.display_terminals,
-            forms=capabilities.elicitation.form is not None,
-            names=names,
-            pages=capabilities.elicitation.url is not None,
-            queue=capabilities.own.queue,
-            custom=capabilities.own.custom,
-            own_turns=capabilities.own.own_turns,
-        )
-        facts = Facts(session.id, str(session.info.cwd), session.options.all, session.commands, lambda: session.queue)
         self._features = features
-        self._offers_tools = capabilities.own.tools
-        self.updates = UpdatesV1(facts, features, client_id)
+        self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), SessionPort(session)), features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
         self._tools = tools
-        self._prompts: dict[Prompt, None] = {}
-        """What the client asked for and was not answered, in the order in which it came."""
-        self._successor: Attachment | None = None
-        self._subscription: Subscription | None = None
-        self._cursor = session.log.channel.position
-        self._flowing = asyncio.Event()
-        """Set while everything published has been written."""
+        self.prompts = prompts
+        self._follower = SessionFollower(session.log, self, connection, session.id)
 
     # --- life -------------------------------------------------------------------------------------------------------
 
     @property
     def cursor(self) -> Cursor:
         """The first thing this client has not been sent."""
-        return self._subscription.cursor if self._subscription else self._cursor
+        return self._follower.cursor
 
     async def show_history(self) -> None:
         """Send the whole conversation so far, as fast as the client takes it, and how the session stands.
 
         The client has caught up when this returns: nothing more belongs to what `session/load` answers.
         """
-        await self._replay(None, show=True)
+        await self._follower.show_history()
         if not self._features.notices:
-            self.missed_notifications = ()  # they stood in it, as words
+            self._missed_notifications = ()  # they stood in it, as words
         self._introduce()
 
     async def look_back(self) -> None:
@@ -119,27 +99,20 @@ class Attachment:
         if usage is not None:
             self.updates.status.learn(usage)
         if self.session.running or self.session.log.channel.pending:
-            await self._replay(None, show=False)
+            await self._follower.look_back()
 
     async def catch_up(self, cursor: Cursor) -> None:
         """Send what came after `cursor`, as it would have been sent live."""
-        self.missed_notifications = ()
-        await self._replay(None, show=False, until=cursor)
-        await self._replay(cursor, show=True, history=False)
+        self._missed_notifications = ()
+        await self._follower.catch_up(cursor)
 
     def begin(self, *, introduce: bool = True, open_calls: bool = False) -> None:
         """From now on the client sees everything. Synchronous: nothing is published between the last replay and this."""
-        channel = self.session.log.channel
-        self._subscription = channel.subscribe(self._sink, on_cut=self._on_cut)
-        self.updates.calls.miss()
-        self._flowing.set()
+        self._follower.go_live()
         if introduce:
             self._introduce()
         if open_calls:
             self._write(self.updates.open_calls())
-        self._tools.keep(self.session.id, {request.id for request in channel.pending})
-        for request in channel.pending:
-            self._offer(request)
 
     def _offer(self, request: wire.WireRequest) -> None:
         if isinstance(request, wire.ToolCallRequest):
@@ -149,39 +122,26 @@ class Attachment:
 
     def _introduce(self) -> None:
         self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
-        for record in self.missed_notifications:
+        for record in self._missed_notifications:
             self._write(self.updates.feed(record))
-        self.missed_notifications = ()
+        self._missed_notifications = ()
 
     def begin_again(self) -> None:
         """`begin` for a client that an earlier daemon served."""
         self.begin(introduce=False)
         self._write(self.updates.options())
-        if self._offers_tools:
+        if self._features.tools:
             self._connection.notify("_sould/tools/forgotten", {"sessionId": self.session.id})
 
     def end(self, successor: "Attachment | None" = None) -> None:
         """No more updates; dialogs close. Prompts without an answer are the successor's to answer, or cancelled."""
-        if self._subscription is not None:
-            self._cursor = self._subscription.cursor
-            self._subscription.close()
-            self._subscription = None
         self._dialogs.close_all()
-        self._flowing.set()
-        self._successor = successor
-        if successor is not None:
-            successor._prompts.update(self._prompts)
-            return
-        self._tools.keep(self.session.id, ())
-        for prompt in tuple(self._prompts):
-            prompt.settle(wire.TurnEnd(turn_id=prompt.turn_id, stop_reason="cancelled"))
+        self._follower.end(successor._follower if successor is not None else None)
+        if successor is None:
+            self._tools.keep(self.session.id, ())
+            self.prompts.cancel()
 
     # --- prompts ----------------------------------------------------------------------------------------------------
-
-    @property
-    def turns(self) -> list[str]:
-        """The turns of the prompts that are not answered, in the order in which these came."""
-        return [prompt.turn_id for prompt in self._prompts]
 
     def ask(self, blocks: Sequence[ContentBlock]) -> Prompt:
         """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it (F33)."""
@@ -191,7 +151,7 @@ class Attachment:
             prompt = self.session.prompts[0]
         else:
             prompt = self.session.prompt(given, self._client_id)
-        self._prompts[prompt] = None
+        self.prompts.add(prompt)
         return prompt
 
     def tell(self, sentence: str) -> None:
@@ -204,30 +164,32 @@ class Attachment:
 
         For the client also a question asked in words ends it, because only then the user can type.
         """
-        self._prompts[prompt] = None
+        self.prompts.add(prompt)
         try:
             end = await self._end_or_question(prompt)
-            await self._shown()
+            await self._follower.shown()
         except asyncio.CancelledError:
             if not self._connection.gone:  # withdrawn by the client; a client that vanished leaves the turn running
                 self.session.cancel(self._client_id)
             raise
         finally:
-            for attachment in self._line():
-                attachment._prompts.pop(prompt, None)
+            self.prompts.discard(prompt)
         return self._result(end)
 
-    async def answer_again(self, turn_id: str) -> Json:
-        """The answer to a prompt that an earlier daemon left without one: its turn goes on (D16), has ended, or never began."""
-        resumed = self.session.resumed
-        if resumed is not None and resumed.turn_id == turn_id:
-            return await self.answer(resumed)
-        for number, record in enumerate(self.session.log.replay(), 1):
-            if isinstance(record.message, wire.TurnEnd) and record.message.turn_id == turn_id:
-                return self._result(record.message)
-            if number % YIELD_EVERY == 0:
-                await asyncio.sleep(0)
-        return self._result(not_begun(turn_id))
+    def answer_again(self, turn_id: str) -> Coroutine[Any, Any, Json]:
+        """The answer to a prompt that an earlier daemon left without one: its turn goes on (D16), has ended, or never began.
+
+        Synchronous up to taking it, so that prompts stay in the order in which they came.
+        """
+        return self._answer_again(self.prompts.take_up(turn_id, self.session.resumed))
+
+    async def _answer_again(self, prompt: Prompt) -> Json:
+        try:
+            if not prompt.resumes:
+                prompt.settle(await recorded_end(prompt.turn_id, self.session.log.replay()))
+            return await self.answer(prompt)
+        finally:
+            self.prompts.discard(prompt)
 
     def _result(self, end: wire.TurnEnd) -> Json:
         """Being interrupted is no failure: the conversation says what happened, and the turn is over."""
@@ -252,18 +214,6 @@ class Attachment:
         if prompt not in self.session.prompts[:1]:
             await asyncio.get_running_loop().create_future()
 
-    def _line(self) -> "Iterator[Attachment]":
-        """This and those that took its place: the client may load a session again in which its own turn runs."""
-        attachment: Attachment | None = self
-        while attachment is not None:
-            yield attachment
-            attachment = attachment._successor
-
-    async def _shown(self) -> None:
-        """Everything published has been written to the client."""
-        for attachment in self._line():
-            await attachment._flowing.wait()
-
     def steer(self, blocks: Sequence[ContentBlock]) -> bool:
         """More input for the running turn; False when none runs."""
         given = user_input(blocks)
@@ -278,73 +228,51 @@ class Attachment:
 
     def _cancelled_by_dialog(self) -> None:
         """Only the client whose turn it is can say that it was cancelled (D12)."""
-        if self._prompts:
+        if self.prompts:
             self.session.cancel(self._client_id)
 
-    # --- the stream -------------------------------------------------------------------------------------------------
+    # --- what the follower feeds ------------------------------------------------------------------------------------
 
-    def _sink(self, record: Record) -> bool:
+    def feed(self, record: Record) -> None:
+        """See `FollowerSink`."""
         lines = self.updates.feed(record)
         if lines:
             self._connection.write(lines)
         message = record.message
         if type(message) is TextPart or type(message) is ThinkPart:
-            return self._go_on_or_hold()
+            return
         if isinstance(message, _REQUESTS):
             self._offer(message)
-        elif isinstance(message, _CLOSINGS):
+        else:
+            self._close_dialogs(message)
+
+    def feed_missed(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        self._write(self.updates.feed(record))
+        self._close_dialogs(record.message)
+
+    def feed_history(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        self._write(self.updates.feed_history(record))
+
+    def learn(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        self.updates.feed_history(record)
+
+    def went_live(self) -> None:
+        """See `FollowerSink`."""
+        self.updates.calls.miss()
+        pending = self.session.log.channel.pending
+        self._tools.keep(self.session.id, {request.id for request in pending})
+        for request in pending:
+            self._offer(request)
+
+    def _close_dialogs(self, message: wire.WireMessage) -> None:
+        if isinstance(message, _CLOSINGS):
             self._dialogs.close(message.request_id, answered(message))
             self._tools.close(message.request_id)
         elif isinstance(message, wire.TurnEnd):
             self._dialogs.end_of_turn()
-        return self._go_on_or_hold()
-
-    def _go_on_or_hold(self) -> bool:
-        if not self._connection.congested:
-            return True
-        self._flowing.clear()
-        self._connection.on_drain(self._resume)
-        return False
-
-    def _resume(self) -> None:
-        if self._subscription is not None:
-            self._flowing.set()
-            self._subscription.resume()  # may hold again
-
-    def _on_cut(self, cursor: Cursor) -> None:
-        """Too far behind: go on from disk once the client has taken what it has (F37)."""
-        logger.info("session %s: the client is too far behind and will go on from the journal", self.session.id)
-        self._cursor = cursor
-        self._subscription = None
-        self._flowing.clear()
-        self._connection.on_drain(self._return_from_cut)
-
-    def _return_from_cut(self) -> None:
-        if not self._connection.gone:
-            self._connection.spawn(self._go_on(), f"catch up {self.session.id}")
-
-    async def _go_on(self) -> None:
-        await self._replay(self._cursor, show=True, history=False)
-        self.begin(introduce=False)
-
-    async def _replay(
-        self, since: Cursor | None, *, show: bool, history: bool = True, until: Cursor | None = None
-    ) -> None:
-        self.updates.replaying = history
-        opened = self._cursor.seq
-        for number, record in enumerate(self.session.log.replay(since), 1):
-            if until is not None and Cursor(record.seq) >= until:
-                break
-            if record.seq >= opened:
-                self.updates.replaying = False  # it happened while the session was opened for this client
-            lines = self.updates.feed(record)
-            if show and lines:
-                self._connection.write(lines)
-            if self._connection.congested:
-                await self._connection.drained()
-            elif number % YIELD_EVERY == 0:
-                await asyncio.sleep(0)
-        self.updates.replaying = False
 
     def _write(self, lines: bytes) -> None:
         if lines:

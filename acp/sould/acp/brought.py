@@ -1,9 +1,10 @@
-"""The MCP servers an editor brings to its sessions, on their way from one daemon to the next (D11, D14).
+"""The MCP servers an editor brings to a session, and their way from one daemon to the next (D11, D14).
 
 Their commands, environments and headers may hold secrets: they are handed from memory to memory and never written down.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import orjson
@@ -11,10 +12,36 @@ import orjson
 from sould.acp.outbound import Json
 
 if TYPE_CHECKING:
-    from sould.agents.opening.opening import McpServer
+    from sould.agents.opening.opening import McpServer, Opening
 
 Brought = Mapping[str, list[Json]]
 """By session, each server as the editor would say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientServers:
+    """The MCP servers that one client brought to one session."""
+
+    served: tuple[tuple[str, str], ...] = ()
+    """Those it serves itself: name and id."""
+    brought: "tuple[McpServer, ...]" = ()
+    """The others."""
+    missed: tuple[str, ...] = ()
+    """The names of those it had brought to a daemon that was killed."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What may be written down of those it does not serve itself."""
+        return (*(server.name for server in self.brought), *self.missed)
+
+
+def servers_of(opening: "Opening", missed: Iterable[str] = ()) -> ClientServers:
+    """What a client brings with an opening; those that are no use are left out."""
+    return ClientServers(
+        served=tuple((each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None),
+        brought=tuple(each for each in opening.mcp_servers if each.carrier is None and not each.problem),
+        missed=tuple(missed),
+    )
 
 
 def pack(brought: "Mapping[str, Iterable[McpServer]]") -> bytes:

@@ -42,7 +42,7 @@ class Calls:
     def miss(self) -> None:
         """What is open has printed things that this client was not sent."""
         for call in self._open.values():
-            call.late = True
+            call.miss()
 
     def announcements(self) -> Iterator[Json]:
         """The calls that are still open, for a client that has not seen them."""

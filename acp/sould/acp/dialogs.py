@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import Callable
+from typing import Protocol
 
 from pydantic import ValidationError
 
@@ -58,11 +58,16 @@ _CHOICES: dict[str, ApprovalKind] = {
 """The ids of the options are those of their kinds: avante knows a yes by nothing else."""
 
 
-class Dialogs:
-    """The open dialogs of one session in one client.
+class TurnCancelled(Protocol):
+    """Told that the client's user cancelled the turn in a dialog (the outcome `cancelled`)."""
 
-    `cancel` is called when the client reports the turn as cancelled by its user (the outcome `cancelled`).
-    """
+    def __call__(self) -> None:
+        """Cancel it."""
+        ...
+
+
+class Dialogs:
+    """The open dialogs of one session in one client."""
 
     def __init__(
         self,
@@ -72,7 +77,7 @@ class Dialogs:
         updates: UpdatesV1,
         *,
         features: Features,
-        cancel: Callable[[], None],
+        cancel: TurnCancelled,
     ) -> None:
         self._connection = connection
         self._session = session

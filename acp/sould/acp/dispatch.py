@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -52,11 +52,19 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
 """Failures whose code is not -32603 (D17)."""
 
 
+class Call(Protocol):
+    """Serves one method for one client."""
+
+    def __call__(self, peer: Peer, raw: Json, /) -> Awaitable[Json | Reply]:
+        """The answer to `raw`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """How one method is served. `notification`: it is also, or only, sent as one."""
 
-    call: Callable[[Peer, Json], Awaitable[Json | Reply]]
+    call: Call
     notification: bool = False
 
 
@@ -64,21 +72,19 @@ def route(
     params: type[ParamsT],
     handler: Callable[[Peer, ParamsT], Awaitable[Json | Reply]],
     *,
-    first: bool = False,
     notification: bool = False,
 ) -> Route:
-    """A handler with its parameters' type. `first`: may come before `initialize`."""
+    """A handler with its parameters' type."""
 
     def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
-        if not first:
-            peer.require_initialized()
+        peer.require_initialized()
         return handler(peer, parsed(params, raw))
 
     return Route(call, notification)
 
 
 ROUTES: dict[str, Route] = {
-    "initialize": route(InitializeParams, handshake.initialize, first=True),
+    "initialize": Route(lambda peer, raw: handshake.initialize(peer, parsed(InitializeParams, raw), raw)),
     "authenticate": route(AuthenticateParams, handshake.authenticate),
     "logout": route(NoParams, handshake.logout),
     "auth/status": route(NoParams, handshake.auth_status),
@@ -119,8 +125,6 @@ class Dispatcher:
         found = ROUTES.get(method)
         if found is None:
             raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
-        if method == "initialize":
-            self._peer.initialize_params = params
         try:
             return await found.call(self._peer, params)
         except SouldError as error:

@@ -3,9 +3,12 @@
 Values only: nothing here is projected or asked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from sould.acp.clients import shows_names
+from sould.acp.schema import ClientCapabilities, Implementation
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
@@ -30,6 +33,25 @@ class Features:
     """Ours: messages that tools and hooks of the user's make up."""
     own_turns: bool = False
     """Ours: no turn but the client's own is shown."""
+    tools: bool = False
+    """Ours: it runs tools of its own for the agent."""
+
+
+class LiveState(Protocol):
+    """How a session stands, looked up when it is shown."""
+
+    @property
+    def queue(self) -> Sequence[Prompt]:
+        """Prompts that wait, next first."""
+        ...
+
+    def options(self) -> Sequence[SessionOption]:
+        """All options with their values."""
+        ...
+
+    def commands(self) -> Sequence[SlashCommand]:
+        """The slash commands on offer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +60,20 @@ class Facts:
 
     session_id: str
     cwd: str
-    options: Callable[[], Sequence[SessionOption]]
-    commands: Callable[[], Sequence[SlashCommand]]
-    queue: Callable[[], Sequence[Prompt]]
+    state: LiveState
+
+
+def features_of(capabilities: ClientCapabilities, info: Implementation | None) -> Features:
+    """What a client said that it understands, and what is known of it by its name."""
+    return Features(
+        notices=capabilities.session.notices is not None,
+        compaction=capabilities.session.compaction is not None,
+        terminals=capabilities.display_terminals,
+        forms=capabilities.elicitation.form is not None,
+        names=shows_names(info),
+        pages=capabilities.elicitation.url is not None,
+        queue=capabilities.own.queue,
+        custom=capabilities.own.custom,
+        own_turns=capabilities.own.own_turns,
+        tools=capabilities.own.tools,
+    )

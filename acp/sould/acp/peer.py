@@ -8,14 +8,14 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.acp.brought import pack
-from sould.acp.clients import shows_names
+from sould.acp.brought import ClientServers, pack
 from sould.acp.mcp import McpCarrier
 from sould.acp.outbound import Json
-from sould.acp.schema import ClientCapabilities, InitializeParams, OpeningParams
-from sould.acp.services import AcpResume, AcpServices, AttachedSession, Unanswered
+from sould.acp.schema import ClientCapabilities, Implementation, InitializeParams, OpeningParams
+from sould.acp.services import Accounts
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
+from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceServices, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,18 +39,21 @@ BARE = (
 class Peer:
     """One client; also the `Client` its sessions know."""
 
-    def __init__(self, services: AcpServices) -> None:
+    def __init__(self, services: FaceServices, accounts: Accounts | None) -> None:
+        """`accounts` None: signing in and out are not offered."""
         self.services = services
-        self.id = services.resume.client_id if services.resume else secrets.token_hex(8)
+        self.accounts = accounts
+        resume = services.memory.resume
+        self.id = resume.client_id if resume else secrets.token_hex(8)
         self.client: InitializeParams | None = None
-        self.initialize_params: Json = {}
+        self._initialize: Json = {}
         self.attachments: dict[str, Attachment] = {}
         self._connection: Connection | None = None
         self._carrier: McpCarrier | None = None
         self._tools: ClientTools | None = None
         """The calls of its own tools; made with its first session."""
         self._host: SessionHost | None = None
-        self._remarks = [] if services.resume or services.environment.get("HOME") else [BARE]
+        self._remarks = [] if resume or services.client.environment.get("HOME") else [BARE]
 
     # --- the connection ---------------------------------------------------------------------------------------------
 
@@ -77,10 +80,14 @@ class Peer:
         return self.client.client_capabilities if self.client else ClientCapabilities()
 
     @property
+    def info(self) -> Implementation | None:
+        """Who the client says it is."""
+        return self.client.client_info if self.client else None
+
+    @property
     def name(self) -> str:
         """What people call this client."""
-        info = self.client.client_info if self.client else None
-        return (info.title or info.name) if info else "an ACP client"
+        return _name(self.info) or "an ACP client"
 
     @property
     def speaks_for_user(self) -> bool:
@@ -96,6 +103,11 @@ class Peer:
     def remark(self) -> str:
         """What its user should know about how the client was set up, once; empty: nothing (more)."""
         return self._remarks.pop() if self._remarks else ""
+
+    def introduce(self, client: InitializeParams, params: Json) -> None:
+        """The client said who it is and what it can do; `params` are its words."""
+        self.client = client
+        self._initialize = params
 
     def require_initialized(self) -> None:
         """Refuse work before the handshake."""
@@ -118,26 +130,40 @@ class Peer:
             raise RpcError(NOT_FOUND, sentence, {"kind": "session_not_found", "details": sentence})
         return attachment
 
-    def attach(self, session: "Session", opening: "Opening", since: "Cursor | None" = None) -> "Attachment":
-        """Show a session in this client; one that was shown already begins anew. `since`: see `Session.attach`."""
+    def attach(
+        self,
+        session: "Session",
+        servers: ClientServers,
+        since: "Cursor | None" = None,
+        *,
+        forked: bool = False,
+    ) -> "Attachment":
+        """Show a session in this client; one that was shown already begins anew. `since`: see `Session.attach`.
+
+        `forked`: the notices in it are another session's.
+        """
         from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
         from sould.acp.clienttools import ClientTools  # noqa: PLC0415 -- as above
+        from sould.acp.features import features_of  # noqa: PLC0415 -- as above
+        from sould.agents.sessions.pendingprompts import PendingPrompts  # noqa: PLC0415 -- as above
 
         before = self.attachments.pop(session.id, None)
         missed_notifications = session.attach(self, since)
         session.hooks.hooks.subscribe(self.id, self._subscriptions)
-        names = shows_names(self.client.client_info if self.client else None)
         if self._tools is None:
             self._tools = ClientTools(self.connection, self.id)
         attachment = Attachment(
-            session, self.connection, self.id, self.capabilities, self._tools, missed_notifications, names=names
+            session,
+            self.connection,
+            self.id,
+            features_of(self.capabilities, self.info),
+            self._tools,
+            missed_notifications=() if forked else missed_notifications,
+            servers=servers,
+            prompts=before.prompts if before is not None else PendingPrompts(self.id),
         )
         if before is not None:
             before.end(attachment)
-        attachment.served = tuple(
-            (each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None
-        )
-        attachment.brought = tuple(each for each in opening.mcp_servers if each.carrier is None and not each.problem)
         self.attachments[session.id] = attachment
         return attachment
 
@@ -200,8 +226,8 @@ class Peer:
         return Opening(
             cwd=absolute(params.cwd, "cwd"),
             additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
-            environment=self.services.environment,
-            umask=self.services.umask,
+            environment=self.services.client.environment,
+            umask=self.services.client.umask,
             mcp_servers=given_servers(params.mcp_servers, self.carrier),
             default_mode="review" if self._shows_hunks else "ask",
             capabilities=self.capabilities.names,
@@ -210,24 +236,24 @@ class Peer:
     @property
     def _shows_hunks(self) -> bool:
         """D20: clients known to show edits for review."""
-        info = self.client.client_info if self.client else None
-        return self.capabilities.own.review or (info is not None and info.name.lower() == "zed")
+        return self.capabilities.own.review or (self.info is not None and self.info.name.lower() == "zed")
 
     # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
 
     def remember(self) -> None:
         """Hand the daemon what the next one would need."""
-        self.services.remember(self.snapshot())
+        self.services.memory.remember()
 
     def private(self) -> bytes:
-        """What the next daemon would need besides, and what is handed over from memory only."""
-        return pack({key: attachment.brought for key, attachment in self.attachments.items()})
+        """See `Resumable`: the MCP servers it brought."""
+        return pack({key: attachment.servers.brought for key, attachment in self.attachments.items()})
 
-    def snapshot(self) -> AcpResume:
-        """What the next daemon would need if this one died now and everything written had left."""
-        return AcpResume(
+    def snapshot(self) -> FaceRecord:
+        """See `Resumable`."""
+        return FaceRecord(
             client_id=self.id,
-            initialize=self.initialize_params,
+            client_name=_name(self.info),
+            initialize=self._initialize,
             sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
             unanswered=tuple(self._unanswered()),
             asked=tuple(self.connection.asked),
@@ -235,7 +261,7 @@ class Peer:
 
     def _unanswered(self) -> "Iterator[Unanswered]":
         """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
-        turns = {key: iter(attachment.turns) for key, attachment in self.attachments.items()}
+        turns = {key: iter(attachment.prompts.turns) for key, attachment in self.attachments.items()}
         for request in self.connection.unanswered.values():
             session_id = _session_of(request.params)
             mine = turns.get(session_id) if request.method == "session/prompt" else None
@@ -254,14 +280,17 @@ def absolute(path: str, field: str) -> Path:
     return Path(path)
 
 
+def _name(info: Implementation | None) -> str:
+    return (info.title or info.name) if info else ""
+
+
 def _session_of(params: Json) -> str:
     value = params.get("sessionId")
     return value[:64] if isinstance(value, str) else ""
 
 
 def _remembered(attachment: "Attachment") -> AttachedSession:
-    info, cursor = attachment.session.info, attachment.cursor
-    brought = (*(server.name for server in attachment.brought), *attachment.missed)
+    info, cursor, servers = attachment.session.info, attachment.cursor, attachment.servers
     return AttachedSession(
-        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, attachment.served, brought
+        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, servers.served, servers.names
     )

@@ -44,7 +44,7 @@ class UpdatesV1:
         self._client_id = client_id
         self._session_id = facts.session_id
         self._cwd = facts.cwd
-        self.replaying = False
+        self._replaying = False
         """What is fed is history: the user's own prompts are shown, passing states are not."""
         self._head = (
             b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
@@ -79,9 +79,17 @@ class UpdatesV1:
         updates = list(self._updates(record))  # what is not shown is learnt all the same
         hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
         lines = b"" if hidden else b"".join(map(self.line, updates))
-        if self._features.queue and isinstance(message, wire.PromptQueued) and not self.replaying:
+        if self._features.queue and isinstance(message, wire.PromptQueued) and not self._replaying:
             return self.waiting.news() + lines
         return lines
+
+    def feed_history(self, record: Record) -> bytes:
+        """The lines that show this record as a part of the conversation so far."""
+        self._replaying = True
+        try:
+            return self.feed(record)
+        finally:
+            self._replaying = False
 
     @property
     def elsewhere(self) -> bool:
@@ -150,7 +158,7 @@ class UpdatesV1:
             case wire.CompactionBegin() | wire.CompactionEnd():
                 yield self._notices.compacting(message, record)
             case wire.SessionChanged():
-                yield from () if self.replaying else self.status.changed(message, record.timestamp)
+                yield from () if self._replaying else self.status.changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
                 yield chunk("agent_message_chunk", block(message), f"m{record.seq}")
             case wire.FilesRestored():
@@ -163,7 +171,7 @@ class UpdatesV1:
                 yield from self._aside(message, record.seq)
             case wire.StepRetry() | wire.Notification() | wire.HookResolved():
                 # a notice is an event and no history; the words in place of one are part of the conversation
-                yield from () if self.replaying and self._features.notices else self._notices.of(message, record)
+                yield from () if self._replaying and self._features.notices else self._notices.of(message, record)
             case wire.PromptQueued():
                 yield from self._queued(message, record)
             case (
@@ -184,8 +192,8 @@ class UpdatesV1:
         given = message.user_input
         self._mine = message.client_id == self._client_id
         changed = self.waiting.was_changed(message)
-        queue = self.waiting.news() if self._features.queue and not self.replaying else b""
-        if self.elsewhere or not given or not (self.replaying or not self._mine or changed):
+        queue = self.waiting.news() if self._features.queue and not self._replaying else b""
+        if self.elsewhere or not given or not (self._replaying or not self._mine or changed):
             return queue
         if isinstance(given, str):
             return queue + self._chunks.lines(given, seq, wire.TurnBegin)
@@ -196,8 +204,8 @@ class UpdatesV1:
         if message.stop_reason != "finished":
             yield from self._plan.put_down()
         self._steered.clear()
-        said = self._notices.words if self.replaying else self._notices.notice
-        if message.error is not None and (self.replaying or not self._mine):
+        said = self._notices.words if self._replaying else self._notices.notice
+        if message.error is not None and (self._replaying or not self._mine):
             yield said("error", message.error.message, "", record)
         if message.stop_reason in STOPPED and not self._features.own_turns:
             yield said("warning", *STOPPED[message.stop_reason], record)
@@ -217,11 +225,11 @@ class UpdatesV1:
                 yield chunk("agent_message_chunk", text_block(message.response or message.error or ""), f"m{seq}")
         elif self._features.own_turns and message.client_id != self._client_id:
             self._side_questions.add(message.id)
-        elif self.replaying or message.client_id != self._client_id:
+        elif self._replaying or message.client_id != self._client_id:
             yield from user_chunks(f"/btw {message.question}", seq)
 
     def _status(self, message: wire.StatusUpdate) -> Iterator[Json]:
-        if self.replaying:
+        if self._replaying:
             self.status.learn(message)
         else:
             yield from self.status.status(message)

@@ -2,27 +2,26 @@
 
 import logging
 
-from sould.acp.brought import unpack
+from sould.acp.brought import servers_of, unpack
 from sould.acp.dispatch import Dispatcher, parsed
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer
 from sould.acp.schema import InitializeParams, OpeningParams
-from sould.acp.services import Accounts, AcpResume, AcpServices, AttachedSession, Unanswered
+from sould.acp.services import Accounts
 from sould.agents.errors import SouldError
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.rpc.messages import Request
 from sould.agents.rpc.stream import ByteStream
-
-__all__ = ["Accounts", "AcpResume", "AcpServices", "AttachedSession", "Unanswered", "serve_acp"]
+from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceServices, Unanswered
 
 logger = logging.getLogger(__name__)
 
 
-async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
-    """Serve one client until it is gone; its turns go on in the host (D12). With `resume`, go on where it was (D11)."""
-    peer = Peer(services)
-    resume = services.resume
+async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accounts | None = None) -> None:
+    """Serve one client until it is gone; its turns go on in the host (D12). What an earlier daemon left goes on (D11)."""
+    peer = Peer(services, accounts)
+    resume = services.memory.resume
     connection = Connection(
         stream,
         Dispatcher(peer),
@@ -30,8 +29,7 @@ async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
         changed=peer.remember,
     )
     peer.connect(connection)
-    services.watch(peer.snapshot)
-    services.hand_over(peer.private)
+    services.memory.watch(peer)
     before = (lambda: _go_on(peer, resume)) if resume else None
     try:
         await connection.serve(before)
@@ -39,7 +37,7 @@ async def serve_acp(stream: ByteStream, services: AcpServices) -> None:
         await peer.leave()
 
 
-async def _go_on(peer: Peer, resume: AcpResume) -> None:
+async def _go_on(peer: Peer, resume: FaceRecord) -> None:
     """Take up a connection whose daemon died: end its cut line, answer what died with it, show what was missed."""
     connection = peer.connection
     if resume.cut:
@@ -47,12 +45,11 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
     for request_id in resume.asked:
         connection.withdraw(request_id, "asked again, because sould was restarted")
     if resume.initialize:
-        peer.initialize_params = resume.initialize
-        peer.client = parsed(InitializeParams, resume.initialize)
+        peer.introduce(parsed(InitializeParams, resume.initialize), resume.initialize)
     for request in resume.unanswered:
         if request.method != "session/prompt":
             connection.answer_error(request.id, _died(request))
-    brought = unpack(peer.services.private)
+    brought = unpack(peer.services.memory.handed)
     for session_id, attached in resume.sessions.items():
         try:
             await _reattach(peer, session_id, attached, brought.get(session_id, []))
@@ -62,7 +59,7 @@ async def _go_on(peer: Peer, resume: AcpResume) -> None:
     peer.remember()
 
 
-def _answer_prompts(peer: Peer, resume: AcpResume) -> None:
+def _answer_prompts(peer: Peer, resume: FaceRecord) -> None:
     """Each prompt gets the end of its own turn; that of a session which cannot be shown again gets an error."""
     for request in resume.unanswered:
         if request.method != "session/prompt":
@@ -84,12 +81,12 @@ async def _reattach(peer: Peer, session_id: str, attached: AttachedSession, brou
     )
     opening = peer.opening(params)
     session = await (await peer.host()).open(session_id, opening)
-    attachment = peer.attach(session, opening)
+    handed = {server["name"] for server in brought}
+    servers = servers_of(opening, (name for name in attached.brought if name not in handed))
+    attachment = peer.attach(session, servers)
     await attachment.catch_up(Cursor(attached.seq, attached.offset))
     attachment.begin_again()
-    handed = {server["name"] for server in brought}
-    attachment.missed = tuple(name for name in attached.brought if name not in handed)
-    session.mcp.miss(attachment.missed)
+    session.mcp.miss(servers.missed)
 
 
 def _died(request: Unanswered) -> RpcError:

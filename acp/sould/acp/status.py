@@ -52,7 +52,7 @@ class SessionStatus:
 
     def options(self) -> Iterator[Json]:
         """All options, in both ways."""
-        options = self._facts.options()
+        options = self._facts.state.options()
         yield {"sessionUpdate": "config_option_update", "configOptions": config_options(options)}
         modes = session_modes(options)
         if modes is not None:
@@ -68,7 +68,7 @@ class SessionStatus:
 
     def _commands(self) -> Json:
         commands: list[Json] = []
-        for command in self._facts.commands():
+        for command in self._facts.state.commands():
             shown: Json = {"name": command.name, "description": command.description}
             if command.hint:
                 shown["input"] = {"hint": command.hint}

@@ -93,6 +93,10 @@ class Call:
             parent=parent,
         )
 
+    def miss(self) -> None:
+        """What it has printed was not sent."""
+        self.late = True
+
     def announcement(self) -> ToolFields:
         """Everything known, as `tool_call`."""
         fields = self.described()

@@ -18,7 +18,7 @@ def test_nobody_listening_is_said_and_changes_nothing(sould: Sould) -> None:
 
 
 def test_status_tells_who_is_connected_and_what_it_costs(sould_after: Sould) -> None:
-    bridge = sould_after.acp()
+    bridge = sould_after.bridge()
     bridge.request(1, "initialize", protocolVersion=1, clientInfo={"name": "pen", "title": "The Pen", "version": "1"})
     with sould_after.control() as daemon:
         status = daemon.status()

@@ -10,6 +10,7 @@ from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.modeswitch import MODES
 from sould.agents.settings.options import SessionOption
+from sould.agents.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.display import DiffBlock
@@ -20,21 +21,36 @@ Json = dict[str, Any]
 EVERYTHING = Features(notices=True, compaction=True, terminals=True)
 
 
+class Standing:
+    """How the session stands."""
+
+    def __init__(self, options: tuple[SessionOption, ...], commands: tuple[SlashCommand, ...]) -> None:
+        self._options = options
+        self._commands = commands
+        self.queue: tuple[Prompt, ...] = ()
+
+    def options(self) -> tuple[SessionOption, ...]:
+        return self._options
+
+    def commands(self) -> tuple[SlashCommand, ...]:
+        return self._commands
+
+
 class Screen:
     """A client's view: feed it messages, get updates, every one of them lawful."""
 
     def __init__(self, features: Features = EVERYTHING) -> None:
         mode = SessionOption("mode", "Mode", "mode", "What.", "ask", tuple(MODES.values()))
         commands = (SlashCommand("init", "Begin", "what"), SlashCommand("help", "List"))
-        facts = Facts("s1", "/project", lambda: (mode,), lambda: commands, lambda: ())
-        self.updates = UpdatesV1(facts, features, "me")
+        self.updates = UpdatesV1(Facts("s1", "/project", Standing((mode,), commands)), features, "me")
         self.seq = 0
 
-    def show(self, *messages: wire.WireMessage) -> list[Json]:
+    def show(self, *messages: wire.WireMessage, history: bool = False) -> list[Json]:
+        feed = self.updates.feed_history if history else self.updates.feed
         shown: list[Json] = []
         for message in messages:
             self.seq += 1
-            shown += lawful(self.updates.feed(Record(self.seq, 0, message, 1_700_000_000.5)))
+            shown += lawful(feed(Record(self.seq, 0, message, 1_700_000_000.5)))
         return shown
 
 

@@ -12,11 +12,11 @@ KEY_METHOD = "provider-key"
 LOGIN_METHOD = "sould-login"
 
 
-async def initialize(peer: Peer, params: InitializeParams) -> Json:
+async def initialize(peer: Peer, params: InitializeParams, raw: Json) -> Json:
     """Versions and capabilities. The version is ours: equal to the client's if it asked for it, else the one we speak."""
     if peer.client is not None:
         raise RpcError(INVALID_REQUEST, "The connection is initialised already.")
-    peer.client = params
+    peer.introduce(params, raw)
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": _capabilities(peer),
@@ -31,7 +31,7 @@ async def authenticate(peer: Peer, params: AuthenticateParams) -> Json:
     peer.require_initialized()
     if params.method_id != KEY_METHOD:
         raise RpcError(INVALID_PARAMS, f"authenticate takes the method {KEY_METHOD!r}, not {params.method_id[:80]!r}.")
-    if peer.services.accounts is not None and not await peer.services.accounts.usable(peer.services.environment):
+    if peer.accounts is not None and not await peer.accounts.usable(peer.services.client.environment):
         sentence = "No model provider's key was found: run `sould login`, or set one such as OPENAI_API_KEY."
         raise RpcError(AUTH_REQUIRED, sentence, {"kind": "no_model", "details": sentence})
     return {}
@@ -40,18 +40,18 @@ async def authenticate(peer: Peer, params: AuthenticateParams) -> Json:
 async def logout(peer: Peer, _: NoParams) -> Json:
     """Forget the keys that `sould login` stored; keys of the environment are not ours to remove."""
     peer.require_initialized()
-    if peer.services.accounts is None:
+    if peer.accounts is None:
         raise RpcError(METHOD_NOT_FOUND, "Signing out is not offered here.")
-    await peer.services.accounts.forget()
+    await peer.accounts.forget()
     return {}
 
 
 async def auth_status(peer: Peer, _: NoParams) -> Json:
     """Whether a model can be used, and whose keys were found."""
     peer.require_initialized()
-    if peer.services.accounts is None:
+    if peer.accounts is None:
         raise RpcError(METHOD_NOT_FOUND, "The sign-in state is not offered here.")
-    names = await peer.services.accounts.usable(peer.services.environment)
+    names = await peer.accounts.usable(peer.services.client.environment)
     if not names:
         return {"state": "unauthenticated"}
     return {"state": "authenticated", "accounts": [{"label": name} for name in names]}
@@ -87,7 +87,7 @@ def _capabilities(peer: Peer) -> Json:
         },
         "_meta": {"sould": _own(peer)},
     }
-    if peer.services.accounts is not None:
+    if peer.accounts is not None:
         capabilities["auth"] = {"logout": {}, "status": {}}
     return capabilities
 

@@ -7,6 +7,7 @@ stands, before it answers (the conformance kit's ACP-LOAD-002).
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sould.acp.brought import servers_of
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer, absolute
 from sould.acp.schema import ListParams, OpeningParams, SessionParams, StoredOpeningParams, TitleParams
@@ -23,7 +24,7 @@ async def new(peer: Peer, params: OpeningParams) -> Reply:
     """Begin a session."""
     opening = peer.opening(params)
     session = await (await peer.host()).new(opening)
-    attachment = peer.attach(session, opening)
+    attachment = peer.attach(session, servers_of(opening))
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -50,8 +51,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     """A new session that begins with what another one has said."""
     opening = peer.opening(params)
     session = await (await peer.host()).fork(params.session_id, opening)
-    attachment = peer.attach(session, opening)
-    attachment.missed_notifications = ()  # they are the other one's
+    attachment = peer.attach(session, servers_of(opening), forked=True)
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
 
 
@@ -101,7 +101,7 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
     opening, host = peer.opening(params), await peer.host()
     live = host.live(params.session_id)
     before = live.log.channel.position if live is not None else None
-    return peer.attach(await host.open(params.session_id, opening), opening, before)
+    return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
 def _state(attachment: "Attachment") -> Json:

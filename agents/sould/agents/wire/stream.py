@@ -114,3 +114,13 @@ def rest(message: WireMessage, offset: int) -> WireMessage | None:
         return None
     head = 1 if isinstance(message, ToolCall) else 0
     return continuation(message, (piece(message)[offset - head :],))
+
+
+def head(message: WireMessage, offset: int) -> WireMessage:
+    """What of a message lies before `offset`, which is past its beginning: what `rest` leaves out."""
+    if offset >= length(message):
+        return message
+    if isinstance(message, ToolCall):
+        arguments = piece(message)[: offset - 1] or None
+        return message.model_copy(update={"function": FunctionCall(name=message.function.name, arguments=arguments)})
+    return joined(message, (piece(message)[:offset],))

@@ -280,11 +280,11 @@ def _connection(connection: Connection) -> ConnectionInfo:
         id=connection.id,
         face=connection.hello.face,
         pid=connection.hello.pid,
-        client=connection.client(),
+        client=connection.client,
         cwd=connection.hello.cwd.encode("utf-8", "replace").decode(),
         age_s=time.monotonic() - connection.opened,
         buffered_bytes=connection.stream.buffered if connection.stream else 0,
-        sessions=connection.sessions(),
+        sessions=connection.sessions,
     )
 
 

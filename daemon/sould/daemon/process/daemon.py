@@ -17,9 +17,11 @@ from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths
+from sould.daemon.process.accounts import StoredAccounts
 from sould.daemon.process.acpface import AcpFace
+from sould.daemon.process.facehost import FaceHost
 from sould.daemon.process.greeting import RefusedHelloError
-from sould.daemon.process.handover import HandedConnection, HandoverState, give, heir_of
+from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
@@ -41,7 +43,7 @@ class Daemon:
         self.lock = inheritance.lock
         self.sessions = Sessions(paths, umask)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
-        acp = AcpFace(paths, self.sessions)
+        acp = FaceHost(paths, self.sessions, AcpFace(StoredAccounts(paths, self.sessions)))
         faces = {"acp": acp, "control": self._control, "wire": _absent, "lsp": _absent}
         self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
@@ -104,12 +106,18 @@ class Daemon:
         return list(self.server.connections.values())
 
     def _adopt(self, heir: HandedConnection) -> None:
-        connection = Connection(self.server.next_id(), heir.sock, heir.hello, heir.descriptors)
         reader, writer = heir.descriptors[:2] if heir.descriptors else (-1, -1)
-        connection.inherited = Released(reader, writer, heir.unread, heir.unwritten)
-        connection.handed = heir.private
-        connection.private = lambda: heir.private  # until the face has taken it up
-        self.server.adopt(connection)
+        inherited = Released(reader, writer, heir.unread, heir.unwritten)
+        self.server.adopt(
+            Connection(
+                self.server.next_id(),
+                heir.sock,
+                heir.hello,
+                heir.descriptors,
+                inherited=inherited,
+                handed=heir.private,
+            )
+        )
 
     # --- who may come in ----------------------------------------------------------------------------------------
 
@@ -138,13 +146,13 @@ class Daemon:
                 f"{ours} is older than this client {hello.version}; "
                 f"finishing {turns} running turn{'' if turns == 1 else 's'}, then restarting"
             )
-            connection.waits_for_newer = True
+            connection.wait_for_newer()
             self.lifecycle.leave(Exit.REPLACED)
         elif hello.face != "control" and version_key(hello.version) > version_key(VERSION):
             if turns or hello.reattach:
                 connection.say(f"{ours} is older than this client {hello.version}; to replace it run: sould restart")
             else:
-                connection.waits_for_newer = True
+                connection.wait_for_newer()
                 self.lifecycle.leave(Exit.REPLACED)
 
     # --- leaving ------------------------------------------------------------------------------------------------
@@ -208,15 +216,7 @@ class Daemon:
         await self._at_most(1.0, self._settled())
         await self._flush()
         connections = [each for each in self._connections if each.hello.face != "control"]
-        heirs: list[HandedConnection] = []
-        for connection in connections:
-            released = connection.stream.release() if connection.stream is not None else None
-            connection.let_go()
-            connection.released = True
-            heirs.append(heir_of(connection, released))
-        socks = [connection.sock.dup() for connection in connections]
-        for heir, sock in zip(heirs, socks, strict=True):
-            heir.sock = sock  # the task closes its own when it is cancelled
+        heirs = list(map(hand_over, connections))
         for connection in connections:
             if connection.task is not None:
                 connection.task.cancel()
@@ -229,7 +229,7 @@ class Daemon:
         return False
 
     async def _settled(self) -> None:
-        while not all(connection.settled() for connection in self._connections):  # noqa: ASYNC110 -- no event says so
+        while not all(connection.settled for connection in self._connections):  # noqa: ASYNC110 -- no event says so
             await asyncio.sleep(0.01)
 
     async def _ended(self, connections: list[Connection]) -> None:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from sould.daemon.fdstream import Released
 from sould.daemon.launch import command, environment
 from sould.daemon.process.greeting import Hello
 from sould.daemon.process.server import Connection
@@ -58,16 +57,15 @@ class HandoverState:
             self.giver = None
 
 
-def heir_of(connection: Connection, released: Released | None) -> HandedConnection:
-    """A connection whose stream was released, or that had none yet."""
+def hand_over(connection: Connection) -> HandedConnection:
+    """Let go of a connection; its socket is another one, because its task closes its own."""
+    private = connection.private
+    released = connection.release()
+    sock, descriptors = connection.sock.dup(), connection.descriptors
     if released is None:
-        return HandedConnection(
-            connection.sock, connection.hello, connection.descriptors, b"", b"", connection.private()
-        )
-    kept = connection.descriptors[2:]
-    descriptors = (released.reader, released.writer, *kept) if connection.descriptors else ()
-    between = released.unread, released.unwritten
-    return HandedConnection(connection.sock, connection.hello, descriptors, *between, connection.private())
+        return HandedConnection(sock, connection.hello, descriptors, b"", b"", private)
+    descriptors = (released.reader, released.writer, *descriptors[2:]) if descriptors else ()
+    return HandedConnection(sock, connection.hello, descriptors, released.unread, released.unwritten, private)
 
 
 async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnection], umask: int) -> bool:

@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sould.agents.logwhere import WHERE
 from sould.daemon.ancestry import is_below
@@ -30,6 +31,34 @@ Face = Callable[["Connection"], Awaitable[int]]
 """Serves one connection until the peer is gone; returns the exit code for its bridge."""
 
 
+class ConnectedFace(Protocol):
+    """What serves a connection, as far as the daemon must know."""
+
+    def client(self) -> str:
+        """What the client calls itself; "" before it has said so."""
+        ...
+
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions this client shows."""
+        ...
+
+    def settled(self) -> bool:
+        """Nobody waits for an answer on this connection."""
+        ...
+
+    def private(self) -> bytes:
+        """What the next daemon is to be handed, from memory to memory."""
+        ...
+
+    def let_go(self) -> None:
+        """The next daemon goes on with it as it stands: remember nothing more."""
+        ...
+
+    def on_written(self, total: int, whole: bool) -> None:
+        """See `FdStream`."""
+        ...
+
+
 @dataclass(eq=False, slots=True)
 class Connection:
     """One client. `stream` is the face's; `sock` the bridge's, over which the daemon only says how it ended."""
@@ -38,32 +67,68 @@ class Connection:
     sock: socket.socket
     hello: Hello
     descriptors: tuple[int, ...]
-    opened: float = field(default_factory=time.monotonic)
-    stream: FdStream | None = None
-    task: "asyncio.Task[None] | None" = None
-    client: Callable[[], str] = str
     of_agent: bool = False
     """Something that an agent runs, or nobody can tell: it may look, and does nothing in the user's name."""
-    waits_for_newer: bool = False
-    """Not served here: the bridge is left waiting for the daemon to go."""
-    sessions: Callable[[], tuple[str, ...]] = tuple
-    settled: Callable[[], bool] = lambda: True
-    """Nobody waits for an answer on this connection."""
     inherited: Released | None = None
     """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
-    private: Callable[[], bytes] = bytes
-    """What the face wants the next daemon to be handed, from memory to memory, and"""
     handed: bytes = b""
-    """what an earlier one handed over so."""
-    let_go: Callable[[], None] = lambda: None
-    """The next daemon goes on with it as it stands: remember nothing more."""
-    released: bool = False
+    """What an earlier daemon handed over from memory: its face's `private`."""
+    opened: float = field(default_factory=time.monotonic, init=False)
+    stream: FdStream | None = field(default=None, init=False)
+    task: "asyncio.Task[None] | None" = field(default=None, init=False)
+    waits_for_newer: bool = field(default=False, init=False)
+    """Not served here: the bridge is left waiting for the daemon to go."""
+    _face: ConnectedFace | None = field(default=None, init=False)
+    _released: bool = field(default=False, init=False)
     """The descriptors were handed over: leave them alone."""
 
-    def open_stream(self, on_written: Callable[[int, bool], None] = lambda total, whole: None) -> FdStream:
+    @property
+    def client(self) -> str:
+        """What the client calls itself; "" when nobody knows."""
+        return self._face.client() if self._face else ""
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions this client shows."""
+        return self._face.sessions() if self._face else ()
+
+    @property
+    def settled(self) -> bool:
+        """Nobody waits for an answer on this connection."""
+        return self._face is None or self._face.settled()
+
+    @property
+    def private(self) -> bytes:
+        """What the next daemon is to be handed: what this one was, until a face has taken it up."""
+        return self._face.private() if self._face else self.handed
+
+    @property
+    def queued(self) -> int:
+        """Bytes ever given to the stream."""
+        return self.stream.queued if self.stream else 0
+
+    def begin(self, task: "asyncio.Task[None]") -> None:
+        """`task` serves it."""
+        self.task = task
+
+    def wait_for_newer(self) -> None:
+        """Leave the bridge waiting for the daemon to go, and serve nothing."""
+        self.waits_for_newer = True
+
+    def release(self) -> Released | None:
+        """Leave everything to the next daemon as it stands; what the stream had, if there was one."""
+        released = self.stream.release() if self.stream is not None else None
+        if self._face is not None:
+            self._face.let_go()
+        self._released = True
+        return released
+
+    def open_stream(self, face: ConnectedFace | None = None) -> FdStream:
         """The face's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client."""
         if self.stream is not None:
             raise RuntimeError("a connection has one stream")
+        self._face = face
+        on_written = face.on_written if face is not None else _ignore
         unread, unwritten = (self.inherited.unread, self.inherited.unwritten) if self.inherited else (b"", b"")
         if self.descriptors:
             reader, writer, stderr = self.descriptors
@@ -85,7 +150,7 @@ class Connection:
         asyncio.get_running_loop().remove_reader(self.sock)
         if code is not None and (self.descriptors or self.stream is None):
             self._tell(f"exit {code}\n")
-        if not self.released:
+        if not self._released:
             if self.stream is not None:
                 self.stream.abandon()
                 close_all(self.descriptors[2:])
@@ -274,7 +339,7 @@ class Server:
         if self._group is None:
             raise RuntimeError("the server does not run")
         self.connections[connection.id] = connection
-        connection.task = self._group.create_task(self._serve(connection), name=connection.id)
+        connection.begin(self._group.create_task(self._serve(connection), name=connection.id))
         self._changed()
 
     async def _serve(self, connection: Connection) -> None:
@@ -300,3 +365,7 @@ class Server:
             connection.end(code)
             _log.info("closed after %.1f s", time.monotonic() - connection.opened)
             self._changed()
+
+
+def _ignore(total: int, whole: bool) -> None:
+    """Nothing is remembered of what a connection was sent."""

@@ -6,7 +6,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
-from sould.acp.server import Accounts, AcpResume, AcpServices, serve_acp
+from sould.acp.server import serve_acp
+from sould.acp.services import Accounts
+from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
 from sould.agents.sessions.host import SessionHost
 from soultest.acpclient import AcpClient, Json, Policy
 from soultest.bench import Bench
@@ -26,14 +28,32 @@ class Keys:
         self.names = ()
 
 
+class Memory:
+    """What the next daemon will know of a connection: given to `keep` whenever it changes."""
+
+    handed = b""
+
+    def __init__(self, resume: FaceRecord | None, keep: Callable[[FaceRecord], None]) -> None:
+        self.resume = resume
+        self._keep = keep
+        self._connection: Resumable | None = None
+
+    def watch(self, connection: Resumable) -> None:
+        self._connection = connection
+
+    def remember(self) -> None:
+        assert self._connection is not None
+        self._keep(self._connection.snapshot())
+
+
 class Connect(Protocol):
     """Connects a client to a bench's host: `async with connect() as client`."""
 
     def __call__(
         self,
         *,
-        resume: AcpResume | None = None,
-        remember: Callable[[AcpResume], None] = ...,
+        resume: FaceRecord | None = None,
+        remember: Callable[[FaceRecord], None] = ...,
         accounts: Accounts | None = None,
         pipe: int = ...,
         check: bool = True,
@@ -49,8 +69,8 @@ class Connect(Protocol):
 async def connected(
     bench: Bench,
     *,
-    resume: AcpResume | None = None,
-    remember: Callable[[AcpResume], None] = lambda resume: None,
+    resume: FaceRecord | None = None,
+    remember: Callable[[FaceRecord], None] = lambda resume: None,
     accounts: Accounts | None = None,
     pipe: int = 64 * 1024,
     check: bool = True,
@@ -62,19 +82,11 @@ async def connected(
     async def host() -> SessionHost:
         return bench.host
 
-    services = AcpServices(
-        host=host,
-        environment=dict(os.environ) if environment is None else environment,
-        cwd=str(bench.project),
-        umask=0o022,
-        version="0.0.0",
-        resume=resume,
-        remember=remember,
-        accounts=accounts,
-    )
+    process = ClientProcess(dict(os.environ) if environment is None else environment, 0o022)
+    services = FaceServices(host, process, Memory(resume, remember), "0.0.0")
     ours, theirs = stream_pair(pipe)
     async with asyncio.TaskGroup() as group:
-        group.create_task(serve_acp(ours, services))
+        group.create_task(serve_acp(ours, services, accounts))
         async with AcpClient(theirs, **options) as client:
             yield client
     if check:

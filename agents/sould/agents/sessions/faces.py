@@ -1,0 +1,139 @@
+"""What a face gets for one connection, and what it leaves behind so that the next daemon can go on with it (D11).
+
+For every face (ACP, LSP, Wire, a terminal); it knows the words of none. Imports nothing heavy: a client's first request
+is answered before sessions are imported (D9).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import orjson
+
+from sould.agents.rpc.messages import RequestId
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.host import SessionHost
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedSession:
+    """A session that a connection shows, and the first thing its client has not been sent."""
+
+    cwd: str
+    additional: tuple[str, ...] = ()
+    seq: int = 0
+    offset: int = 0
+    served: tuple[tuple[str, str], ...] = ()
+    """The MCP servers that the client serves itself: name and id."""
+    brought: tuple[str, ...] = ()
+    """The names of the other MCP servers it brought: more of them is never written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A request of the client without an answer."""
+
+    id: RequestId
+    method: str
+    session_id: str = ""
+    turn_id: str = ""
+    """Of a prompt: its turn, once it was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaceRecord:
+    """What the next daemon must know to go on with a connection. No environment, no keys, no commands."""
+
+    client_id: str = ""
+    client_name: str = ""
+    """What the client calls itself; "" before it has said so."""
+    initialize: dict[str, Any] = field(default_factory=dict[str, Any])
+    """With what it introduced itself, in the words of its protocol; empty before it."""
+    sessions: dict[str, AttachedSession] = field(default_factory=dict[str, AttachedSession])
+    unanswered: tuple[Unanswered, ...] = ()
+    """Its requests; those for a turn know which."""
+    asked: tuple[int, ...] = ()
+    """Our requests without an answer."""
+    cut: bool = True
+    """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
+
+    def dump(self) -> bytes:
+        """As JSON."""
+        return orjson.dumps(self)
+
+    @classmethod
+    def load(cls, data: bytes) -> "FaceRecord":
+        """From `dump`, also of an older version. Raises ValueError for anything else."""
+        try:
+            raw = cast("dict[str, Any]", orjson.loads(data))
+            return cls(
+                client_id=raw["client_id"],
+                client_name=raw.get("client_name", ""),
+                initialize=raw["initialize"],
+                sessions={key: AttachedSession(**value) for key, value in raw["sessions"].items()},
+                unanswered=tuple(Unanswered(**each) for each in raw["unanswered"]),
+                asked=tuple(raw["asked"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not the record of a connection: {error}") from error
+
+
+class Resumable(Protocol):
+    """A face's side of one connection, which can say at any time what the next daemon would need."""
+
+    def snapshot(self) -> FaceRecord:
+        """If this one died now and everything written had left."""
+        ...
+
+    def private(self) -> bytes:
+        """Besides, what is handed from memory to memory by a planned restart and never written down (D14)."""
+        ...
+
+
+class FaceMemory(Protocol):
+    """What survives the daemon of one connection."""
+
+    @property
+    def resume(self) -> FaceRecord | None:
+        """What an earlier daemon left; None for a new client."""
+        ...
+
+    @property
+    def handed(self) -> bytes:
+        """What it handed over from memory: its `Resumable.private`."""
+        ...
+
+    def watch(self, connection: Resumable) -> None:
+        """From now on ask `connection`. Called once, before anything is served."""
+        ...
+
+    def remember(self) -> None:
+        """A request of either side is about to be acted on, or everything written after an answer has left."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProcess:
+    """The editor or the command line as a process: its environment, never written to disk (D14), and its umask."""
+
+    environment: Mapping[str, str]
+    umask: int
+
+
+class HostSource(Protocol):
+    """Gives the session host, on the first need: a client's first answer need not wait for heavy imports (D9)."""
+
+    async def __call__(self) -> "SessionHost":
+        """The same one every time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FaceServices:
+    """What every face gets for a connection. `version` is the daemon's."""
+
+    host: HostSource
+    client: ClientProcess
+    memory: FaceMemory
+    version: str
