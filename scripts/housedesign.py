@@ -77,6 +77,12 @@ UNNAMED_CALLBACKS: dict[str, int] = {
 }
 """Files that still have fields of type `Callable`."""
 
+UNOWNED_TASKS: dict[str, int] = {}
+"""Files that still make tasks without a group, shield them or use another library than asyncio for it."""
+
+PATIENCE = "agents/sould/agents/patience.py"
+MCP = "agents/sould/agents/mcp/"
+
 Place: TypeAlias = tuple[int, str]
 
 RECORDS = frozenset({"NamedTuple", "BaseModel", "TypedDict", "Enum", "StrEnum", "IntEnum"})
@@ -99,6 +105,7 @@ def rules(trees: Mapping[str, ast.Module]) -> list[Rule]:
         Rule("ASSIGNED_OUTSIDE", {path: assigned_outside(tree) for path, tree in trees.items()}, ASSIGNED_OUTSIDE),
         Rule("WIDE_CLASSES", {path: wide_classes(tree, working) for path, tree in trees.items()}, WIDE_CLASSES),
         Rule("UNNAMED_CALLBACKS", {path: unnamed_callbacks(tree) for path, tree in trees.items()}, UNNAMED_CALLBACKS),
+        Rule("UNOWNED_TASKS", {path: unowned_tasks(path, tree) for path, tree in trees.items()}, UNOWNED_TASKS),
     ]
 
 
@@ -315,3 +322,34 @@ def _is_callable(annotation: ast.expr) -> bool:
         or (isinstance(node, ast.Constant) and isinstance(node.value, str) and "Callable[" in node.value)
         for node in ast.walk(annotation)
     )
+
+
+# -- a task has an owner
+
+LOOPS = frozenset({"loop", "asyncio.get_running_loop()"})
+BY_PATIENCE = frozenset({"asyncio.create_task", "asyncio.ensure_future", "asyncio.shield", "asyncio.wait_for"})
+
+
+def unowned_tasks(path: str, tree: ast.Module) -> list[Place]:
+    """Tasks made without a group, shields and waits through a cancellation outside `patience`; anyio outside MCP."""
+    return [] if path == PATIENCE else sorted(_unowned_in(tree, may_anyio=path.startswith(MCP)))
+
+
+def _unowned_in(tree: ast.Module, *, may_anyio: bool) -> Iterator[Place]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute() if ast.unparse(node) in BY_PATIENCE:
+                yield node.lineno, f"{ast.unparse(node)}; use a task group, asyncio.timeout or a function of patience"
+            case ast.Attribute(attr="create_task", value=value) if ast.unparse(value) in LOOPS:
+                yield node.lineno, "a task of the loop; use a task group or a function of patience"
+            case ast.Call(func=func, args=args) if ast.unparse(func).endswith("suppress"):
+                if any(ast.unparse(arg).endswith("CancelledError") for arg in args):
+                    yield node.lineno, "a cancellation is lost; use a function of patience"
+            case ast.ImportFrom(module="asyncio"):
+                yield node.lineno, "names of asyncio stand behind its own: import asyncio"
+            case ast.Import(names=names) if not may_anyio and any(a.name.split(".")[0] == "anyio" for a in names):
+                yield node.lineno, "anyio is for mcp; see Concurrency in ARCHITECTURE.md"
+            case ast.ImportFrom(module=str(module)) if not may_anyio and module.split(".")[0] == "anyio":
+                yield node.lineno, "anyio is for mcp; see Concurrency in ARCHITECTURE.md"
+            case _:
+                pass

@@ -17,6 +17,7 @@ from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
+from sould.agents.patience import first_of
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessionlog.channel import Cursor, Record
@@ -200,13 +201,8 @@ class Attachment:
         return {"stopReason": "cancelled", "_meta": {"sould": {"kind": "interrupted", "details": told}}}
 
     async def _end_or_question(self, prompt: Prompt) -> wire.TurnEnd:
-        ended, asked = asyncio.ensure_future(prompt.outcome()), asyncio.ensure_future(self._asked_during(prompt))
-        try:
-            await asyncio.wait((ended, asked), return_when=asyncio.FIRST_COMPLETED)
-            return ended.result() if ended.done() else wire.TurnEnd(turn_id=prompt.turn_id)
-        finally:
-            ended.cancel()
-            asked.cancel()
+        ended = await first_of(prompt.outcome(), self._asked_during(prompt))
+        return ended if ended is not None else wire.TurnEnd(turn_id=prompt.turn_id)
 
     async def _asked_during(self, prompt: Prompt) -> None:
         """Prompts of this client that wait are not at an end with it."""

@@ -1,22 +1,104 @@
-"""Work in a thread that is finished once begun. Cancelling the caller waits for it, so that no write outlives its record."""
+"""What tasks do with cancellations and with each other, beyond what `asyncio.TaskGroup` and `asyncio.timeout` do.
+
+The only module that makes a task nobody's group owns, shields one or waits through a cancellation; a check of the house
+keeps it so. Nothing here loses a cancellation, but `finish`, which says for whom it is.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LEFT: "set[asyncio.Future[Any]]" = set()
+"""Work whose caller did not stay; kept here, because the loop holds tasks weakly."""
+
 
 async def run_shielded_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run blocking `work` in a thread and return what it returns; a cancellation is raised when it is done."""
-    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    """Run blocking `work` in a thread, as `shielded`, so that no write outlives its record."""
+    return await shielded(asyncio.to_thread(work, *args, **kwargs))
+
+
+async def shielded(work: Awaitable[T]) -> T:
+    """What `work` returns or raises. Once begun it is finished: a cancellation is raised when it is done."""
+    running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        while not running.done():
-            with contextlib.suppress(asyncio.CancelledError):  # cancelled again: the answer is the same
-                await asyncio.wait([running])
-        running.exception()  # seen here, because the caller is gone
+        await finish(running)
+        if not running.cancelled():
+            running.exception()  # seen here, because the caller is gone
         raise
+
+
+async def finish(work: Awaitable[object]) -> None:
+    """Wait for `work` to end, whoever cancels meanwhile. For handlers that raise afterwards what they handle."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([running])
+
+
+async def begun(work: Awaitable[T]) -> T:
+    """What `work` returns or raises. A cancelled caller leaves at once, and the work goes on to its end without it."""
+    running = asyncio.ensure_future(work)
+    _LEFT.add(running)
+    running.add_done_callback(_over)
+    return await asyncio.shield(running)
+
+
+def _over(running: "asyncio.Future[Any]") -> None:
+    _LEFT.discard(running)
+    if not running.cancelled():
+        running.exception()  # whoever wanted it was told, or is gone
+
+
+async def shared(future: "asyncio.Future[T]") -> T:
+    """What `future` becomes, when others wait for it too: it stays when this caller is cancelled."""
+    return await asyncio.shield(future)
+
+
+async def in_time(seconds: float | None, event: Awaitable[object]) -> bool:
+    """Whether `event` comes to pass within so many seconds. It is cancelled when it does not."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event
+    except TimeoutError:
+        return False
+    return True
+
+
+async def first_of(wanted: Coroutine[Any, Any, T], other: Coroutine[Any, Any, object]) -> T | None:
+    """What `wanted` returns, or None when `other` ends before it. Both only wait: the slower one is cancelled."""
+    mine, others = asyncio.ensure_future(wanted), asyncio.ensure_future(other)
+    try:
+        await asyncio.wait((mine, others), return_when=asyncio.FIRST_COMPLETED)
+        return mine.result() if mine.done() else None
+    finally:
+        mine.cancel()
+        others.cancel()
+
+
+async def no_longer(work: Awaitable[object], seconds: float, hurry: asyncio.Event, *, last: float = 0.3) -> None:
+    """Await `work`, but no longer than this, nor than until `hurry`. Cancelled then, it has `last` seconds to end, and is left."""
+    running, hurried = asyncio.ensure_future(work), asyncio.ensure_future(hurry.wait())
+    try:
+        await asyncio.wait((running, hurried), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        hurried.cancel()
+    if not running.done():
+        running.cancel()
+        await asyncio.wait([running], timeout=last)
+
+
+@contextlib.asynccontextmanager
+async def beside(work: Coroutine[Any, Any, object], name: str) -> AsyncGenerator[None, None]:
+    """`work` runs while the block does, and has ended after it; that it ends before, or fails, changes nothing."""
+    running = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

@@ -90,8 +90,11 @@ class _Callback:
                 task.add_done_callback(self._connections.discard)
 
             try:
-                async with await asyncio.start_server(connected, HOST, port, limit=LARGEST_REQUEST):
-                    answer = await asyncio.wait_for(self._answer, PATIENCE_S)
+                async with (
+                    await asyncio.start_server(connected, HOST, port, limit=LARGEST_REQUEST),
+                    asyncio.timeout(PATIENCE_S),
+                ):
+                    answer = await self._answer
             except TimeoutError:
                 answer = f"Nobody signed in within {PATIENCE_S / 60:g} minutes."
             finally:

@@ -3,7 +3,6 @@
 Loaded only for a server that somebody signed in to, and by `sould mcp auth`. Tokens appear in no log and no error.
 """
 
-import asyncio
 import contextlib
 import time
 import webbrowser
@@ -23,14 +22,13 @@ from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.mcp.callback import wait_for_code
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.patience import begun
 from sould.agents.privatefile import write_private
 from sould.agents.processlock import alone_without_blocking
 
 Value = dict[str, Any]
 _UNAUTHORIZED, _TOO_MANY, _TROUBLE = 401, 429, 500
 _LONG_AGO = 1.0
-_RENEWALS: "set[asyncio.Task[None]]" = set()
-"""Those under way: a task that nobody holds may vanish."""
 
 
 class RenewalError(Exception):
@@ -179,10 +177,7 @@ class StoredOAuth(OAuth):
 
     async def _renew(self, request: httpx2.Request, refused: str) -> None:
         """Once begun it is finished, whoever is cancelled: the server may have taken the old token already."""
-        renewal = asyncio.ensure_future(self._renew_alone(request, refused))
-        _RENEWALS.add(renewal)
-        renewal.add_done_callback(_over)
-        await asyncio.shield(renewal)
+        await begun(self._renew_alone(request, refused))
 
     async def _renew_alone(self, request: httpx2.Request, refused: str) -> None:
         async with alone_without_blocking(self._lock):
@@ -209,12 +204,6 @@ class StoredOAuth(OAuth):
                 status = response.status_code
                 outgoing = await flow.asend(response)
         return status
-
-
-def _over(renewal: "asyncio.Task[None]") -> None:
-    _RENEWALS.discard(renewal)
-    if not renewal.cancelled():
-        renewal.exception()  # whoever wanted it was told, or is gone
 
 
 class ShowAddress(Protocol):

@@ -10,7 +10,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,7 @@ from sould.agents.mcp.results import (
     Sampling,
 )
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.toolapi.base import tool_error
 from sould.agents.unreachable import causes, why_unreachable
@@ -164,8 +165,7 @@ class Server:
                 self._forget()
                 given_up = "" if wait is not None else " It is not started again until another session asks for it."
                 self._change(ending.state, ending.trouble + given_up)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), wait)
+            await in_time(wait, self._wanted.wait())
 
     def want(self) -> None:
         """Somebody new uses this server: one that was given up is tried again."""
@@ -215,8 +215,7 @@ class Server:
 
     async def settled(self) -> None:
         """Return when it is connected or has failed, at most the time that it has to start."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), self._start_seconds)
+        await in_time(self._start_seconds, self._settled.wait())
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """The text of one of its prompts, at most as long as a call's result.
@@ -252,8 +251,7 @@ class Server:
     async def _connected(self) -> "Link | None":
         """The connection, waiting for one that is being made."""
         if self._link is None and self.state in ("pending", "connecting"):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._up.wait(), self._start_seconds)
+            await in_time(self._start_seconds, self._up.wait())
         return self._link
 
     async def _failed_call(self, error: Exception) -> ToolReturn:
@@ -263,8 +261,7 @@ class Server:
             return tool_error(f"The MCP server {self.spec.name} refused the call: {error}", brief="Refused")
         logger.info("call to %s: %r", self.spec.name, error)
         self._ended.set()
-        with suppress(TimeoutError):  # what it said last is known when it is down
-            await asyncio.wait_for(self._down.wait(), 2 * STDIN_CLOSE_GRACE)
+        await in_time(2 * STDIN_CLOSE_GRACE, self._down.wait())  # what it said last is known when it is down
         why = "it wants a sign-in" if wants_sign_in(error) else "the connection to it ended"
         return tool_error(
             f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out. "
@@ -313,28 +310,18 @@ class Server:
         self.definitions, self.prompts, self.resources = (), (), ()
 
     async def _stay(self, link: "Link") -> None:
-        hearing = asyncio.create_task(link.hear_of_changes(self._relist.set), name=f"changes of {self.spec.name}")
-        try:
+        async with beside(link.hear_of_changes(self._relist.set), f"changes of {self.spec.name}"):
             await self._follow(link)
-        finally:
-            hearing.cancel()
-            await asyncio.gather(hearing, return_exceptions=True)
 
     async def _follow(self, link: "Link") -> None:
         while not self._ended.is_set():
-            ended, relist = asyncio.ensure_future(self._ended.wait()), asyncio.ensure_future(self._relist.wait())
-            try:
-                await asyncio.wait((ended, relist), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                ended.cancel()
-                relist.cancel()
+            await first_of(self._ended.wait(), self._relist.wait())
             if self._relist.is_set() and not self._ended.is_set():
                 self._relist.clear()
                 await link.tell_of_roots()
                 await self._list(link)  # without limit: a server that does one thing at a time may be busy with a call
                 self._tell()
-                with suppress(TimeoutError):  # a server that changes all the time is listed now and then
-                    await asyncio.wait_for(self._ended.wait(), LIST_AGAIN)
+                await in_time(LIST_AGAIN, self._ended.wait())  # one that changes all the time is listed now and then
 
     @asynccontextmanager
     async def _opened(self) -> "AsyncGenerator[Link, None]":
@@ -386,17 +373,14 @@ class Server:
             argv, place.cwd / spec.cwd, variables, stdin=True, errors=True, umask=place.umask
         )
         self.pid = process.pid
-        listening = asyncio.create_task(self._listen(process), name=f"errors of {spec.name}")
-        try:
-            yield process
-        finally:
-            self.pid = None
-            process.close_input()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), STDIN_CLOSE_GRACE)
-            await process.kill()
-            listening.cancel()
-            await asyncio.wait((listening,))
+        async with beside(self._listen(process), f"errors of {spec.name}"):
+            try:
+                yield process
+            finally:
+                self.pid = None
+                process.close_input()
+                await in_time(STDIN_CLOSE_GRACE, process.wait())
+                await process.kill()
 
     def _program(self, path: str) -> str:
         """The file to run: as it is named, else from the PATH, and there a project's own last. Raises CommandStartError."""

@@ -25,6 +25,7 @@ from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, m
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.opening.opening import McpServer, Opening
+from sould.agents.patience import in_time
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import Tool
@@ -108,18 +109,13 @@ class SessionServers:
         if not self._open:
             return
         self._renew()
-        pending = [server.attempted.wait() for server in self._servers.values() if not server.attempted.is_set()]
         seconds = self._patience - time.monotonic()
-        if not pending or seconds <= 0:
-            for waiting in pending:
-                waiting.close()
-            return
-        tasks = [asyncio.ensure_future(waiting) for waiting in pending]
-        try:
-            await asyncio.wait(tasks, timeout=seconds)
-        finally:
-            for task in tasks:
-                task.cancel()
+        if seconds > 0:
+            await in_time(seconds, self._all_attempted())
+
+    async def _all_attempted(self) -> None:
+        for server in list(self._servers.values()):
+            await server.attempted.wait()
 
     def add(self, servers: Sequence[McpServer]) -> None:
         """A further client brings servers; those whose name is known stay as they are.

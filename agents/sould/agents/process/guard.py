@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sould.agents.environment import USUAL_UMASK
+from sould.agents.patience import shared
 from sould.agents.workspace import CommandExit, WorkspaceError
 
 GRACE: Final = 2.0
@@ -116,7 +117,7 @@ class GuardedProcess:
 
         Output that nobody began to read by then is dropped.
         """
-        ended = await asyncio.shield(self._exit)
+        ended = await shared(self._exit)
         self._drop_unread()
         return ended
 

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sould.agents.config import Config
+from sould.agents.patience import finish, shielded
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
@@ -168,7 +169,7 @@ class Shell(Tool[Params]):
             printed.write(text.finish())
             ended = await running.wait()
         except BaseException:
-            await _finished(running.kill())
+            await finish(running.kill())
             raise
         if ended.timed_out:
             return Ended("timed_out", f"Ended by sould after {command.timeout:g} seconds.")
@@ -190,20 +191,25 @@ class Shell(Tool[Params]):
             flooded = await _follow(running, builder, call)
             ended = await running.wait()
         except BaseException:
-            await _finished(running.kill())
+            await finish(running.kill())
             call.printed(builder.finish()[0])
             raise
         return _report(builder, ended, command.timeout, flooded=flooded)
 
     async def _start(self, command: Command) -> RunningCommand:
-        starting = asyncio.ensure_future(self._files.run(command))
+        """The command, started. When it is cancelled meanwhile, nothing of it runs afterwards."""
+        started: list[RunningCommand] = []
+
+        async def start() -> None:
+            started.append(await self._files.run(command))
+
         try:
-            return await asyncio.shield(starting)
+            await shielded(start())
         except asyncio.CancelledError:
-            await _finished(starting)
-            if not starting.cancelled() and starting.exception() is None:
-                await _finished(starting.result().kill())
+            for running in started:
+                await finish(running.kill())
             raise
+        return started[0]
 
 
 async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
@@ -228,14 +234,6 @@ async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: Too
         take(text.finish())
         updates.close()
     return flooded
-
-
-async def _finished(work: Awaitable[object]) -> None:
-    """Wait for `work` to end, whoever cancels meanwhile; how it ended is not of interest."""
-    doing = asyncio.ensure_future(work)
-    while not doing.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([doing])
 
 
 def _report(builder: ToolResultBuilder, ended: CommandExit, timeout: float, *, flooded: bool) -> ToolReturn:

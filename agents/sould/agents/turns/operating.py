@@ -7,6 +7,7 @@ import asyncio
 from typing import Generic, Protocol, TypeVar
 
 from sould.agents.errors import SouldError
+from sould.agents.patience import shared
 
 ResultT = TypeVar("ResultT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)
@@ -46,7 +47,7 @@ class Operation(Generic[ResultT]):
         Raises:
             OperationCancelledError, and what the work raises.
         """
-        return await asyncio.shield(self._result)
+        return await shared(self._result)
 
     async def run(self) -> None:
         """Do it, unless it was withdrawn; whatever happens is its result. Returns when nothing of it runs any more."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
+from sould.agents.patience import shared
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
 from sould.agents.turns.operating import Operation, OperationCancelledError, Work
@@ -62,7 +63,7 @@ class Prompt:
 
     async def outcome(self) -> TurnEnd:
         """The turn's end, after it is on disk. Cancelling the wait does not cancel the turn."""
-        return await asyncio.shield(self._settled)
+        return await shared(self._settled)
 
     def settle(self, end: TurnEnd) -> None:
         """Answer whoever waits; the first end counts."""

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import sys
@@ -12,6 +11,7 @@ import time
 from collections.abc import Awaitable
 from importlib import import_module
 
+from sould.agents.patience import no_longer
 from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
@@ -193,14 +193,7 @@ class Daemon:
 
     async def _at_most(self, seconds: float, work: Awaitable[object]) -> None:
         """Await `work`, but no longer than this, and hardly at all once a second TERM came."""
-        task = asyncio.ensure_future(work)
-        hurry = asyncio.ensure_future(self._hurry.wait())
-        await asyncio.wait([task, hurry], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        hurry.cancel()
-        if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([task], timeout=0.3)
+        await no_longer(work, seconds, self._hurry)
 
     def _give_up(self) -> None:
         """Something does not end: the journals are whole at any moment, so leaving now loses nothing acknowledged."""

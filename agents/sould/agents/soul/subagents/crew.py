@@ -4,7 +4,6 @@ Whatever happens to a subagent is a result for the agent that started it; only c
 are in the parent's stream, its edits in the edit log under the parent's turn.
 """
 
-import asyncio
 import contextlib
 import logging
 import secrets
@@ -15,6 +14,7 @@ from sould.agents.clock import at_most
 from sould.agents.dmail.router import DenwaRenji
 from sould.agents.errors import SouldError
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.patience import shielded
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
@@ -118,7 +118,7 @@ class Crew:
                 finally:
                     forwarding.close()
             finally:
-                await _closed(worker.log)
+                await shielded(worker.log.aclose())
         finally:
             self.market.leave(start.id)
 
@@ -171,7 +171,7 @@ class Crew:
         try:
             return _Worker(start, log, await market.build(start, log))
         except BaseException as error:
-            await _closed(log)
+            await shielded(log.aclose())
             if isinstance(error, SouldError):
                 raise SubagentError(error.message) from error
             raise
@@ -224,14 +224,6 @@ class Crew:
         except Exception:  # a turn is a dispatch boundary: a bug of ours ends the subagent, not its parent
             logger.exception("subagent %s failed", worker.start.id)
             return Ending("error", TurnError(kind="internal", message="sould hit a bug in the subagent."))
-
-
-async def _closed(log: SessionLog) -> None:
-    """Let go of the journal, whoever cancels meanwhile."""
-    closing = asyncio.ensure_future(log.aclose())
-    while not closing.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([closing])
 
 
 def last_answer(messages: Sequence[ChatMessage]) -> str:
