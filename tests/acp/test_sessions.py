@@ -165,6 +165,24 @@ async def test_a_title_comes_from_the_first_prompt_or_the_client(bench: Bench, c
         assert listed["sessions"][0]["title"] == "My gate"
 
 
+async def test_an_archived_session_is_listed_for_clients_that_ask_for_it(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one")
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "mend the gate")
+        assert client.messages[0]["result"]["agentCapabilities"]["_meta"]["sould"]["archive"] == {"supported": True}
+        assert await client.request("_sould/session/archive", sessionId=session) == {"archived": True}
+        assert (await client.request("session/list"))["sessions"] == []
+        (listed,) = (await client.request("session/list", _meta={"sould": {"archived": True}}))["sessions"]
+        assert listed["_meta"] == {"sould": {"archived": True}}
+        assert await client.request("_sould/session/archive", sessionId=session, archived=False) == {"archived": False}
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert "_meta" not in listed
+        with pytest.raises(AgentError) as failure:
+            await client.request("_sould/session/archive", sessionId="nobody")
+        assert failure.value.code == -32002
+
+
 async def test_deleting_is_idempotent_and_the_session_is_gone(bench: Bench, connect: Connect) -> None:
     async with bench.running(), connect() as client:
         session = await ready(client, bench)

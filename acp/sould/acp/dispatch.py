@@ -10,6 +10,7 @@ from sould.acp.handlers import handshake, queue, sessions, tools, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.peer import NOT_FOUND, Peer
 from sould.acp.schema import (
+    ArchiveParams,
     AuthenticateParams,
     Inbound,
     InitializeParams,
@@ -101,6 +102,7 @@ ROUTES: dict[str, Route] = {
     "session/prompt": route(PromptParams, turns.prompt),
     "session/cancel": route(SessionParams, turns.cancel, notification=True),
     "_session/steering": route(PromptParams, turns.steer),
+    "_sould/session/archive": route(ArchiveParams, sessions.archive),
     "_sould/queue": route(SessionParams, queue.show),
     "_sould/queue/remove": route(WaitingParams, queue.remove),
     "_sould/queue/edit": route(WaitingEditParams, queue.edit),

@@ -271,17 +271,41 @@ class StoredOpeningParams(OpeningParams):
     session_id: str
 
 
+class OwnList(Inbound):
+    """What clients that know us ask of a list beyond the protocol, in `_meta.sould` (docs/clients.md)."""
+
+    archived: Lenient[bool] = False
+    """Also archived sessions."""
+
+
+class ListMeta(Inbound):
+    """`_meta` of a list's request, as far as we know it."""
+
+    sould: Lenient[OwnList] = Field(default_factory=OwnList)
+
+
 class ListParams(Inbound):
     """`session/list`."""
 
     cwd: Lenient[str | None] = None
     cursor: str | None = None
 
+    @property
+    def own(self) -> OwnList:
+        """What it asks beyond the protocol."""
+        return ListMeta.model_validate(self.meta).sould
+
 
 class TitleParams(SessionParams):
     """`session/set_title`."""
 
     title: str
+
+
+class ArchiveParams(SessionParams):
+    """`_sould/session/archive`: out of the lists, or back into them."""
+
+    archived: bool = True
 
 
 class ModeParams(SessionParams):

@@ -186,6 +186,8 @@ class ListParams(ControlModel):
     cwd: str | None = None
     cursor: str | None = None
     limit: int = 50
+    archived: bool = False
+    """Also archived ones."""
 
 
 class SessionRow(ControlModel):
@@ -198,6 +200,7 @@ class SessionRow(ControlModel):
     updated: float
     turns: int
     live: bool
+    archived: bool = False
 
 
 class SessionPage(ControlModel):
@@ -205,6 +208,29 @@ class SessionPage(ControlModel):
 
     sessions: tuple[SessionRow, ...]
     next_cursor: str | None
+
+
+class SearchParams(ControlModel):
+    """`sessions.search`: sessions that have every word of `query` in their title or in what was said, newest first."""
+
+    query: str
+    cwd: str | None = None
+    limit: int = 20
+    archived: bool = False
+    """Also archived ones."""
+
+
+class FoundRow(ControlModel):
+    """A session that was found; `snippet` is one line of what was said around the words."""
+
+    session: SessionRow
+    snippet: str
+
+
+class Found(ControlModel):
+    """`sessions.search`."""
+
+    sessions: tuple[FoundRow, ...]
 
 
 class SessionId(ControlModel):
@@ -218,6 +244,43 @@ class RenameParams(ControlModel):
 
     id: str
     title: str
+
+
+class ArchiveParams(ControlModel):
+    """`sessions.archive`: `id` as in `SessionId`; `archived` false takes it back into the lists."""
+
+    id: str
+    archived: bool = True
+
+
+class ForkParams(SessionId):
+    """`sessions.fork`: the new session is opened in the environment that the client said hello with."""
+
+
+class PruneParams(ControlModel):
+    """`sessions.prune`: what was last used more than `older_than` seconds ago and is larger than `larger_than` bytes."""
+
+    older_than: float | None = None
+    larger_than: int | None = None
+    only: tuple[str, ...] | None = None
+    """Of these ids; None: of all."""
+    dry_run: bool = False
+
+
+class PrunedRow(ControlModel):
+    """One session that prune met. `reason`: why it stays; "" when it went, or would go."""
+
+    session: SessionRow
+    size: int
+    """In bytes."""
+    reason: str = ""
+
+
+class PruneReport(ControlModel):
+    """`sessions.prune`: oldest first."""
+
+    removed: tuple[PrunedRow, ...]
+    left: tuple[PrunedRow, ...]
 
 
 class SessionDetail(ControlModel):
@@ -289,7 +352,11 @@ CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "reload": (Nothing, Nothing),
     "sessions.list": (ListParams, SessionPage),
     "sessions.show": (SessionId, SessionDetail),
+    "sessions.search": (SearchParams, Found),
     "sessions.rename": (RenameParams, SessionRow),
+    "sessions.archive": (ArchiveParams, SessionRow),
+    "sessions.fork": (ForkParams, SessionRow),
+    "sessions.prune": (PruneParams, PruneReport),
     "sessions.delete": (SessionId, Nothing),
     "sessions.export": (SessionId, SessionDetail),
     "sessions.cancel": (SessionId, Nothing),

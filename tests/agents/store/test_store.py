@@ -210,3 +210,25 @@ def test_sessions_that_hold_nothing_are_forgotten_after_a_while(store: SessionSt
     os.close(lock)
     assert {info.id for info in store.list().items} == {used.id, named.id, open_one.id}
     assert {info.id for info in store.list(used=True).items} == {used.id, named.id}
+
+
+def test_an_archived_session_is_listed_only_when_asked_for_until_it_is_used_again(
+    store: SessionStore, tmp_path: Path
+) -> None:
+    kept, archived = (store.create(tmp_path).info for _ in range(2))
+    before = store.touch(archived.id, prompt="hello", turns=1)
+    assert store.archive(archived.id, archived=True).updated == before.updated
+    assert [info.id for info in store.list().items] == [kept.id]
+    assert [info.id for info in store.list(archived=True).items] == [archived.id, kept.id]
+    store.close()
+    (tmp_path / "index.sqlite").unlink()
+    again = SessionStore(tmp_path)
+    assert [info.id for info in again.list().items] == [kept.id], "it is kept in the session, not in the index"
+    again.touch(archived.id, turns=1)
+    assert [info.id for info in again.list().items] == [kept.id]
+    again.touch(archived.id, prompt="go on", turns=2)
+    assert [info.id for info in again.list().items] == [archived.id, kept.id]
+    again.archive(archived.id, archived=True)
+    again.archive(archived.id, archived=False)
+    assert [info.id for info in again.list().items] == [archived.id, kept.id]
+    again.close()

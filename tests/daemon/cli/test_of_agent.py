@@ -87,6 +87,9 @@ def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
     elsewhere = "env -u XDG_RUNTIME_DIR setsid"
     script = f"{SOULD} trust --yes 2>&1\n{elsewhere} {SOULD} trust --yes 2>&1\n{SOULD} mcp add x -- y 2>&1\n"
     script += f"{SOULD} sessions delete --yes $({SOULD} sessions list --json | grep -o '01[0-9A-Z]\\{{24\\}}' | head -1) 2>&1\n"
+    for command in ("prune --older-than 0h --yes", "archive $id", "fork $id", "search zebra"):
+        script += f"id=$({SOULD} sessions list --json | grep -o '01[0-9A-Z]\\{{24\\}}' | head -1)\n"
+        script += f"{SOULD} sessions {command} >>said.txt 2>&1\n"
     (user.project / "script.sh").write_text(script)
     user.scripted(call("Shell", "c1", command="bash script.sh"), "text: Done.")
     editor = Editor(user.daemon, user.daemon.acp())
@@ -97,5 +100,8 @@ def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
     assert "cannot decide for you what is trusted" in said
     assert "cannot decide for you which MCP servers" in said
     assert "or take anything of yours away" in said
+    about_sessions = (user.project / "said.txt").read_text()
+    assert about_sessions.count("or take anything of yours away") == 3, about_sessions
+    assert "No session in" in about_sessions, "it may look"
     assert "is not trusted" in user.sould("trust", "--show").stdout
     assert user.sould("trust", "--yes").returncode == 0

@@ -63,6 +63,7 @@ def _own(peer: Peer) -> Json:
     configured = {event: events.count(event) for event in EVENTS if event in events}
     hooks = {"supported_events": list(EVENTS), "configured": configured}
     return {
+        "archive": {"supported": True},
         "queue": {"supported": True},
         "timeTravel": {"supported": True},
         "custom": {"supported": True},

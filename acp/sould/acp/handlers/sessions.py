@@ -1,4 +1,4 @@
-"""The life of sessions: new, load, resume, fork, list, delete, close, set_title.
+"""The life of sessions: new, load, resume, fork, list, delete, close, set_title, archive.
 
 Updates of a session follow the answer that introduces it; only `session/load` sends the history, and how the session
 stands, before it answers (the conformance kit's ACP-LOAD-002).
@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from sould.acp.brought import servers_of
 from sould.acp.outbound import Json
 from sould.acp.peer import Peer, absolute
-from sould.acp.schema import ListParams, OpeningParams, SessionParams, StoredOpeningParams, TitleParams
+from sould.acp.schema import (
+    ArchiveParams,
+    ListParams,
+    OpeningParams,
+    SessionParams,
+    StoredOpeningParams,
+    TitleParams,
+)
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
@@ -58,7 +65,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
 async def list_sessions(peer: Peer, params: ListParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
-    page = await (await peer.host()).list(cwd, params.cursor)
+    page = await (await peer.host()).list(cwd, params.cursor, archived=params.own.archived)
     answer: Json = {"sessions": [_info(info) for info in page.items]}
     if page.next_cursor is not None:
         answer["nextCursor"] = page.next_cursor
@@ -96,6 +103,12 @@ async def set_title(peer: Peer, params: TitleParams) -> Json:
     return {"title": title}
 
 
+async def archive(peer: Peer, params: ArchiveParams) -> Json:
+    """Take a session, open or not, out of the lists, or back into them."""
+    info = await (await peer.host()).archive(params.session_id, archived=params.archived)
+    return {"archived": info.archived}
+
+
 async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
     """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
     opening, host = peer.opening(params), await peer.host()
@@ -118,4 +131,6 @@ def _info(info: "SessionInfo") -> Json:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:
         shown["title"] = info.title
+    if info.archived:
+        shown["_meta"] = {"sould": {"archived": True}}
     return shown

@@ -12,7 +12,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from sould.agents.errors import JournalFullError, SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.errors import (
+    JournalFullError,
+    SessionNotFoundError,
+    SessionOpenElsewhereError,
+    SouldError,
+    WorkspaceGoneError,
+)
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.opening.opening import Client, Opening
@@ -23,13 +29,14 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.slash import CommandRegistry
 from sould.agents.settings.state import load_state
-from sould.agents.store.store import Page
+from sould.agents.store.store import Page, SessionInfo
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
 
 BLANK_S = 7 * 86_400
 """How long a session that holds nothing waits for a client that has not closed it."""
+OPEN = "The session is open; close it first."
 LONG = 100
 """Entries of a context that take about as much memory as a session without any."""
 
@@ -148,9 +155,22 @@ class SessionHost:
                 self._waiting_loops.add(task)
                 task.add_done_callback(self._waiting_loops.discard)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
-        """Stored sessions that are not blank, newest first. Raises OptionError for a cursor this store did not give."""
-        return self._services.store.list(cwd, cursor, limit, used=True)
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> Page:
+        """Stored sessions that are not blank, newest first; `archived`: also those.
+
+        Raises:
+            OptionError: a cursor that this store did not give.
+        """
+        return self._services.store.list(cwd, cursor, limit, used=True, archived=archived)
+
+    async def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
+        """Take a session, live or stored, out of lists and search, or back into them.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            JournalFullError: the disk refuses.
+        """
+        return self._services.store.archive(session_id, archived=archived)
 
     async def delete(self, session_id: str) -> None:
         """End and remove a session; one that does not exist is already deleted."""
@@ -160,6 +180,19 @@ class SessionHost:
                 await self._unload(live)
             with contextlib.suppress(SessionNotFoundError):
                 self._services.store.delete(session_id)
+            self._loops.forget(session_id)
+
+    async def delete_unused(self, session_id: str) -> None:
+        """Remove a session that is nowhere open; a large one may take its time, and holds up nobody.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            SessionOpenElsewhereError: it is in memory, or another process writes to it.
+        """
+        async with self._lock(session_id):
+            if session_id in self._sessions:
+                raise SessionOpenElsewhereError(OPEN)
+            await asyncio.to_thread(self._services.store.delete, session_id)
             self._loops.forget(session_id)
 
     async def rename(self, session_id: str, title: str) -> None:

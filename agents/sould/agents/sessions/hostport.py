@@ -3,13 +3,41 @@
 What a face gets of a live session is its `SessionPort`, never the session. The port holds nothing and knows no protocol.
 """
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
 from sould.agents.opening.opening import Opening
-from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.port import SessionPort
-from sould.agents.store.store import Page, SessionStore, StoredSession
+from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
+
+
+@dataclass(frozen=True, slots=True)
+class PruneRule:
+    """Which sessions may go: last used more than `older_than` seconds ago and larger than so many bytes; None: any."""
+
+    older_than: float | None = None
+    larger_than: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotPruned:
+    """A session that the rule meets and that stays, with one sentence why."""
+
+    session: WeighedSession
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was removed, or would be, and what stayed; oldest first."""
+
+    removed: tuple[WeighedSession, ...]
+    left: tuple[NotPruned, ...]
 
 
 class HostPort:
@@ -74,13 +102,25 @@ class HostPort:
         """
         return self._store.begins_with(beginning)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50) -> Page:
-        """Stored sessions that are not blank, newest first.
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> Page:
+        """Stored sessions that are not blank, newest first; `archived`: also those.
 
         Raises:
             OptionError: a cursor that is not ours.
         """
-        return await self._host.list(cwd, cursor, limit)
+        return await self._host.list(cwd, cursor, limit, archived=archived)
+
+    async def search(
+        self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
+    ) -> tuple[FoundSession, ...]:
+        """Sessions that have every word of `query` in their title or in what user and agent said, newest first.
+
+        `cwd`: only that directory's; `archived`: also those.
+
+        Raises:
+            OptionError: the query has no word.
+        """
+        return await asyncio.to_thread(self._store.search, query, cwd, limit, archived=archived)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title; "" goes back to none.
@@ -90,6 +130,51 @@ class HostPort:
         """
         await self._host.rename(session_id, title)
 
+    async def archive(self, session_id: str, *, archived: bool = True) -> SessionInfo:
+        """Take a session out of lists and search, or back into them; the next prompt in it does that, too.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            JournalFullError: the disk refuses.
+        """
+        return await self._host.archive(session_id, archived=archived)
+
     async def delete(self, session_id: str) -> None:
         """End and remove a session; one that does not exist is already deleted."""
         await self._host.delete(session_id)
+
+    async def prune(self, rule: PruneRule, *, only: Container[str] | None = None, dry_run: bool = False) -> Pruned:
+        """Remove the sessions that are old and large enough; never one that is open, here or elsewhere.
+
+        `only`: of these ids; `dry_run`: nothing is removed.
+
+        Raises:
+            OptionError: the rule says neither how old nor how large.
+        """
+        if rule.older_than is None and rule.larger_than is None:
+            raise OptionError("Say which sessions: how old or how large.")
+        before = None if rule.older_than is None else time.time() - rule.older_than
+        over = -1 if rule.larger_than is None else rule.larger_than
+        weighed = await asyncio.to_thread(self._store.weigh, before, over)
+        removed: list[WeighedSession] = []
+        left: list[NotPruned] = []
+        for each in weighed:
+            if only is not None and each.info.id not in only:
+                continue
+            try:
+                await self._remove(each.info.id, dry_run=dry_run)
+            except SessionNotFoundError:
+                continue  # somebody else was faster
+            except SouldError as error:
+                left.append(NotPruned(each, error.message))
+            else:
+                removed.append(each)
+        return Pruned(tuple(removed), tuple(left))
+
+    async def _remove(self, session_id: str, *, dry_run: bool) -> None:
+        if not dry_run:
+            await self._host.delete_unused(session_id)
+        elif self._host.live(session_id) is not None:
+            raise SessionOpenElsewhereError(OPEN)
+        else:
+            self._store.require_unused(session_id)

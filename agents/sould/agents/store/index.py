@@ -17,21 +17,21 @@ from sould.agents.store.info import SessionInfo
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 2.0
-_MEMORY = ":memory:"
+MEMORY = ":memory:"
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, cwd TEXT NOT NULL, additional TEXT NOT NULL, title TEXT NOT NULL,
-    created REAL NOT NULL, updated REAL NOT NULL, turns INTEGER NOT NULL
+    created REAL NOT NULL, updated REAL NOT NULL, turns INTEGER NOT NULL, archived INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX by_time ON sessions (updated DESC, id DESC);
 CREATE INDEX by_cwd ON sessions (cwd, updated DESC, id DESC);
 CREATE TABLE stamp (value INTEGER NOT NULL);
 INSERT INTO stamp VALUES (0);
 """
-_COLUMNS = "id, cwd, additional, title, created, updated, turns"
-_ELSEWHERE = {
+_COLUMNS = "id, cwd, additional, title, created, updated, turns, archived"
+_NOT_ITS_FAULT = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_READONLY,
@@ -43,7 +43,7 @@ _ELSEWHERE = {
 """Failures that are not the file's fault: it is left alone and memory used."""
 
 ResultT = TypeVar("ResultT")
-Row: TypeAlias = tuple[str, str, str, str, float, float, int]
+Row: TypeAlias = tuple[str, str, str, str, float, float, int, int]
 
 
 class SessionIndex:
@@ -86,9 +86,16 @@ class SessionIndex:
         rows = [(session_id,) for session_id in ids]
         self._run(lambda db: db.executemany("DELETE FROM sessions WHERE id = ?", rows))
 
-    def newest(self, cwd: str | None, before: tuple[float, str] | None, limit: int, *, used: bool) -> list[SessionInfo]:
-        """Up to `limit` sessions by falling (updated, id), those `before` a pair only; `used`: none that are blank."""
+    def newest(
+        self, cwd: str | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: bool
+    ) -> list[SessionInfo]:
+        """Up to `limit` sessions (-1: all) by falling (updated, id), those `before` a pair only.
+
+        `used`: none that are blank; `archived`: also those.
+        """
         conditions: list[str] = ["(turns > 0 OR title <> '')"] if used else []
+        if not archived:
+            conditions.append("archived = 0")
         values: list[str | float] = []
         if cwd is not None:
             conditions.append("cwd = ?")
@@ -120,7 +127,7 @@ class SessionIndex:
                 if self._connection is None:
                     self._connection = self._opened(str(self._path))
                 return work(self._connection)
-            except (sqlite3.Error, _StaleError) as error:
+            except (sqlite3.Error, StaleError) as error:
                 logger.warning("the session index is built anew: %s", error)
                 self._connection = self._rebuilt(error)
                 return work(self._connection)
@@ -134,11 +141,11 @@ class SessionIndex:
             if version == 0:
                 self._fill(db)
             elif version != VERSION:
-                raise _StaleError(f"it has version {version}")
+                raise StaleError(f"it has version {version}")
         except BaseException:
             db.close()
             raise
-        self._inode = None if path == _MEMORY else self._inode_now()
+        self._inode = None if path == MEMORY else self._inode_now()
         return db
 
     def _inode_now(self) -> int | None:
@@ -163,20 +170,30 @@ class SessionIndex:
 
     def _rebuilt(self, error: Exception) -> sqlite3.Connection:
         self.close()
-        code = getattr(error, "sqlite_errorcode", None)
-        if self._path.exists() and isinstance(code, int) and code & 0xFF in _ELSEWHERE:
-            return self._opened(_MEMORY)
+        if self._path.exists() and not damaged(error):
+            return self._opened(MEMORY)
         try:
-            for suffix in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            remove(self._path)
             return self._opened(str(self._path))
         except (OSError, sqlite3.Error) as again:
             logger.warning("the session index lives in memory: %s", again)
-            return self._opened(_MEMORY)
+            return self._opened(MEMORY)
 
 
-class _StaleError(Exception):
+class StaleError(Exception):
     """The file is an index of another version."""
+
+
+def damaged(error: Exception) -> bool:
+    """Whether a failure of SQLite is the file's fault; else it is left alone."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return not (isinstance(code, int) and code & 0xFF in _NOT_ITS_FAULT)
+
+
+def remove(path: Path) -> None:
+    """Delete a database with what SQLite keeps beside it. Raises OSError."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _insert(db: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
@@ -189,13 +206,14 @@ def _insert(db: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
             info.created,
             info.updated,
             info.turns,
+            info.archived,
         )
         for info in infos
     )
-    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
+    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
 
 
 def _info(row: Row) -> SessionInfo:
-    session_id, cwd, additional, title, created, updated, turns = row
+    session_id, cwd, additional, title, created, updated, turns, archived = row
     paths: list[str] = orjson.loads(additional)
-    return SessionInfo(session_id, Path(cwd), tuple(map(Path, paths)), title, created, updated, turns)
+    return SessionInfo(session_id, Path(cwd), tuple(map(Path, paths)), title, created, updated, turns, bool(archived))

@@ -35,11 +35,21 @@ class SessionInfo:
     created: float = 0.0
     updated: float = 0.0
     turns: int = 0
+    archived: bool = False
+    """Left out of lists and search, unless they are asked for it."""
 
     @property
     def blank(self) -> bool:
         """It holds nothing that anybody would miss: it was opened, or asked to show something."""
         return not self.turns and not self.title
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session on disk, as it was when it was looked up."""
+
+    info: SessionInfo
+    directory: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Nothing here opens a journal for writing, and one bad session never hides the ot
 
 import base64
 import builtins
+import contextlib
 import logging
 import os
 import re
@@ -21,9 +22,10 @@ import orjson
 from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.sessionlog.locking import lock_file
 from sould.agents.store.index import SessionIndex
-from sould.agents.store.info import JOURNAL, Page, SessionInfo, default_title, read_info, write_info
+from sould.agents.store.info import JOURNAL, Page, SessionInfo, StoredSession, default_title, read_info, write_info
+from sould.agents.store.search import FoundSession, SessionSearch
 
-__all__ = ["Page", "SessionInfo", "SessionStore", "StoredSession"]
+__all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,15 +36,19 @@ MOST_MATCHES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A session on disk, as it was when it was looked up."""
+class WeighedSession:
+    """A session and what it takes on the disk."""
 
     info: SessionInfo
-    directory: Path
+    size: int
+    """In bytes."""
 
 
 class SessionStore:
-    """All sessions of a state directory. Every method is synchronous and takes milliseconds at most."""
+    """All sessions of a state directory.
+
+    Every method is synchronous; `search` and `weigh` are for a thread, all others take milliseconds at most.
+    """
 
     def __init__(self, state: Path) -> None:
         """`state` is the state directory; made, 0700, when it is missing."""
@@ -51,6 +57,7 @@ class SessionStore:
         for directory in (state, self._root):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._index = SessionIndex(state / "index.sqlite", self._read_all)
+        self._search = SessionSearch(state / "search.sqlite")
 
     def create(self, cwd: Path, *, additional: Sequence[Path] = ()) -> StoredSession:
         """A new session's directory, with an id of ours.
@@ -113,24 +120,56 @@ class SessionStore:
         lines = [f"{len(matches)} sessions begin with {beginning!r}:", *shown, *more, "Give more of the id."]
         return "\n".join(lines)
 
-    def list(self, cwd: Path | None = None, cursor: str | None = None, limit: int = 50, *, used: bool = False) -> Page:
+    def list(
+        self,
+        cwd: Path | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        *,
+        used: bool = False,
+        archived: bool = False,
+    ) -> Page:
         """Sessions, most recently updated first; `cwd`: only that directory's; `used`: none that are blank.
 
-        A cursor of ours goes on after it.
+        A cursor of ours goes on after it. `archived`: also those.
 
         Raises:
             OptionError: a cursor that is not ours.
         """
         self._refresh()
         limit = max(1, min(limit, MAX_PAGE))
-        found = self._index.newest(str(cwd) if cwd else None, _position(cursor), limit + 1, used=used)
+        place = str(cwd) if cwd else None
+        found = self._index.newest(place, _position(cursor), limit + 1, used=used, archived=archived)
         items = tuple(found[:limit])
         return Page(items, _cursor(items[-1]) if len(found) > limit else None)
+
+    def search(
+        self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
+    ) -> tuple[FoundSession, ...]:
+        """Sessions that have every word of `query` in their title or in what was said, most recently updated first.
+
+        `cwd`: only that directory's; `archived`: also those. What was said since the last search is read first.
+
+        Raises:
+            OptionError: the query has no word.
+        """
+        self._refresh()
+        infos = self._index.newest(str(cwd) if cwd else None, None, -1, used=True, archived=archived)
+        stored = [StoredSession(info, self._root / info.id) for info in infos]
+        return self._search.search(query, stored, max(1, min(limit, MAX_PAGE)), known=self._index.ids())
+
+    def weigh(self, before: float | None, over: int) -> builtins.list[WeighedSession]:
+        """The sessions last updated before a moment (None: any) that take more than `over` bytes, oldest first."""
+        self._refresh()
+        infos = self._index.newest(None, None, -1, used=False, archived=True)
+        old = [info for info in reversed(infos) if before is None or info.updated < before]
+        weighed = (WeighedSession(info, _size(self._root / info.id)) for info in old)
+        return [each for each in weighed if each.size > over]
 
     def touch(
         self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None
     ) -> SessionInfo:
-        """The session was used just now. `prompt` becomes the title of a session without one.
+        """The session was used just now. `prompt` becomes the title of a session without one; it ends an archive.
 
         Raises:
             SessionNotFoundError: there is none.
@@ -141,6 +180,7 @@ class SessionStore:
             stored.directory,
             replace(
                 info,
+                archived=info.archived and not prompt,
                 title=info.title or default_title(prompt),
                 turns=info.turns if turns is None else turns,
                 additional=info.additional if additional is None else tuple(additional),
@@ -157,6 +197,31 @@ class SessionStore:
         stored = self.find(session_id)
         return self._save(stored.directory, replace(stored.info, title=title))
 
+    def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
+        """Take it out of lists and search, or back into them. It stays as it is, and when it was used last.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            JournalFullError: the disk refuses.
+        """
+        stored = self.find(session_id)
+        info = replace(stored.info, archived=archived)
+        try:
+            write_info(stored.directory, info)
+        except OSError as error:
+            raise JournalFullError(f"Session {session_id} cannot be archived: {why_refused(error)}.") from error
+        self._index.put(info)
+        return info
+
+    def require_unused(self, session_id: str) -> None:
+        """Nobody writes to the session now.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            SessionOpenElsewhereError: somebody writes to it.
+        """
+        os.close(lock_file(self._directory(session_id) / f"{JOURNAL}.lock"))
+
     def delete(self, session_id: str) -> None:
         """Remove it with everything in it; gone at once for everybody, even if the process ends in the middle.
 
@@ -171,6 +236,7 @@ class SessionStore:
             self._trash.mkdir(mode=0o700, exist_ok=True)
             directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
             self._index.remove((session_id,))
+            self._search.forget((session_id,))
             self._follow(before)
         except OSError as error:
             raise SouldError(f"Session {session_id} cannot be deleted: {error.strerror}.") from error
@@ -244,6 +310,16 @@ def new_id(now: float) -> str:
     """A ULID: 26 characters that sort by time."""
     number = (int(now * 1000) << 80) | secrets.randbits(80)
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def _size(directory: Path) -> int:
+    """The bytes of all files below; what goes meanwhile counts nothing."""
+    total = 0
+    for place, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total
 
 
 def _require_text(*paths: Path) -> None:

@@ -20,8 +20,11 @@ from pydantic import ValidationError
 from sould.daemon.control import (
     Answered,
     AnswerParams,
+    ArchiveParams,
     ControlModel,
     Force,
+    ForkParams,
+    Found,
     FsckParams,
     FsckReport,
     IfIdle,
@@ -29,8 +32,11 @@ from sould.daemon.control import (
     ListParams,
     Nothing,
     Pong,
+    PruneParams,
+    PruneReport,
     RenameParams,
     RequestId,
+    SearchParams,
     SessionDetail,
     SessionId,
     SessionPage,
@@ -74,9 +80,16 @@ class ControlClient:
 
     @classmethod
     def connect(
-        cls, *, start: bool = False, timeout: float | None = 30.0, environment: Mapping[str, str] | None = None
+        cls,
+        *,
+        start: bool = False,
+        timeout: float | None = 30.0,
+        environment: Mapping[str, str] | None = None,
+        opens: bool = False,
     ) -> Self:
         """Connect to the daemon of `environment` (ours). `start`: start it when it is not running, as a bridge does.
+
+        `opens`: sessions are opened, for which the daemon gets all of the environment.
 
         Raises:
             NotRunningError: nobody listens, and `start` is not set.
@@ -91,7 +104,7 @@ class ControlClient:
                 raise ControlError(f"{error}.", "timeout") from None
             if raw is None:
                 raise NotRunningError("The daemon is not running.", "not_running")
-            send(raw, _hello(), ())
+            send(raw, _hello(paths.environment if opens else {}), ())
             sock = socket.socket(fileno=raw.detach())
             sock.settimeout(timeout)
             return sock
@@ -135,9 +148,16 @@ class ControlClient:
         """Read the user's configuration again at the next turn."""
         self._call("reload", Nothing(), Nothing)
 
-    def sessions_list(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
-        """A page of stored sessions, newest first."""
-        return self._call("sessions.list", ListParams(cwd=cwd, cursor=cursor, limit=limit), SessionPage)
+    def sessions_list(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, archived: bool = False
+    ) -> SessionPage:
+        """A page of stored sessions, newest first; `archived`: also those."""
+        params = ListParams(cwd=cwd, cursor=cursor, limit=limit, archived=archived)
+        return self._call("sessions.list", params, SessionPage)
+
+    def sessions_search(self, params: SearchParams) -> Found:
+        """Sessions by their titles and by what was said in them."""
+        return self._call("sessions.search", params, Found)
 
     def sessions_show(self, session_id: str) -> SessionDetail:
         """One session, by its id or the beginning of it."""
@@ -146,6 +166,18 @@ class ControlClient:
     def sessions_rename(self, session_id: str, title: str) -> SessionRow:
         """Give one session another title."""
         return self._call("sessions.rename", RenameParams(id=session_id, title=title), SessionRow)
+
+    def sessions_archive(self, session_id: str, *, archived: bool) -> SessionRow:
+        """Take one session out of the lists, or back into them."""
+        return self._call("sessions.archive", ArchiveParams(id=session_id, archived=archived), SessionRow)
+
+    def sessions_fork(self, session_id: str) -> SessionRow:
+        """A new session that begins with all of one; in the environment the client connected with."""
+        return self._call("sessions.fork", ForkParams(id=session_id), SessionRow)
+
+    def sessions_prune(self, params: PruneParams) -> PruneReport:
+        """Remove old and large sessions."""
+        return self._call("sessions.prune", params, PruneReport)
 
     def sessions_delete(self, session_id: str) -> None:
         """Remove one session."""
@@ -229,9 +261,10 @@ class ControlClient:
                 return message
 
 
-def _hello() -> bytes:
+def _hello(environment: Mapping[str, str]) -> bytes:
     return encode(
         [
+            *((b"env", os.fsencode(f"{name}={value}")) for name, value in environment.items()),
             (b"protocol", b"%d-%d" % PROTOCOL),
             (b"version", VERSION.encode()),
             (b"face", b"control"),

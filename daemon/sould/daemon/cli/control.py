@@ -7,17 +7,21 @@ from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.output import TEMPORARY, CommandError
 from sould.daemon.dial import BridgeError
 
+ANSWER_S = 30.0
+"""How long an answer may take that needs no patience."""
 NOT_FOUND = "session_not_found"
 
 
 @contextmanager
-def running() -> Generator[ControlClient]:
+def running(*, patient: bool = False, opens: bool = False) -> Generator[ControlClient]:
     """The daemon, started when it is not running. What it refuses becomes a `CommandError`.
+
+    `patient`: an answer may take as long as it takes; `opens`: see `ControlClient.connect`.
 
     Raises:
         CommandError: it cannot be reached, or it refused; with the sentence to show.
     """
-    with reached(), ControlClient.connect(start=True) as client:
+    with reached(), ControlClient.connect(start=True, timeout=None if patient else ANSWER_S, opens=opens) as client:
         yield client
 
 

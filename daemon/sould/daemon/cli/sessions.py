@@ -1,4 +1,4 @@
-"""`sould sessions list|show|timeline|delete|export|rename`: what was said, kept and given away."""
+"""`sould sessions list|show|timeline|export|delete|rename|archive|fork`: what was said, kept and given away."""
 
 import os
 import sys
@@ -16,21 +16,28 @@ from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
+from sould.daemon.cli.sessionprune import prune
+from sould.daemon.cli.sessionsearch import search
 from sould.daemon.control import SessionDetail, SessionRow
 
 
 @click.group(cls=Group)
 def sessions() -> None:
-    """List, read, export and delete sessions of all projects.
+    """List, search, read, export, fork, archive and delete sessions of all projects.
 
     A session may be named by the beginning of its id; `show`, `timeline` and `export` take the latest of this directory
     when none is named.
 
     Examples:
       sould sessions list
+      sould sessions search parser error
       sould sessions show 01JD
       sould sessions export 01JD -o talk.md
     """
+
+
+sessions.add_command(search)
+sessions.add_command(prune)
 
 
 @sessions.command("list")
@@ -39,8 +46,9 @@ def sessions() -> None:
 @click.option(
     "--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="At most so many, newest first."
 )
+@click.option("--archived", is_flag=True, help="Also archived ones.")
 @click.option("--json", "json_lines", is_flag=True, help="One JSON object a line.")
-def list_sessions(everywhere: bool, cwd: Path | None, limit: int, json_lines: bool) -> None:
+def list_sessions(everywhere: bool, cwd: Path | None, limit: int, archived: bool, json_lines: bool) -> None:
     """List sessions of this directory, newest first.
 
     Examples:
@@ -50,7 +58,7 @@ def list_sessions(everywhere: bool, cwd: Path | None, limit: int, json_lines: bo
     """
     directory = None if everywhere else str((cwd or Path.cwd()).resolve())
     with running() as daemon:
-        rows = _pages(daemon, directory, limit)
+        rows = _pages(daemon, directory, limit, archived=archived)
     if json_lines:
         for row in rows:
             click.echo(row.model_dump_json())
@@ -183,6 +191,41 @@ def rename(session: str, title: str) -> None:
     click.echo(f"{row.id} is now called {one_line(row.title, 60)}.", err=True)
 
 
+@sessions.command()
+@click.argument("ids", nargs=-1, required=True, metavar="SESSION...")
+@click.option("--undo", is_flag=True, help="Take them back into the lists.")
+def archive(ids: tuple[str, ...], undo: bool) -> None:
+    """Take sessions out of lists and search. They are kept, and the next prompt in one brings it back.
+
+    Examples:
+      sould sessions archive 01JD 01JC
+      sould sessions list --archived
+      sould sessions archive --undo 01JD
+    """
+    with running() as daemon:
+        found = [daemon.sessions_show(session).session for session in ids]
+        for row in found:
+            daemon.sessions_archive(row.id, archived=not undo)
+    click.echo(f"{'Back in the lists' if undo else 'Archived'}: {plural(len(found), 'session')}.", err=True)
+
+
+@sessions.command()
+@click.argument("session", default="")
+@click.option("--json", "json_object", is_flag=True, help="Print what is known of it as one JSON object.")
+def fork(session: str, json_object: bool) -> None:
+    """Begin a session with all of another one, else of the latest of this directory, and print its id.
+
+    Both then go on by themselves, over the same files.
+
+    Examples:
+      sould sessions fork 01JD
+      sould run --session "$(sould sessions fork)" "Try it the other way"
+    """
+    with running(opens=True) as daemon:
+        row = daemon.sessions_fork(_named(daemon, session))
+    click.echo(row.model_dump_json(indent=2) if json_object else row.id)
+
+
 def _named(daemon: ControlClient, session: str) -> str:
     """The session that was named, else the latest of this directory.
 
@@ -198,11 +241,11 @@ def _named(daemon: ControlClient, session: str) -> str:
     return rows[0].id
 
 
-def _pages(daemon: ControlClient, cwd: str | None, limit: int) -> list[SessionRow]:
+def _pages(daemon: ControlClient, cwd: str | None, limit: int, *, archived: bool) -> list[SessionRow]:
     rows: list[SessionRow] = []
     cursor: str | None = None
     while len(rows) < limit:
-        page = daemon.sessions_list(cwd=cwd, cursor=cursor, limit=min(limit - len(rows), 500))
+        page = daemon.sessions_list(cwd=cwd, cursor=cursor, limit=min(limit - len(rows), 500), archived=archived)
         rows.extend(page.sessions)
         cursor = page.next_cursor
         if cursor is None:
@@ -213,7 +256,7 @@ def _pages(daemon: ControlClient, cwd: str | None, limit: int) -> list[SessionRo
 def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
     place = (one_line(row.cwd, 40),) if everywhere else ()
     age = f"{span(max(0.0, time.time() - row.updated))} ago"
-    title = one_line(row.title or "(no title)", 70)
+    title = one_line(row.title or "(no title)", 70) + ("  (archived)" if row.archived else "")
     return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
 
 

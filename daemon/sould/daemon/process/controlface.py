@@ -26,9 +26,13 @@ from sould.daemon.control import (
     CONTROL,
     Answered,
     AnswerParams,
+    ArchiveParams,
     ConnectionInfo,
     ControlModel,
     Force,
+    ForkParams,
+    Found,
+    FoundRow,
     FsckParams,
     FsckReport,
     IfIdle,
@@ -39,8 +43,12 @@ from sould.daemon.control import (
     Memory,
     Nothing,
     Pong,
+    PrunedRow,
+    PruneParams,
+    PruneReport,
     RenameParams,
     RequestId,
+    SearchParams,
     SessionDetail,
     SessionId,
     SessionPage,
@@ -52,18 +60,25 @@ from sould.daemon.control import (
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity
 from sould.daemon.paths import Paths
+from sould.daemon.process.greeting import Hello
 from sould.daemon.process.lifecycle import Exit, Lifecycle
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
 
 if TYPE_CHECKING:
     from sould.agents.mcp.server import Server as McpServer
+    from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.session import Session
-    from sould.agents.store.store import SessionInfo, StoredSession
+    from sould.agents.store.store import SessionInfo, StoredSession, WeighedSession
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
-LOOKS = frozenset({"ping", "status", "sessions.list", "sessions.show", "sessions.export", "requests.show", "fsck"})
+LOOKS = frozenset(
+    {
+        *("ping", "status", "requests.show", "fsck"),
+        *("sessions.list", "sessions.search", "sessions.show", "sessions.export"),
+    }
+)
 """What something that an agent runs may ask for."""
 PROMPT = 200
 """Characters of a queued prompt in a list."""
@@ -90,7 +105,10 @@ class ControlFace:
             "reload": self._reload,
             "sessions.list": self._list,
             "sessions.show": self._show,
+            "sessions.search": self._search,
             "sessions.rename": self._rename,
+            "sessions.archive": self._archive,
+            "sessions.prune": self._prune,
             "sessions.delete": self._delete,
             "sessions.export": self._export,
             "sessions.cancel": self._cancel,
@@ -120,6 +138,8 @@ class ControlFace:
             )
         if isinstance(asked, AnswerParams):
             return (await self._answer_request(asked)).model_dump(mode="json")
+        if isinstance(asked, ForkParams):
+            return (await self._fork(asked, connection.hello)).model_dump(mode="json")
         answer = await self._handlers[method](asked)
         if isinstance(answer, Reply):
             return answer
@@ -191,18 +211,30 @@ class ControlFace:
     # --- sessions -----------------------------------------------------------------------------------------------
 
     async def _list(self, params: ListParams) -> SessionPage:
-        host = await self._sessions.host()
-        page = await host.list(Path(params.cwd) if params.cwd else None, params.cursor, max(1, min(params.limit, 500)))
+        port = await self._port()
+        cwd = Path(params.cwd) if params.cwd else None
+        page = await port.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
         return SessionPage(
-            sessions=tuple(_row(info, live=info.id in host.sessions) for info in page.items),
+            sessions=tuple(_row(info, live=port.live(info.id) is not None) for info in page.items),
             next_cursor=page.next_cursor,
+        )
+
+    async def _search(self, params: SearchParams) -> Found:
+        port = await self._port()
+        cwd = Path(params.cwd) if params.cwd else None
+        found = await port.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
+        return Found(
+            sessions=tuple(
+                FoundRow(session=_row(each.info, live=port.live(each.info.id) is not None), snippet=each.snippet)
+                for each in found
+            )
         )
 
     async def _show(self, params: SessionId) -> SessionDetail:
         stored = await self._find(params.id)
         live = (await self._sessions.host()).live(stored.info.id)
         return SessionDetail(
-            session=_row(live.info if live else stored.info, live=live is not None),
+            session=_row(stored.info, live=live is not None),
             directory=str(stored.directory),
             state=_state(live) if live else None,
         )
@@ -218,6 +250,40 @@ class ControlFace:
         stored = await self._find(params.id)
         await (await self._sessions.host()).rename(stored.info.id, params.title)
         return (await self._show(SessionId(id=stored.info.id))).session
+
+    async def _archive(self, params: ArchiveParams) -> SessionRow:
+        stored, port = await self._find(params.id), await self._port()
+        info = await port.archive(stored.info.id, archived=params.archived)
+        return _row(info, live=port.live(info.id) is not None)
+
+    async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
+        """In the directory of the other one, with the environment of who asks; it then waits on disk for a client."""
+        from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
+
+        source, port = (await self._find(params.id)).info, await self._port()
+        umask = self._sessions.umask if hello.umask is None else hello.umask
+        opening = Opening(source.cwd, source.additional, hello.environment, umask)
+        fork = await port.fork(source.id, opening)
+        if source.title:
+            await port.rename(fork.id, f"{source.title} (fork)")
+        await port.detach(fork.id, "")
+        return _row((await port.find(fork.id)).info, live=port.live(fork.id) is not None)
+
+    async def _prune(self, params: PruneParams) -> PruneReport:
+        from sould.agents.sessions.hostport import PruneRule  # noqa: PLC0415 -- as in `_port`
+
+        port = await self._port()
+        rule = PruneRule(params.older_than, params.larger_than)
+        done = await port.prune(
+            rule, only=None if params.only is None else frozenset(params.only), dry_run=params.dry_run
+        )
+        return PruneReport(
+            removed=tuple(_pruned(each) for each in done.removed),
+            left=tuple(
+                _pruned(each.session, each.reason, live=port.live(each.session.info.id) is not None)
+                for each in done.left
+            ),
+        )
 
     async def _delete(self, params: SessionId) -> Nothing:
         stored = await self._find(params.id)
@@ -243,6 +309,12 @@ class ControlFace:
 
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return answer(session, request, params)
+
+    async def _port(self) -> "HostPort":
+        from sould.agents.sessions.hostport import HostPort  # noqa: PLC0415 -- brings the soul with it (D9)
+
+        composition = await self._sessions.composition()
+        return HostPort(composition.host, composition.store)
 
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""
@@ -297,7 +369,12 @@ def _row(info: "SessionInfo", *, live: bool) -> SessionRow:
         updated=info.updated,
         turns=info.turns,
         live=live,
+        archived=info.archived,
     )
+
+
+def _pruned(session: "WeighedSession", reason: str = "", *, live: bool = False) -> PrunedRow:
+    return PrunedRow(session=_row(session.info, live=live), size=session.size, reason=reason)
 
 
 def _server(server: "McpServer", users: int) -> McpState:

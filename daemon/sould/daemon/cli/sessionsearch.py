@@ -1,0 +1,58 @@
+"""`sould sessions search`: sessions by their titles and by what was said in them."""
+
+import time
+from pathlib import Path
+
+import click
+
+from sould.daemon.cli.control import running
+from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.output import USAGE, CommandError, one_line, span, table
+from sould.daemon.control import FoundRow, SearchParams
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
+@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Of this directory.")
+@click.option(
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(1, 500), help="At most so many, newest first."
+)
+@click.option("--archived", is_flag=True, help="Also archived ones.")
+@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line.")
+def search(
+    words: tuple[str, ...], everywhere: bool, cwd: Path | None, limit: int, archived: bool, json_lines: bool
+) -> None:
+    """Search sessions of this directory by title and by what you and the agent said, newest first.
+
+    A session is found when it has every word, or one that begins so. What tools answered is not searched.
+
+    Examples:
+      sould sessions search parser error
+      sould sessions search --all --json timeout | jq -r .session.id
+    """
+    query = " ".join(words)
+    if not query.strip():
+        raise CommandError("There is nothing to search for: give a word.", USAGE)
+    directory = None if everywhere else str((cwd or Path.cwd()).resolve())
+    with running(patient=True) as daemon:  # the first search reads all journals
+        found = daemon.sessions_search(
+            SearchParams(query=query, cwd=directory, limit=limit, archived=archived)
+        ).sessions
+    if json_lines:
+        for each in found:
+            click.echo(each.model_dump_json())
+        return
+    if not found:
+        hint = "" if everywhere else "; `--all` searches other projects"
+        click.echo(f"No session{'' if everywhere else f' in {directory}'} has that{hint}.", err=True)
+        return
+    click.echo(table(_line(each, everywhere=everywhere) for each in found))
+
+
+def _line(found: FoundRow, *, everywhere: bool) -> tuple[str, ...]:
+    row = found.session
+    place = (one_line(row.cwd, 40),) if everywhere else ()
+    age = f"{span(max(0.0, time.time() - row.updated))} ago"
+    title = one_line(row.title or "(no title)", 40) + ("  (archived)" if row.archived else "")
+    return (row.id, age, *place, title, one_line(found.snippet, 120))
