@@ -75,7 +75,7 @@ def test_a_full_disk_is_named_with_what_can_be_deleted(user: User) -> None:
     user.state.parent.mkdir(exist_ok=True)
     mount = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64k none "$XDG_STATE_HOME" && exec "$@"', "sh")
     disk = user.finding("disk", prefix=mount)
-    assert_advice(disk, "fail", "left", "sould sessions delete")
+    assert_advice(disk, "fail", "left", "sould sessions prune --older-than 30d")
 
 
 # --- the daemon ---------------------------------------------------------------------------------------------------------

@@ -60,7 +60,9 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
         report = daemon.sessions_prune(PruneParams(older_than=older_than, larger_than=over, dry_run=True))
         _show(report, aside=json_object)
         if dry_run or not report.removed:
-            click.echo(f"{_sum(report.removed)} would go." if report.removed else "There is nothing to delete.", err=True)
+            click.echo(
+                f"{_sum(report.removed)} would go." if report.removed else "There is nothing to delete.", err=True
+            )
         else:
             _confirm(report, yes=yes)
             shown = tuple(each.session.id for each in report.removed)

@@ -13,6 +13,7 @@ from sould.daemon.paths import MAX_DIRECTORY, UnsafePathError, check_private, qu
 
 FULL = 50_000_000
 LOW = 500_000_000
+MAKE_ROOM = "Free some space; old sessions can go: sould sessions prune --older-than 30d"
 OLDEST_NOW = 1_760_000_000
 """A clock before this (October 2025) is wrong: this program is younger."""
 
@@ -134,13 +135,13 @@ def _space(directory: Path) -> Finding:
         return fail(
             "disk",
             f"The disk of {directory} has {what} left: sessions become read-only when it is full.",
-            "Free some space; old sessions can go: sould sessions list, then sould sessions delete ID",
+            MAKE_ROOM,
         )
     if free < LOW:
         return warn(
             "disk",
             f"The disk of {directory} has {size(free)} left.",
-            "Free some space; old sessions can go: sould sessions list, then sould sessions delete ID",
+            MAKE_ROOM,
         )
     return ok("disk", f"{size(free)} are free for sessions.")
 
