@@ -63,7 +63,7 @@ OWN_FILES: dict[str, str] = {
     "toolapi/loading.py": "the code of tools",
     "tools/planmode.py": "the plan, in the session's directory",
     "toolapi/result.py": "the rest of an output that was too long, in the session's directory",
-    "tools/shell.py": "the directory for long outputs",
+    "tools/commands.py": "the directory for long outputs",
 }
 """Modules of tools that open files by themselves, and which: never those a model names. All else goes through `CallFiles`."""
 OPENING_MODULES = frozenset(

@@ -8,6 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from sould.agents.toolapi.base import parameters_schema
+from sould.agents.tools.runtests import RunTests
+from sould.agents.tools.shell import Shell
 from soultest.bench.tools import ToolBench
 
 GOLDEN = Path(__file__).with_name("schemas.json")
@@ -15,7 +18,8 @@ GOLDEN = Path(__file__).with_name("schemas.json")
 
 def current() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as root:
-        return {spec.name: spec.parameters for spec in ToolBench(Path(root)).tools.specs}
+        of_files = {spec.name: spec.parameters for spec in ToolBench(Path(root)).tools.specs}
+    return {**of_files, **{tool.name: parameters_schema(tool.params) for tool in (Shell, RunTests)}}
 
 
 def test_the_schema_of_every_tool_is_the_pinned_one() -> None:

@@ -21,7 +21,8 @@ from sould.agents.process.guard import ProcessGuard
 from sould.agents.settings.modes import Modes
 from sould.agents.terminaltext import UPDATE_SIZE, PlainText, Updates
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
-from sould.agents.tools.shell import OutputDirectory, Params, Shell
+from sould.agents.tools.commands import OutputDirectory
+from sould.agents.tools.shell import Params, Shell
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 from soultest.processes import MARK, marked, memory

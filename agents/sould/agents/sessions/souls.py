@@ -31,8 +31,8 @@ from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.session import ModelCapabilities, PromptArguments
 from sould.agents.toolapi.session import Session as ToolSession
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.tools.shell import OutputDirectory
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.workspace import Workspace

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document
 from sould.agents.toolapi.decorator import InvalidToolError
-from sould.agents.toolapi.loading import resolve_alias, same_tool
+from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
 from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"
@@ -120,6 +120,8 @@ class AgentSpec:
             reason = "it is not among allowed_tools"
         elif any(same_tool(each, entry.tool) for each in fields.exclude_tools):
             reason = "exclude_tools names it"
+        elif any(same_tool(each, FALLS_WITH.get(entry.tool, "")) for each in fields.exclude_tools):
+            reason = "exclude_tools names Shell, and it runs commands too"
         elif resolve_alias(entry.tool) is None:
             reason = "this version does not have it"
         elif entry.when is not None and now is not None:

@@ -40,6 +40,9 @@ REFERENCE_TOOLS = {
 }
 """Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
 
+FALLS_WITH = {"sould.agents.tools.runtests:RunTests": "sould.agents.tools.shell:Shell"}
+"""Tools that are excluded with another: an agent that is to run no commands runs none by another name either."""
+
 REFERENCE_TOOLS_WE_LACK = frozenset({"CMD"})
 
 

@@ -18,6 +18,8 @@ LIMIT = 50_000
 LINE_LIMIT = 2_000
 SPILL_LIMIT = 64 * 1024 * 1024
 LINE_MARK = " [...]"
+LEFT_OUT = "characters left out here"
+"""Stands where the middle of an output is missing."""
 GAP_ROOM = 100
 """Characters set aside for the line that says what is missing in the middle."""
 
@@ -91,7 +93,7 @@ class ToolResultBuilder:
             head, tail = self._shorten_lines(head), self._shorten_lines(tail)[-self._half :]
             tail = tail[tail.find("\n", 0, self._line_limit) + 1 :]
             missing = self.characters - len(head) - len(tail)
-            text = f"{head}\n[... {missing} of {self.characters} characters left out here ...]\n{tail}"
+            text = f"{head}\n[... {missing} of {self.characters} {LEFT_OUT} ...]\n{tail}"
             said = f"Only the first and last part of {self.characters} characters of output are shown."
         return text, f"{said} {self._spill.where()}".strip() if self._spill is not None else said
 

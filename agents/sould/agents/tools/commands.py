@@ -1,0 +1,178 @@
+"""Running a command of a call to its end: asked about, shown while it runs, reported to the model within its limits.
+
+For every tool that runs one. What runs is exactly the approved text. It never runs without the guard and never leaves a
+process behind, however the call ends.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+from sould.agents.config import ToolLimits
+from sould.agents.patience import finish, shielded
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policy import RunCommand
+from sould.agents.privatefile import write_private
+from sould.agents.terminaltext import PlainText, Updates
+from sould.agents.toolapi.base import ToolCallContext, tool_error
+from sould.agents.toolapi.result import ToolResultBuilder
+from sould.agents.wire.display import ShellBlock
+from sould.agents.wire.messages import ToolReturn
+from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError
+
+MOST_FOREGROUND: Final = 300
+"""Seconds that a call may ask for."""
+MOST_OUTPUT: Final = 1024 * 1024 * 1024
+"""Bytes after which a command is ended (F53)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDirectory:
+    """Where outputs too long for the model are kept, removed with the session. Injectable; without it they are cut only."""
+
+    path: Path
+
+    def new_file(self) -> Path:
+        """A name nobody has used. Where the directory cannot be made the output is not kept, which is said with it."""
+        with contextlib.suppress(OSError):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.path / f"output-{secrets.token_hex(4)}.txt"
+
+    def search_settings(self, globs: Sequence[str]) -> Path:
+        """A file of settings for ripgrep that keeps it from what these globs name."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.path / "ripgreprc"
+        write_private(path, "".join(f"--iglob=!{'**/' if '/' in glob else ''}{glob}\n" for glob in globs).encode())
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The commands of one tool. Without `outputs` a long output is cut only."""
+
+    files: CallFiles
+    approval: Approval
+    limits: ToolLimits
+    outputs: OutputDirectory | None
+
+    async def prepare(self, line: str, timeout: float) -> Command:
+        """What runs, before it is asked about; one that searches unasked is kept from secrets."""
+        root = self.files.root
+        globs = await asyncio.to_thread(self.approval.kept_from, RunCommand(line, root))
+        variables: dict[str, str] = {}
+        if globs and self.outputs is not None:
+            variables["RIPGREP_CONFIG_PATH"] = str(await asyncio.to_thread(self.outputs.search_settings, globs))
+        return Command(line, root, timeout, variables)
+
+    async def ask(self, line: str, call: ToolCallContext, *, sender: str, where: str = "in") -> ToolReturn | None:
+        """Ask about exactly this line, where that is needed. What is not None is the call's result."""
+        root = self.files.root
+        return await self.approval.request(
+            call,
+            RunCommand(line, root),
+            sender=sender,
+            description=f"Run a command {where} {root}",
+            display=(ShellBlock(command=line),),
+        )
+
+    async def run(self, command: Command, call: ToolCallContext) -> ToolReturn:
+        """Run an approved command to its end, shown as it prints: its output, and how it ended."""
+        try:
+            running = await self.start(command)
+        except WorkspaceError as error:
+            return tool_error(str(error), brief="Not started")
+        builder = ToolResultBuilder(
+            spill=self.outputs.new_file() if self.outputs is not None else None,
+            limit=self.limits.output_chars,
+            line_limit=self.limits.line_chars,
+        )
+        try:
+            flooded = await _follow(running, builder, call)
+            ended = await running.wait()
+        except BaseException:
+            await finish(running.kill())
+            call.printed(builder.finish()[0])
+            raise
+        return _report(builder, ended, command.timeout, flooded=flooded)
+
+    async def start(self, command: Command) -> RunningCommand:
+        """Start an approved command; whoever is cancelled meanwhile leaves nothing that runs. Raises WorkspaceError."""
+        started: list[RunningCommand] = []
+
+        async def start() -> None:
+            started.append(await self.files.run(command))
+
+        try:
+            await shielded(start())
+        except asyncio.CancelledError:
+            for running in started:
+                await finish(running.kill())
+            raise
+        return started[0]
+
+
+async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
+    """Take the output to its end. Whether it was too much, so that the command was ended."""
+    text, updates, received = PlainText(), Updates(call.stream), 0
+    flooded = False
+
+    def take(piece: str) -> None:
+        builder.write(piece)
+        updates.write(piece)
+
+    try:
+        async for data in running.output():
+            received += len(data)
+            if flooded:
+                continue
+            take(text.feed(data))
+            if received > MOST_OUTPUT:
+                flooded = True
+                await running.kill()
+    finally:
+        take(text.finish())
+        updates.close()
+    return flooded
+
+
+def _report(builder: ToolResultBuilder, ended: CommandExit, timeout: float, *, flooded: bool) -> ToolReturn:
+    extras: dict[str, JsonValue] = {"exit_code": ended.code, "signal": ended.signal, "timed_out": ended.timed_out}
+    if flooded:
+        failure, brief = (
+            "Ended by sould: it wrote more than 1 GiB. Write to a file, or ask for less.",
+            "Too much output",
+        )
+    elif ended.timed_out:
+        failure = f"Ended by sould after {timeout:g} seconds, with everything it had started. Allow more time, or do less at once."
+        brief = f"Timed out after {timeout:g} s"
+    elif ended.code is None:
+        failure = brief = f"Ended by signal {signal_name(ended.signal)}."
+    elif ended.code != 0:
+        failure = brief = f"Exit code {ended.code}."
+    else:
+        result = builder.ok(f"Exit code 0.{left_behind(ended)}{'' if builder.characters else ' No output.'}")
+        return result.model_copy(update={"extras": extras})
+    return builder.error(failure + left_behind(ended), brief=brief).model_copy(update={"extras": extras})
+
+
+def left_behind(ended: CommandExit) -> str:
+    """A sentence about processes that a command left running; "" when there were none."""
+    if not ended.strays:
+        return ""
+    return f" Ended with it, because nothing outlives its call: processes it left running ({ended.strays})."
+
+
+def signal_name(number: int | None) -> str:
+    """`SIGKILL` for 9."""
+    try:
+        return signal.Signals(number or 0).name
+    except ValueError:
+        return str(number)
