@@ -13,8 +13,7 @@ from soultest.bench.acp import Connect
 Json = dict[str, Any]
 
 DEPLOYING = """\
-from sould.agents.tools import ToolCallContext, Workspace, tool
-from sould.agents.workspace import Command
+from sould.agents.tools import Command, ToolCallContext, Workspace, tool
 
 @tool(kind="execute")
 async def deploy(target: str, workspace: Workspace, call: ToolCallContext) -> str:

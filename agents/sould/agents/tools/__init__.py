@@ -1,7 +1,7 @@
 """The public API of tools: what a tool of your own imports (D30).
 
 Built-in tools are modules beside this one and are loaded by path only; importing this package must not load them.
-The services are looked up when they are first asked for, because some of them are built upon this package.
+The services, and `Command`, are looked up when they are first asked for, because some of them are built upon this package.
 """
 
 from importlib import import_module
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from sould.agents.environment import Environment
     from sould.agents.permissions.approval import Approval
     from sould.agents.soul.subagents.market import LaborMarket
-    from sould.agents.workspace import Workspace
+    from sould.agents.workspace import Command, Workspace
 
-_SERVICES = {
+_LATER = {
     "Approval": "sould.agents.permissions.approval",
+    "Command": "sould.agents.workspace",
     "Config": "sould.agents.config",
     "DenwaRenji": "sould.agents.dmail.router",
     "Environment": "sould.agents.environment",
@@ -48,6 +49,7 @@ __all__ = [
     "BriefBlock",
     "CallView",
     "CheckedCall",
+    "Command",
     "Config",
     "Custom",
     "CustomMessage",
@@ -82,6 +84,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _SERVICES:
+    if name not in _LATER:
         raise AttributeError(name)
-    return getattr(import_module(_SERVICES[name]), name)
+    return getattr(import_module(_LATER[name]), name)
