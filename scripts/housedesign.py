@@ -13,18 +13,12 @@ from typing import TypeAlias
 PARAMETER_LIMIT = 8
 
 ASSIGNED_OUTSIDE: dict[str, int] = {
-    "agents/sould/agents/projects/capture.py": 4,
-    "agents/sould/agents/projects/tree.py": 1,
-    "agents/sould/agents/sessionlog/channel.py": 1,
-    "agents/sould/agents/sessionlog/context.py": 1,
-    "agents/sould/agents/sessionlog/writer.py": 1,
     "agents/sould/agents/sessions/children.py": 1,
     "agents/sould/agents/sessions/compose.py": 4,
     "agents/sould/agents/sessions/host.py": 2,
     "agents/sould/agents/sessions/session.py": 4,
     "agents/sould/agents/sessions/souls.py": 2,
     "agents/sould/agents/settings/agents.py": 1,
-    "agents/sould/agents/store/conversation.py": 9,
     "agents/sould/agents/turns/cutoff.py": 1,
     "agents/sould/agents/turns/recovery.py": 1,
     "agents/sould/agents/turns/turns.py": 5,
@@ -35,7 +29,6 @@ ASSIGNED_OUTSIDE: dict[str, int] = {
 
 WIDE_CLASSES: dict[str, int] = {
     "agents/sould/agents/permissions/approval.py": 1,
-    "agents/sould/agents/projects/capture.py": 1,
     "agents/sould/agents/sessions/compose.py": 1,
     "agents/sould/agents/sessions/shared.py": 2,
     "agents/sould/agents/soul/subagents/market.py": 1,
@@ -43,15 +36,9 @@ WIDE_CLASSES: dict[str, int] = {
 """Files that still have classes given more than `PARAMETER_LIMIT` things."""
 
 UNNAMED_CALLBACKS: dict[str, int] = {
-    "acp/sould/acp/workspace.py": 1,
     "agents/sould/agents/compaction/compactor.py": 7,
     "agents/sould/agents/dmail/router.py": 1,
     "agents/sould/agents/permissions/approval.py": 2,
-    "agents/sould/agents/projects/capture.py": 3,
-    "agents/sould/agents/sessionlog/channel.py": 2,
-    "agents/sould/agents/sessionlog/context.py": 1,
-    "agents/sould/agents/sessionlog/recovery.py": 1,
-    "agents/sould/agents/sessionlog/writer.py": 1,
     "agents/sould/agents/sessions/host.py": 1,
     "agents/sould/agents/sessions/loopkeeper.py": 1,
     "agents/sould/agents/sessions/shared.py": 2,
@@ -61,10 +48,8 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "agents/sould/agents/settings/news.py": 1,
     "agents/sould/agents/soul/answer.py": 3,
     "agents/sould/agents/soul/calls.py": 1,
-    "agents/sould/agents/soul/subagents/forward.py": 1,
     "agents/sould/agents/soul/subagents/market.py": 3,
     "agents/sould/agents/soul/usage.py": 1,
-    "agents/sould/agents/store/index.py": 1,
     "agents/sould/agents/toolapi/background.py": 2,
     "agents/sould/agents/toolapi/session.py": 2,
     "agents/sould/agents/turns/missed.py": 1,
@@ -72,8 +57,6 @@ UNNAMED_CALLBACKS: dict[str, int] = {
     "agents/sould/agents/turns/sidequestions.py": 4,
     "agents/sould/agents/turns/turns.py": 3,
     "daemon/sould/daemon/cli/client.py": 1,
-    "daemon/sould/daemon/fdstream.py": 2,
-    "daemon/sould/daemon/process/server.py": 2,
 }
 """Files that still have fields of type `Callable`."""
 

@@ -7,7 +7,7 @@ written to a file whose text is not the one the caller read. An edit asks the cl
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +39,14 @@ class Requester(Protocol):
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """Ask the client. Raises RpcError, ConnectionGoneError."""
+        ...
+
+
+class ModelNotes(Protocol):
+    """Where the model is told things it did not ask."""
+
+    def __call__(self, note: str, /) -> None:
+        """Tell it, with its next request."""
         ...
 
 
@@ -75,7 +83,7 @@ class ClientWorkspace:
         *,
         reads: bool,
         writes: bool,
-        tell: Callable[[str], None],
+        tell: ModelNotes,
         patience: float = PATIENCE,
     ) -> None:
         self._inner = inner

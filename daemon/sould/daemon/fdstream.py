@@ -19,12 +19,24 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from sould.agents.rpc.framing import MAX_LINE, head_of
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
 FAREWELL = 1.0
+
+OnDrain: TypeAlias = Callable[[], None]
+"""Called once, as soon as nothing is buffered or the other side is gone."""
+
+
+class OnWritten(Protocol):
+    """Follows how much has left."""
+
+    def __call__(self, total: int, whole: bool, /) -> None:
+        """After each write, with all bytes written so far; before one, with the total unchanged and `whole` False."""
+        ...
 
 
 class FdStream:
@@ -42,13 +54,9 @@ class FdStream:
         stderr: int | None = None,
         unread: bytes = b"",
         unwritten: bytes = b"",
-        on_written: Callable[[int, bool], None] = lambda total, whole: None,
+        on_written: OnWritten = lambda total, whole: None,
     ) -> None:
-        """Begin to use the descriptors.
-
-        `on_written(total, whole)` is called after each write with all bytes written so far, and before one with the
-        total unchanged and `whole` False.
-        """
+        """Begin to use the descriptors."""
         self._loop = asyncio.get_running_loop()
         if reader == writer:
             writer = os.dup(reader)
@@ -68,7 +76,7 @@ class FdStream:
         self.written = 0
         self.queued = 0
         """Bytes ever given to `write`."""
-        self._on_drain: list[Callable[[], None]] = []
+        self._on_drain: list[OnDrain] = []
         self._on_written = on_written
         if unwritten:
             self.write(unwritten)
@@ -113,7 +121,7 @@ class FdStream:
         self.on_drain(lambda: None if done.done() else done.set_result(None))
         await done
 
-    def on_drain(self, callback: Callable[[], None]) -> None:
+    def on_drain(self, callback: OnDrain) -> None:
         """Call `callback` once, as soon as nothing is buffered (also when the other side is gone)."""
         if self.buffered == 0:
             self._loop.call_soon(callback)

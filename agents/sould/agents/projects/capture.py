@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from sould.agents.config import CaptureLimits
 from sould.agents.patience import run_shielded_in_thread
@@ -102,19 +103,48 @@ class _Interval:
     done: bool = False
     """The call has ended, and only what it left running goes on."""
 
+    def end(self) -> None:
+        """The call has ended."""
+        self.done = True
+
+    def hold(self) -> None:
+        """A command of the call runs."""
+        self.holds += 1
+
+    def release(self) -> None:
+        """A command of the call has ended."""
+        self.holds -= 1
+
+
+class WatchedFiles(Protocol):
+    """A session's files: where to look, and who keeps what is found."""
+
+    @property
+    def root(self) -> Path:
+        """The session's working directory."""
+        ...
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """The other directories it works in, as they are at the time."""
+        ...
+
+    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
+        """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
+
+        Raises:
+            OSError: they could not be kept.
+        """
+        ...
+
 
 @dataclass(slots=True)
 class Capture:
-    """Of one session. `roots` are the directories it works in, as they are at the time.
+    """Of one session, whose own directory is `directory`; what it finds goes to `files`, the contents to `store`."""
 
-    `keep` is given changes, the mark (`moment`) after which edits may explain some of them, the turn and the call; it
-    keeps what is left and names the paths.
-    """
-
-    keep: Callable[[Sequence[Change], int, str, str], Awaitable[Sequence[Path]]]
+    files: WatchedFiles
     store: BlobStore
     session_id: str
-    roots: Callable[[], tuple[Path, ...]]
     directory: Path
     variables: Mapping[str, str]
     hidden: tuple[Path, ...]
@@ -136,7 +166,7 @@ class Capture:
             known = self._intervals.get(call_id)
             if known is None:
                 known = self._intervals[call_id] = _Interval(turn_id, agent, moment())
-            self.writers.begin(self.session_id, self.roots())
+            self.writers.begin(self.session_id, self._roots())
 
     def watches(self, call_id: str) -> bool:
         """Whether an interval of the call is open."""
@@ -149,7 +179,7 @@ class Capture:
             return Findings()
         async with self._one:
             await self._attribute(call_id)
-            interval.done = True
+            interval.end()
             if not interval.holds:
                 self._close(call_id)
             return self._found.pop(call_id, Findings())
@@ -163,14 +193,26 @@ class Capture:
         """
         if call_id not in self._intervals:
             await self.begin(call_id, turn_id, "")
-            self._intervals[call_id].done = True
+            self._intervals[call_id].end()
         interval = self._intervals[call_id]
-        interval.holds += 1
+        interval.hold()
         try:
-            return _Held(await start(), lambda: self._release(call_id))
+            return _Held(await start(), self, call_id)
         except BaseException:
-            await self._release(call_id)
+            await self.release(call_id)
             raise
+
+    async def release(self, call_id: str) -> None:
+        """A command of the call has ended: with the last one of a call that is over, its interval ends."""
+        interval = self._intervals.get(call_id)
+        if interval is None:
+            return
+        interval.release()
+        if interval.done and not interval.holds:
+            async with self._one:
+                await self._attribute(self._current())
+                self._close(call_id)
+                self._found.pop(call_id, None)
 
     async def changed_since(self, since: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
         """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
@@ -178,11 +220,11 @@ class Capture:
         What they were is not known: the call was cut off with the process that knew.
         """
         async with self._one:
-            found, whole = await run_shielded_in_thread(self._changed_since, self.roots(), since)
+            found, whole = await run_shielded_in_thread(self._changed_since, self._roots(), since)
             paths = [path for path in found if _is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError):  # then it is told, and not kept
-                await self.keep(changes, moment(), turn_id, call_id)
+                await self.files.note(changes, moment(), turn_id, call_id)
         return paths, whole
 
     async def aclose(self) -> None:
@@ -195,17 +237,6 @@ class Capture:
             self._directories.clear()
 
     # --- whose a change is -------------------------------------------------------------------------------------------
-
-    async def _release(self, call_id: str) -> None:
-        interval = self._intervals.get(call_id)
-        if interval is None:
-            return
-        interval.holds -= 1
-        if interval.done and not interval.holds:
-            async with self._one:
-                await self._attribute(self._current())
-                self._close(call_id)
-                self._found.pop(call_id, None)
 
     def _close(self, call_id: str) -> None:
         self._intervals.pop(call_id, None)
@@ -233,7 +264,7 @@ class Capture:
             if _is_text(each.path)
         ]
         try:
-            noted = await self.keep(judged, interval.since, interval.turn_id, call_id)
+            noted = await self.files.note(judged, interval.since, interval.turn_id, call_id)
         except OSError as error:
             self._add(call_id, (), f"What it changed could not be kept: {error.strerror or 'the disk refused'}.")
             return
@@ -266,9 +297,12 @@ class Capture:
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
+    def _roots(self) -> tuple[Path, ...]:
+        return (self.files.root, *self.files.additional)
+
     async def _look(self, *, told: bool) -> dict[Path, list[Difference]]:
         self._looked = (self._looked[1], time.monotonic())
-        return await run_shielded_in_thread(self._differences, self.roots(), told)
+        return await run_shielded_in_thread(self._differences, self._roots(), told)
 
     def _differences(self, roots: tuple[Path, ...], told: bool) -> dict[Path, list[Difference]]:
         """What the first look at a directory finds was there before, even when a call runs in which it was added."""
@@ -371,7 +405,8 @@ class _Held:
     """A running command that says once that it has ended."""
 
     running: RunningCommand
-    released: Callable[[], Awaitable[None]]
+    capture: Capture
+    call_id: str
     _said: bool = False
 
     def output(self) -> AsyncIterator[bytes]:
@@ -392,4 +427,4 @@ class _Held:
     async def _release(self) -> None:
         if not self._said:
             self._said = True
-            await self.released()
+            await self.capture.release(self.call_id)

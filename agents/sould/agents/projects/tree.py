@@ -55,7 +55,7 @@ class Listing:
         return zip(os.fsdecode(self.names).split("\0"), _SEEN.iter_unpack(self.stats), strict=False)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TreeSnapshot:
     """By folder, relative to the root, "" for itself. `partial`: there was more than could be looked at in time.
 
@@ -72,13 +72,13 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
 
     What it answers is relative to the directory it was asked for; directories end in a slash.
     """
-    seen = TreeSnapshot()
+    found: dict[str, Listing] = {}
+    beyond: dict[str, int] = {}
     size = 0
     pending: list[tuple[str, frozenset[str], str]] = [("", ignored(root), "")]
     while pending:
         if time.monotonic() > deadline:
-            seen.partial = True
-            return seen
+            return TreeSnapshot(found, beyond, partial=True)
         folder, hidden, base = pending.pop()
         try:
             with os.scandir(os.path.join(root, folder)) as listing:
@@ -89,11 +89,11 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
             hidden, base = ignored(root / folder), folder
         here = Listing.of(_take(entries, folder, hidden, base, pending))
         if size + len(here) <= most:
-            seen.found[folder] = here
+            found[folder] = here
             size += len(here)
         else:
-            seen.beyond[folder] = here.number
-    return seen
+            beyond[folder] = here.number
+    return TreeSnapshot(found, beyond)
 
 
 def _take(

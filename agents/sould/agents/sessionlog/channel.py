@@ -9,8 +9,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -43,6 +43,22 @@ Sink: TypeAlias = Callable[[Record], bool]
 """Takes the record, always, and never raises. True: keep pushing. False: hold the next ones until `resume`."""
 
 
+class OnCut(Protocol):
+    """Told that a subscription ended because too much was held for it."""
+
+    def __call__(self, cursor: Cursor, /) -> None:
+        """`cursor`: where to resume."""
+        ...
+
+
+class Tap(Protocol):
+    """Sees every record before any subscriber does."""
+
+    def __call__(self, record: Record, /) -> None:
+        """Take it. What is raised here goes to whoever publishes."""
+        ...
+
+
 class RequestClosedError(Exception):
     """The request ended without an answer."""
 
@@ -65,10 +81,17 @@ class _Held:
 
     record: Record
     weight: int
-    pieces: list[str] | None = None
+    pieces: list[str] = field(default_factory=list[str])
+
+    def add(self, text: str) -> int:
+        """Join a delta's text to it; how many bytes that adds, counted without encoding it."""
+        self.pieces.append(text)
+        added = len(text) if text.isascii() else 3 * len(text)
+        self.weight += added
+        return added
 
     def taken(self) -> Record:
-        if self.pieces is None or len(self.pieces) == 1:
+        if len(self.pieces) < 2:
             return self.record
         first = self.record
         return Record(first.seq, first.offset, joined(first.message, self.pieces), first.timestamp)
@@ -91,9 +114,7 @@ class Subscription:
         "_start",
     )
 
-    def __init__(
-        self, channel: "Channel", sink: Sink, *, merged: bool, limit: int, on_cut: Callable[[Cursor], None]
-    ) -> None:
+    def __init__(self, channel: "Channel", sink: Sink, *, merged: bool, limit: int, on_cut: OnCut) -> None:
         self._channel: Channel | None = channel
         self._sink = sink
         self._merged = merged
@@ -155,14 +176,15 @@ class Subscription:
     def _hold(self, record: Record) -> None:
         delta = not record.volatile and is_delta(record.message)
         tail = self._held[-1] if self._held else None
-        if self._merged and delta and tail and tail.pieces is not None and tail.record.seq == record.seq:
-            text = piece(record.message)
-            tail.pieces.append(text)
-            added = _size(text)
-            tail.weight += added
+        if self._merged and delta and tail and tail.pieces and tail.record.seq == record.seq:
+            added = tail.add(piece(record.message))
+        elif delta:
+            held = _Held(record, HELD_OVERHEAD)
+            added = HELD_OVERHEAD + held.add(piece(record.message))
+            self._held.append(held)
         else:
-            added = HELD_OVERHEAD + (_size(piece(record.message)) if delta else len(record.message.model_dump_json()))
-            self._held.append(_Held(record, added, [piece(record.message)] if delta else None))
+            added = HELD_OVERHEAD + len(record.message.model_dump_json())
+            self._held.append(_Held(record, added))
         self._held_size += added
         if self._held_size > self._limit:
             cursor, on_cut = self.cursor, self._on_cut
@@ -173,7 +195,7 @@ class Subscription:
 class Channel:
     """The stream of one session."""
 
-    def __init__(self, *, next_seq: int = 1, tap: Callable[[Record], None] | None = None) -> None:
+    def __init__(self, *, next_seq: int = 1, tap: Tap | None = None) -> None:
         """`tap` sees every record before any subscriber does: the journal and the context."""
         self._next = next_seq
         self._tap = tap
@@ -235,9 +257,7 @@ class Channel:
         """These requests end here without a word, because the next process asks them again (D16)."""
         self._kept = request_ids
 
-    def subscribe(
-        self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: Callable[[Cursor], None]
-    ) -> Subscription:
+    def subscribe(self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: OnCut) -> Subscription:
         """Push every record published from now on into `sink`.
 
         `merged`: while the sink is behind, deltas of one message are joined. More than `limit` bytes held: the
@@ -343,8 +363,3 @@ _ANSWERS: dict[type[WireRequest], type[Response]] = {
     QuestionRequest: QuestionResponse,
     HookRequest: HookResponse,
 }
-
-
-def _size(text: str) -> int:
-    """Bytes of a text, without encoding it."""
-    return len(text) if text.isascii() else 3 * len(text)

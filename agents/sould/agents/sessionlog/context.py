@@ -51,6 +51,8 @@ class Usage:
 
 Entry: TypeAlias = ChatMessage | Checkpoint | Usage
 _Kept: TypeAlias = Entry | Said | Step
+Handler: TypeAlias = Callable[[Any], None]
+"""Folds in a message of one kind."""
 
 
 class Context:
@@ -91,7 +93,7 @@ class Context:
         """`token_count` comes from the provider and history was not replaced since."""
         self._correction = 1.0
         """How many tokens the provider counts for one we estimate (D27)."""
-        self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
+        self._handlers: dict[type[WireMessage], Handler] = {
             TextPart: self._add_text,
             ThinkPart: self._add_text,
             ImagePart: self._add_media,
@@ -235,7 +237,7 @@ class Context:
 
     def _close_step(self) -> None:
         if self._step is not None:
-            self._step.closed = True
+            self._step.close()
             self._step = None
 
     # --- what others say ---

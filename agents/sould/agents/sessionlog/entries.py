@@ -65,6 +65,10 @@ class Step:
         else:
             self.content.append(Run(part, [text]))
 
+    def close(self) -> None:
+        """The model says nothing more in it."""
+        self.closed = True
+
     def messages(self) -> tuple[ChatMessage, ...]:
         """The answer and the results of its calls; nothing when only thoughts came."""
         if self._made is not None:

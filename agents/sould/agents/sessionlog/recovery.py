@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sould.agents.sessionlog.records import Damage
 from sould.agents.wire.messages import (
@@ -31,6 +31,9 @@ from sould.agents.wire.messages import (
     WireRequest,
 )
 from sould.agents.wire.stream import piece
+
+Handler: TypeAlias = Callable[[Any], None]
+"""Notes what a message of one kind opens or closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class OpenWork:
         self._calls: dict[str, tuple[ToolCall, list[str]]] = {}
         self._last_call = ""
         self._requests: dict[str, WireRequest] = {}
-        self._handlers: dict[type[WireMessage], Callable[[Any], None]] = {
+        self._handlers: dict[type[WireMessage], Handler] = {
             TurnBegin: self._begin_turn,
             TurnEnd: lambda _: self._begin_turn(None),
             StepBegin: self._begin_step,

@@ -12,11 +12,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sould.agents.errors import JournalFullError
 from sould.agents.sessionlog.journalfile import JournalFile
 
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+Job: TypeAlias = Callable[[], None]
+"""Short, blocking, run once in the thread; it does not raise."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,6 +29,11 @@ class _Work:
     file: JournalFile
     sync: bool = False
     waiters: list[Waiter] = field(default_factory=list[Waiter])
+
+    def sync_for(self, waiter: Waiter) -> None:
+        """Sync it, too, and tell the waiter."""
+        self.sync = True
+        self.waiters.append(waiter)
 
 
 class JournalWriter:
@@ -38,7 +46,7 @@ class JournalWriter:
         self._retry_interval = retry_interval
         self._condition = threading.Condition()
         self._work: dict[JournalFile, _Work] = {}
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._jobs: deque[Job] = deque()
         self._due: dict[JournalFile, float] = {}
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -64,11 +72,10 @@ class JournalWriter:
             if work is None:
                 work = self._work[file] = _Work(file)
             if waiter:
-                work.sync = True
-                work.waiters.append(waiter)
+                work.sync_for(waiter)
             self._start()
 
-    def post(self, job: Callable[[], None]) -> None:
+    def post(self, job: Job) -> None:
         """Run a short blocking job in the thread, in order. It must not raise."""
         with self._condition:
             self._jobs.append(job)

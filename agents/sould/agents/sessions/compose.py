@@ -209,10 +209,9 @@ async def open_files(
     author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
     files = await SessionFiles.open(clients, services.projects, author)
     files.capture = Capture(
-        files.note,
+        files,
         services.projects.store,
         stored.info.id,
-        lambda: (clients.root, *clients.additional),
         stored.directory,
         environment.variables,
         services.own,

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.info import read_info
 from sould.agents.timetravel.outcome import describe
-from sould.agents.wire.content import ContentPart, TextPart, ThinkPart, UserInput, input_text
+from sould.agents.wire.content import TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -28,6 +28,7 @@ from sould.agents.wire.messages import (
     ToolCallDetail,
     ToolCallPart,
     ToolResult,
+    ToolReturn,
     TurnBegin,
     TurnEnd,
     WireMessage,
@@ -57,6 +58,25 @@ class Item:
     output: str = ""
     diffs: list[Diff] = field(default_factory=list[Diff])
 
+    def say(self, text: str) -> None:
+        """More of the same."""
+        self.text += text
+
+    def extend(self, arguments: str) -> None:
+        """More of a call's arguments."""
+        self.arguments += arguments
+
+    def entitle(self, title: str) -> None:
+        """What a call is about, for people."""
+        self.text = title
+
+    def finish(self, value: ToolReturn) -> None:
+        """What a call came to."""
+        output: UserInput = value.output
+        self.status = "failed" if value.is_error else "done"
+        self.output = input_text(output) or value.message
+        self.diffs = list(_diffs(value.display))
+
 
 @dataclass(slots=True)
 class Turn:
@@ -68,6 +88,11 @@ class Turn:
     ended: float | None = None
     stop_reason: str = ""
     error: str = ""
+
+    def end(self, message: TurnEnd, timestamp: float) -> None:
+        """How it ended, and when."""
+        self.ended, self.stop_reason = timestamp, message.stop_reason
+        self.error = message.error.message if message.error else ""
 
 
 def read_turns(journal: Path, *, until: str = "") -> list[Turn]:
@@ -148,9 +173,7 @@ class _Reader:
                 self.turns.append(Turn(input_text(message.user_input), timestamp))
                 self._calls.clear()
             case TurnEnd() if self.turns:
-                turn = self.turns[-1]
-                turn.ended, turn.stop_reason = timestamp, message.stop_reason
-                turn.error = message.error.message if message.error else ""
+                self.turns[-1].end(message, timestamp)
             case _ if self.turns:
                 self._within(self.turns[-1].items, message)
             case _:
@@ -171,11 +194,11 @@ class _Reader:
             case ToolCallPart():
                 call = self._calls.get(message.tool_call_id or "", self._last_call)
                 if call is not None:
-                    call.arguments += message.arguments_part or ""
+                    call.extend(message.arguments_part or "")
             case ToolCallDetail() if message.tool_call_id in self._calls:
-                self._calls[message.tool_call_id].text = message.title
+                self._calls[message.tool_call_id].entitle(message.title)
             case ToolResult() if message.tool_call_id in self._calls:
-                _result(self._calls[message.tool_call_id], message)
+                self._calls[message.tool_call_id].finish(message.return_value)
             case CompactionEnd(failed=False):
                 items.append(Item("note", "The context was compacted here."))
             case ContextCleared():
@@ -190,21 +213,9 @@ class _Reader:
 
 def _say(items: list[Item], kind: str, text: str) -> None:
     if items and items[-1].kind == kind:
-        items[-1].text += text
+        items[-1].say(text)
     elif text:
         items.append(Item(kind, text))
-
-
-def _result(call: Item, result: ToolResult) -> None:
-    value = result.return_value
-    call.status = "failed" if value.is_error else "done"
-    call.output = _output(value.output) or value.message
-    call.diffs = list(_diffs(value.display))
-
-
-def _output(output: str | tuple[ContentPart, ...]) -> str:
-    as_input: UserInput = output
-    return input_text(as_input)
 
 
 def _diffs(display: Display) -> Iterator[Diff]:

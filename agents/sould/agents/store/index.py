@@ -43,14 +43,16 @@ _NOT_ITS_FAULT = {
 """Failures that are not the file's fault: it is left alone and memory used."""
 
 ResultT = TypeVar("ResultT")
+AllSessions: TypeAlias = Callable[[], Iterable[SessionInfo]]
+"""Reads all of them from where they really are."""
 Row: TypeAlias = tuple[str, str, str, str, float, float, int, int]
 
 
 class SessionIndex:
     """Session infos by id, time and directory."""
 
-    def __init__(self, path: Path, sessions: Callable[[], Iterable[SessionInfo]]) -> None:
-        """`sessions` reads all of them from where they really are."""
+    def __init__(self, path: Path, sessions: AllSessions) -> None:
+        """The index is the file `path`; what it is built from is `sessions`."""
         self._path = path
         self._sessions = sessions
         self._lock = RLock()

@@ -16,7 +16,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sould.agents.logwhere import WHERE
 from sould.daemon.ancestry import is_below
@@ -55,7 +55,7 @@ class ConnectedFace(Protocol):
         ...
 
     def on_written(self, total: int, whole: bool) -> None:
-        """See `FdStream`."""
+        """See `fdstream.OnWritten`."""
         ...
 
 
@@ -175,11 +175,20 @@ class Connection:
                 self.stream.abandon()
 
 
-class Server:
-    """Accepts connections on `listener` and runs `faces` until `close`.
+class Admit(Protocol):
+    """Decides who is served."""
 
-    `admit(hello)` may refuse a client with a sentence; `changed` is called after every connection's start and end.
-    """
+    def __call__(self, connection: Connection, /) -> None:
+        """Let the client in. Raises RefusedHelloError: with the sentence it is told."""
+        ...
+
+
+Changed: TypeAlias = Callable[[], None]
+"""Called after every connection's start and end."""
+
+
+class Server:
+    """Accepts connections on `listener` and runs `faces` until `close`."""
 
     def __init__(
         self,
@@ -187,8 +196,8 @@ class Server:
         faces: Mapping[str, Face],
         limits: Limits,
         *,
-        admit: Callable[[Connection], None] = lambda connection: None,
-        changed: Callable[[], None] = lambda: None,
+        admit: Admit,
+        changed: Changed,
     ) -> None:
         listener.setblocking(False)
         self.listener = listener

@@ -5,7 +5,6 @@ what is shown is that of the subagent's own journal.
 """
 
 import asyncio
-from collections.abc import Callable
 
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.log import SessionLog
@@ -34,7 +33,7 @@ class Forwarding:
     """Begins when made; `close` when the subagent's turn is over."""
 
     def __init__(self, child: SessionLog, parent: SessionLog, call_id: str, agent_id: str, kind: str) -> None:
-        self._publish: Callable[[WireMessage], object] = parent.publish
+        self._parent = parent
         self._call_id = call_id
         self._agent_id = agent_id
         self._kind = kind
@@ -91,7 +90,7 @@ class Forwarding:
         self._first = None
 
     def _send(self, message: WireMessage) -> None:
-        self._publish(
+        self._parent.publish(
             SubagentEvent(
                 parent_tool_call_id=self._call_id, agent_id=self._agent_id, subagent_type=self._kind, event=message
             )
