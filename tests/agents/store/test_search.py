@@ -68,6 +68,14 @@ def test_a_snippet_is_what_was_said_around_the_word_on_one_line(store: SessionSt
     assert len(found.snippet) < 200
 
 
+def test_accents_need_not_be_typed_and_what_was_said_is_shown_even_so(
+    store: SessionStore, talk: Callable[..., str]
+) -> None:
+    talk("Look", f"{'before ' * 50}\nle café est ici {'after ' * 50}")
+    (found,) = store.search("cafe")
+    assert "before le café est ici after" in found.snippet
+
+
 def test_only_what_user_and_agent_said_is_searched(store: SessionStore) -> None:
     stored = store.create(Path("/w"))
     say(

@@ -7,6 +7,7 @@ It never holds what tools answered, nor what a deleted session said. Safe to use
 
 import contextlib
 import logging
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -25,9 +26,8 @@ from sould.agents.wire.messages import SteerInput, TurnBegin
 logger = logging.getLogger(__name__)
 
 VERSION = 1
-SNIPPET_WORDS = 16
 SNIPPET = 120
-"""Characters of a snippet where SQLite does not cut it."""
+"""Characters of a snippet."""
 BEFORE = 40
 """Characters of it before the word that was found."""
 _SAID = frozenset({"TurnBegin", "SteerInput", "ContentPart"})
@@ -193,15 +193,28 @@ def _indexed(words: Iterable[str]) -> bool:
 
 
 def _matches(
-    db: sqlite3.Connection, words: Iterable[str], stored: Iterable[StoredSession], limit: int
+    db: sqlite3.Connection, words: Sequence[str], stored: Iterable[StoredSession], limit: int
 ) -> Iterator[FoundSession]:
     asked = " ".join('"' + word.replace('"', '""') + '"*' for word in words)
     numbers: dict[str, int] = dict(db.execute("SELECT id, rowid FROM texts WHERE texts MATCH ?", (asked,)))
     found = [session.info for session in stored if session.info.id in numbers]
-    query = f"SELECT snippet(texts, 2, '', '', '…', {SNIPPET_WORDS}) FROM texts WHERE texts MATCH ? AND rowid = ?"  # noqa: S608 -- constants
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)
     for info in found[:limit]:
-        row: tuple[str] | None = db.execute(query, (asked, numbers[info.id])).fetchone()
-        yield FoundSession(info, " ".join(row[0].split()) if row else "")
+        row: tuple[str] | None = db.execute("SELECT said FROM texts WHERE rowid = ?", (numbers[info.id],)).fetchone()
+        said = row[0] if row else ""  # deleted meanwhile
+        seen = pattern.search(said)
+        place = seen.start() if seen else _place(db, asked, numbers[info.id])
+        yield FoundSession(info, _cut(said, place))
+
+
+def _place(db: sqlite3.Connection, asked: str, number: int) -> int:
+    """Where SQLite sees the first word, which may be written with other accents; the title is at 0.
+
+    `highlight` and `snippet` take long where a word was said often: they are asked last.
+    """
+    query = "SELECT instr(highlight(texts, 2, char(2), char(3)), char(2)) FROM texts WHERE texts MATCH ? AND rowid = ?"
+    found: tuple[int] | None = db.execute(query, (asked, number)).fetchone()
+    return max(0, found[0] - 1) if found else 0
 
 
 def _scan(
@@ -222,9 +235,13 @@ def _scan(
 
 
 def _around(said: str, words: Sequence[str]) -> str:
-    """One line of the text, from shortly before the first of the words that is in it."""
+    """A snippet at the first of the words that is in the text, if any is."""
     folded = said.casefold()
-    places = [place for word in words if (place := folded.find(word)) >= 0]
-    start = max(0, min(places, default=0) - BEFORE)
+    return _cut(said, min((place for word in words if (place := folded.find(word)) >= 0), default=0))
+
+
+def _cut(said: str, place: int) -> str:
+    """One line of the text, from shortly before a place in it."""
+    start = max(0, place - BEFORE)
     cut = " ".join(said[start : start + SNIPPET].split())
     return ("…" if start else "") + cut + ("…" if start + SNIPPET < len(said) else "")
