@@ -4,7 +4,6 @@ The lock is the kernel's and ends with its holder, however that ends; the file s
 """
 
 import asyncio
-import fcntl
 import os
 import time
 from collections.abc import AsyncGenerator, Generator
@@ -12,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from sould.agents.errors import ConfigError
+from sould.agents.filelock import lock_now, open_lock_file
 
 LONGEST = 60.0
 """Seconds to wait for another holder, which is longer than one holds it: a renewal waits for one server with limits of its own;"""
@@ -50,14 +50,14 @@ async def alone_without_blocking(path: Path) -> AsyncGenerator[None]:
 def _opened(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return open_lock_file(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be locked: {error.strerror}") from None
 
 
 def _locked(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_now(descriptor)
     except BlockingIOError:
         return False
     return True

@@ -6,12 +6,12 @@ there is no moment in which a visible socket is not a listening one, and none in
 lock, never a file's existence or a pid in it, decides.
 """
 
-import errno
 import fcntl
 import os
 import sys
 import time
 
+from sould.agents.filelock import lock_now, open_lock_file
 from sould.agents.privatefile import write_private
 from sould.daemon.dial import BridgeError, socket, try_connect
 from sould.daemon.paths import Paths, ensure_private, quote
@@ -133,15 +133,16 @@ def take_lock(paths: Paths) -> "int | None":
         BridgeError: it cannot be made, or the file system cannot lock.
     """
     try:
-        descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = open_lock_file(paths.lock)
     except OSError as error:
         raise BridgeError(f"{paths.lock} cannot be made: {error.strerror}") from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_now(descriptor)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
     except OSError as error:
         os.close(descriptor)
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            return None
         raise BridgeError(
             f"{paths.lock} cannot be locked ({error.strerror}); set XDG_RUNTIME_DIR to a directory on a local disk"
         ) from None

@@ -9,16 +9,16 @@ import re
 import unicodedata
 from typing import Any, Final, cast
 
+from sould.agents.toolapi.schemas import inlined
+
 LONGEST_NAME: Final = 64
 LONGEST_DESCRIPTION: Final = 2048
 """Bytes, the server's name included."""
 LARGEST_SCHEMA: Final = 64 * 1024
 """Characters of its JSON text; a larger one is replaced by "any object"."""
-DEEPEST: Final = 24
 
 _TAIL = 8
 """Characters of a hash."""
-_DROPPED = frozenset({"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor"})
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -69,8 +69,8 @@ def _shown(char: str) -> str:
 
 def safe_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as a provider may have it: an object, references inside it resolved, remote ones gone, texts short."""
-    found = _Resolver(schema).resolve(schema, (), 0)
-    result: dict[str, Any] = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    safe = cast("dict[str, Any]", _with_safe_texts(inlined(schema)))
+    result = inlined(safe)  # again, because a hidden character may have kept a key from being `$ref`
     result["type"] = "object"
     if not isinstance(result.get("properties"), dict):
         result["properties"] = {}
@@ -79,57 +79,22 @@ def safe_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-class _Resolver:
-    """Copies a schema; `budget` bounds what references in references can grow to."""
+def _with_safe_texts(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_with_safe_texts(item) for item in cast("list[Any]", node)]
+    if isinstance(node, str):
+        return cleaned(node)
+    if not isinstance(node, dict):
+        return node
+    return {cleaned(key): _safe_value(key, value) for key, value in cast("dict[str, Any]", node).items()}
 
-    def __init__(self, root: dict[str, Any]) -> None:
-        self._root = root
-        self._budget = 5000
 
-    def resolve(self, node: Any, inside: tuple[str, ...], depth: int) -> Any:
-        self._budget -= 1
-        if depth > DEEPEST or self._budget < 0:
-            return {}
-        if isinstance(node, list):
-            return [self.resolve(item, inside, depth + 1) for item in cast("list[Any]", node)]
-        if isinstance(node, str):
-            return cleaned(node)
-        if not isinstance(node, dict):
-            return node
-        items = cast("dict[str, Any]", node)
-        reference = items.get("$ref", items.get("$dynamicRef"))
-        if isinstance(reference, str):
-            rest = {key: value for key, value in items.items() if key not in ("$ref", "$dynamicRef")}
-            target = None if reference in inside else self._find(reference)
-            merged = {**target, **rest} if target is not None else rest
-            return self.resolve(merged, (*inside, reference), depth + 1)
-        return {
-            cleaned(key): self._value(key, value, inside, depth + 1)
-            for key, value in items.items()
-            if key not in _DROPPED
-        }
-
-    def _value(self, key: str, value: Any, inside: tuple[str, ...], depth: int) -> Any:
-        if key == "description" and isinstance(value, str):
-            return described_short(value)
-        if key == "properties" and isinstance(value, dict):  # its keys are names, whatever they look like
-            named = cast("dict[str, Any]", value)
-            return {cleaned(name): self.resolve(child, inside, depth + 1) for name, child in named.items()}
-        return self.resolve(value, inside, depth)
-
-    def _find(self, reference: str) -> dict[str, Any] | None:
-        """What a reference inside the document names; None for any other."""
-        if not reference.startswith("#"):
-            return None
-        node: Any = self._root
-        for part in reference[1:].strip("/").split("/"):
-            if not part:
-                continue
-            key = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(node, dict) or key not in node:
-                return None
-            node = cast("Any", node[key])
-        return cast("dict[str, Any]", node) if isinstance(node, dict) else None
+def _safe_value(key: str, value: Any) -> Any:
+    if key == "description" and isinstance(value, str):
+        return described_short(value)
+    if key == "properties" and isinstance(value, dict):  # its keys are names, whatever they look like
+        return {cleaned(name): _with_safe_texts(child) for name, child in cast("dict[str, Any]", value).items()}
+    return _with_safe_texts(value)
 
 
 def described_short(text: str) -> str:

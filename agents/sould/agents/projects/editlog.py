@@ -3,13 +3,14 @@
 A torn last line is cut off at open; a damaged line before it is skipped and counted. Blocks: use it in a thread.
 """
 
-import fcntl
 import os
 import threading
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sould.agents.filelock import lock_now
 
 
 class _Event(BaseModel):
@@ -83,7 +84,7 @@ class EditLogFile:
         self.damaged = 0
         """Lines that could not be read."""
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_now(self._fd)
             self.events = self._recover()
         except OSError:
             os.close(self._fd)

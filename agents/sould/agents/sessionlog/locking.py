@@ -5,11 +5,11 @@ information only.
 """
 
 import contextlib
-import fcntl
 import os
 from pathlib import Path
 
 from sould.agents.errors import SessionOpenElsewhereError, SouldError
+from sould.agents.filelock import lock_now, open_lock_file
 
 ALLOW_UNLOCKED = "SOULD_ALLOW_UNLOCKED"
 """Set to 1 for file systems without locks, at one's own risk."""
@@ -23,11 +23,11 @@ def lock_file(path: Path) -> int:
         SouldError: it cannot be made, or its file system has no locks.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = open_lock_file(path)
     except OSError as error:
         raise SouldError(f"The lock file {path} cannot be opened: {error.strerror}.") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_now(descriptor)
     except BlockingIOError:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(descriptor)

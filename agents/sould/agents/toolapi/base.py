@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
+from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
@@ -218,26 +219,11 @@ class Tool(ABC, Generic[ParamsT]):
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of `params`: no titles (they cost tokens and say nothing), definitions in place.
 
-    In place, because some servers do not follow `$ref`. Made once and shared by all sessions: read it only.
+    Made once and shared by all sessions: read it only.
     """
-    schema = _without_titles(params.model_json_schema())
+    schema = _without_titles(inlined(params.model_json_schema()))
     schema.pop("description", None)
-    return _inlined(schema, schema.pop("$defs", {}), ())
-
-
-def _inlined(node: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
-    if isinstance(node, list):
-        return [_inlined(item, definitions, inside) for item in node]  # pyright: ignore[reportUnknownVariableType] -- JSON
-    if not isinstance(node, dict):
-        return node
-    items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType] -- JSON
-    name = str(items.get("$ref", "")).removeprefix("#/$defs/")
-    if name in inside:
-        return {}  # a recursive type: anything goes below its first level
-    if name in definitions:
-        rest = {key: value for key, value in items.items() if key != "$ref"}
-        return _inlined({**definitions[name], **rest}, definitions, (*inside, name))
-    return {key: _inlined(value, definitions, inside) for key, value in items.items()}
+    return schema
 
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
@@ -245,9 +231,7 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(node, dict):
             items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType] -- JSON
             kept = {key: value for key, value in items.items() if names or key != "title"}
-            return {
-                key: strip(value, names=key in {"properties", "$defs"} and not names) for key, value in kept.items()
-            }
+            return {key: strip(value, names=key == "properties" and not names) for key, value in kept.items()}
         if isinstance(node, list):
             return [strip(item) for item in node]  # pyright: ignore[reportUnknownVariableType] -- JSON
         return node

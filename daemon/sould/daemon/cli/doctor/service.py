@@ -1,11 +1,11 @@
 """Checks of the running daemon: its socket, its version, whether it answers, and sessions another process holds."""
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from sould.agents.filelock import is_locked
 from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural, span
@@ -105,7 +105,7 @@ def _locked(setup: SetUp, live: set[str]) -> Iterator[Finding]:
         found = sorted(sessions.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[:NEWEST]
     except OSError:
         return
-    held = [path for path in found if path.name not in live and _is_locked(path / "wire.jsonl")]
+    held = [path for path in found if path.name not in live and is_locked(path / "wire.jsonl")]
     for path in held[:5]:
         pid = _holder(path / "wire.jsonl")
         yield warn(
@@ -115,20 +115,6 @@ def _locked(setup: SetUp, live: set[str]) -> Iterator[Finding]:
         )
     if not held:
         yield ok("sessions", f"{plural(len(found), 'session')} looked at, none held by another process.")
-
-
-def _is_locked(journal: Path) -> bool:
-    try:
-        descriptor = os.open(journal, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _holder(journal: Path) -> int:

@@ -1,0 +1,41 @@
+"""Locks that the kernel keeps on files: each ends with its holder, however that ends. The file, or a pid in it, decides nothing.
+
+The start of the daemon imports it, so it needs nothing but what the interpreter has loaded already, except `fcntl`.
+"""
+
+import fcntl
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def open_lock_file(path: "str | Path") -> int:
+    """A descriptor of the file, made when missing; never inherited, never through a link. Raises OSError."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def lock_now(descriptor: int) -> None:
+    """Hold the lock of an open file until its descriptor is closed.
+
+    Raises:
+        BlockingIOError: somebody else holds it.
+        OSError: its file system has no locks.
+    """
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(path: "str | Path") -> bool:
+    """Whether somebody holds the lock of a file now; False when that cannot be found out."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
