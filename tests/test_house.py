@@ -1,5 +1,6 @@
 """The rules of the house: each is shown to bite on a small tree, and the real tree keeps them all."""
 
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -214,3 +215,10 @@ def test_importing_the_soul_loads_no_adapter() -> None:
 
 def test_the_script_can_be_imported_without_running() -> None:
     assert house.FILE_LIMIT == 500
+
+
+def test_the_architecture_page_names_the_layers_in_their_order() -> None:
+    layers = runpy.run_path(str(HOUSE))["LAYERS"]["agents"]
+    page = (ROOT / "ARCHITECTURE.md").read_text().split("### `agents/sould/agents`")[1].split("\n### ")[0]
+    rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| ")][2:]
+    assert rows == ["modules beside the packages", *layers[1:]]

@@ -171,7 +171,7 @@ async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_n
 
         choices = "1. SQLite: No server.\n2. PostgreSQL\n3. Other"
         assert await says("go") == f"Which database?\n\n{choices}\n\nAnswer 1, 2 or 3; n dismisses the question."
-        assert await says("7") == "7 is none of the answers. Answer 1, 2 or 3; n dismisses the question."
+        assert await says("7") == "7 is not one of the answers. Answer 1, 2 or 3; n dismisses the question."
         assert await says("3") == "Other: which? Type 3 and your words."
         assert (await says("3 a text file")).startswith(
             "Which tools?\n\n1. saw\n2. axe\n3. Other\n\nAnswer 1, 2 or 3, or "

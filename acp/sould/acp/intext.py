@@ -27,7 +27,7 @@ class TextQuestions:
             return
         chosen = _choices(item).read(typed)
         if chosen is None:
-            self.text = f"{typed.strip()[:40] or 'Nothing'} is none of the answers. {_how(item)}"
+            self.text = f"{typed.strip()[:40] or 'Nothing'} is not one of the answers. {_how(item)}"
         elif chosen.wants_words:
             self.text = f"{item.other_label}: which? Type {len(item.options) + 1} and your words."
         else:

@@ -98,10 +98,10 @@ def _state(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
 
 def _in_words(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
     if isinstance(message, wire.CompactionBegin):
-        return "Condensing the conversation…"
+        return "Compacting the conversation…"
     if message.cancelled:
         return message.error
     if message.failed:
-        return f"The conversation could not be condensed: {message.error}"
-    said = f"The conversation was condensed from {message.tokens_before} to {message.tokens_after} tokens. "
+        return f"The conversation could not be compacted: {message.error}"
+    said = f"The conversation was compacted from {message.tokens_before} to {message.tokens_after} tokens. "
     return (said + message.note).strip()

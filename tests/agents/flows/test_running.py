@@ -150,7 +150,7 @@ async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) 
     async with bench.running():
         end = await finish(await begin(bench), "/flow:polish")
     assert end.error is not None
-    assert "needs words behind it: without them its step a says nothing" in end.error.message
+    assert "needs an argument: without one its step a says nothing" in end.error.message
 
 
 async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:

@@ -112,7 +112,7 @@ async def test_the_context_is_cleared_and_condensed_only_where_there_is_somethin
         port = SessionPort(watcher.session)
         await port.clear("me")
         assert not watcher.session.log.context.messages
-        assert await port.compact("me") == NotCondensed("There is nothing to condense yet.")
+        assert await port.compact("me") == NotCondensed("There is nothing to compact yet.")
         undone = await port.undo("me")
         assert isinstance(undone, WentBack)
         assert undone.undid == "clearing"

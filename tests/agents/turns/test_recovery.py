@@ -112,7 +112,7 @@ async def test_an_approval_whose_file_changed_meanwhile_expires_and_is_no_denial
         end = await watcher.wait_for(TurnEnd)
         results = watcher.of(ToolResult)
     assert [closed.reason for closed in watcher.of(RequestClosed)] == ["expired"]
-    assert "anew" in results[0].return_value.message
+    assert "propose the action again" in results[0].return_value.message
     assert end.stop_reason == "finished"
     assert (bench.project / "a.txt").read_text() == "hello, changed meanwhile\n"
 

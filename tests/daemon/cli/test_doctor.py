@@ -87,7 +87,7 @@ def test_a_socket_without_a_listener_mends_itself(user: User) -> None:
         dead.bind(str(user.runtime / "sock"))
     found = user.finding("daemon")
     (user.runtime / "sock").unlink()
-    assert_advice(found, "warn", "left behind by a daemon that died", "mends it by itself")
+    assert_advice(found, "warn", "left behind by a daemon that died", "fixes it by itself")
 
 
 def test_a_file_in_place_of_the_socket_is_named(user: User) -> None:
@@ -318,7 +318,7 @@ def test_jetbrains_wants_a_full_path(user: User) -> None:
 def test_settings_that_are_no_json_are_named(user: User) -> None:
     zed(user, "{ nonsense")
     found = [f for f in user.doctor("editors") if f["check"] == "editors" and "cannot be read" in f["text"]]
-    assert_advice(found[0], "warn", "zed/settings.json", "Mend that file")
+    assert_advice(found[0], "warn", "zed/settings.json", "Fix that file")
 
 
 def test_no_editor_points_at_the_readme(user: User) -> None:

@@ -55,7 +55,7 @@ def sound_flow(session: Session, skill: Skill, arguments: str) -> Flow:
         raise OptionError(f"The flow {skill.name} cannot run:\n{lines}") from error
     silent = next((node.id for node in flow.nodes.values() if not node.label.strip()), "")
     if silent:
-        raise OptionError(f"The flow {skill.name} needs words behind it: without them its step {silent} says nothing.")
+        raise OptionError(f"The flow {skill.name} needs an argument: without one its step {silent} says nothing.")
     _tell_passed_over(skill, flow, session)
     return flow
 

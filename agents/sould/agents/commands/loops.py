@@ -128,7 +128,7 @@ async def _resume(session: Session, request: LoopRequest) -> Ending:
     if loop.session_id != session.id:
         loop = _taken_over(session, loop)
     elif loop.status == "finished":
-        raise OptionError(f"The loop is finished: {loop.reason.removesuffix('.')}. Begin another with `/loop PROMPT`.")
+        raise OptionError(f"The loop is finished: {loop.reason.removesuffix('.')}. Start another with `/loop PROMPT`.")
     _require_price(session, request.budget)
     loop.grant(request.budget)
     loop.raise_allowance(request.budget)

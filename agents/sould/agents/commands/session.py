@@ -77,7 +77,8 @@ async def _yolo(session: Session, argument: str) -> Ending:
         return await _full_access_ends(session)
     await session.options.choose("mode", YOLO, "")
     return say(
-        session, "Full access for this session: nothing asks any more, except secrets and changes to protected files."
+        session,
+        "Full access for this session: nothing is asked any more, except for secrets and changes to protected files.",
     )
 
 
@@ -120,7 +121,7 @@ async def _help(session: Session, _: str) -> Ending:
 
 COMMANDS: tuple[tuple[SlashCommand, SessionHandler], ...] = (
     (SlashCommand("init", "Study the project and write its AGENTS.md", "what to stress (optional)"), _init),
-    (SlashCommand("compact", "Condense the conversation", "[preview] [what to keep]"), _compact),
+    (SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), _compact),
     (SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), _clear),
     (
         SlashCommand("plan", "Plan first: change nothing until a plan is approved", "[on|off|view|clear|what to plan]"),
@@ -139,7 +140,7 @@ COMMANDS: tuple[tuple[SlashCommand, SessionHandler], ...] = (
     (SlashCommand("mode", "Show or choose what happens without asking", "[mode]"), showing.mode),
     (SlashCommand("model", "Show or choose the model", "[model]"), showing.model),
     (SlashCommand("agent", "Show or choose the agent", "[name or path]"), showing.agent),
-    (SlashCommand("trust", "Let this project's own configuration take part, as it is now"), showing.trust),
+    (SlashCommand("trust", "Trust this project's own configuration, as it is now"), showing.trust),
     (SlashCommand("tasks", "List, look at or stop background tasks", "[output ID|stop ID]"), showing.tasks),
     (SlashCommand("status", "Show how this session stands"), showing.status),
     (SlashCommand("help", "List these commands"), _help),

@@ -44,7 +44,7 @@ PROMPT_TOKENS = 800
 """What the question itself takes."""
 INTERRUPTED = "Compaction was interrupted."
 DECLINED = "The conversation was kept as it is."
-LARGER = "A summary would take more room than what it stands for: there is little to condense yet."
+LARGER = "A summary would take more room than what it stands for: there is little to compact yet."
 
 
 async def _nothing(_event: str, _trigger: str, _tokens: int) -> None:
@@ -166,7 +166,7 @@ class Compactor:
 
     async def _compact(self, guidance: str, *, preview: bool, must: bool, by_hand: bool = False) -> bool:
         messages = tuple(self.log.context.messages)
-        self.why = "There is nothing to condense yet."
+        self.why = "There is nothing to compact yet."
         if len(messages) == self.log.context.compacted_size:
             return False
         room = self._room()
@@ -218,7 +218,7 @@ class Compactor:
             try:
                 return await strategy_named(name, _embedded(provider, model)).plan(messages, room)
             except ProviderError as error:
-                self._notify(f"Its embeddings could not be had ({error.message}), so words were compared instead.")
+                self._notify(f"Embeddings failed ({error.message}), so words were compared instead.")
         return await strategy_named(name, by_words).plan(messages, room)
 
     async def _draft(
@@ -240,7 +240,7 @@ class Compactor:
             if not must:
                 raise
             summary = condenser.truncated(plan, error.message)
-            note = f"The model could not condense the conversation, so it was cut. {plan.note}"
+            note = f"The model could not summarize the conversation, so it was cut. {plan.note}"
             self._notify(f"{error.message} The conversation was cut instead; it stays readable in the history.")
         kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]
         fixed = tokens(self.log.context.system_prompt) + self._tools

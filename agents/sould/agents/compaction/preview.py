@@ -15,7 +15,7 @@ QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
 GUIDE = "What should the new summary stress?"
 NO_TEXT = "No text came back, so nothing was changed; where no text can be typed, a summary cannot be edited.\n\n"
-GROWS = "This summary takes more room than what it stands for: there is little to condense yet. "
+GROWS = "This summary takes more room than what it stands for: there is little to compact yet. "
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
 
@@ -85,6 +85,6 @@ def _question(draft: Draft, hint: str) -> QuestionItem:
         options=(
             QuestionOption(label=CONFIRM, description="Use it; the full conversation stays readable."),
             QuestionOption(label=EDIT_IT, description="Change its text first."),
-            QuestionOption(label=REGENERATE, description="Have it written anew, with a hint of yours."),
+            QuestionOption(label=REGENERATE, description="Write it again, with a hint of yours."),
         ),
     )

@@ -135,7 +135,7 @@ class OpenAIClient:
             )
         if isinstance(cause, (httpx2.TimeoutException, TimeoutError, APITimeoutError)):
             return ProviderTimeoutError(
-                f"{where} did not begin to answer within {timeouts.first_byte_s:g} s.",
+                f"{where} did not start to answer within {timeouts.first_byte_s:g} s.",
                 retryable=True,
                 kind="connection",
             )

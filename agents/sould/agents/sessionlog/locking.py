@@ -32,7 +32,7 @@ def lock_file(path: Path) -> int:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(descriptor)
         raise SessionOpenElsewhereError(
-            f"The session is open in pid {holder}; close it there, or begin a new session."
+            f"The session is open in pid {holder}; close it there, or start a new session."
         ) from None
     except OSError as error:
         if os.environ.get(ALLOW_UNLOCKED) != "1":

@@ -311,11 +311,11 @@ class SessionHost:
         cls._require_directory(stored)
         if began and began != str(stored.resolve()):
             raise WorkspaceGoneError(
-                f"{stored} now leads to {stored.resolve()}, but this session began in {began}; begin a new one."
+                f"{stored} now leads to {stored.resolve()}, but this session began in {began}; start a new one."
             )
         if stored.resolve() != asked.resolve():
             raise WorkspaceGoneError(
-                f"This session belongs to {stored}, not to {asked}; open it there or begin a new one."
+                f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
 
 

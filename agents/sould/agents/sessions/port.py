@@ -213,7 +213,7 @@ class SessionPort:
         return await self._travel(client_id, self._session.travel.redo)
 
     async def compact(self, client_id: str, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
-        """Condense the conversation; a cancel ends it. `guidance`: what to keep; `preview`: the user sees it first."""
+        """Compact the conversation; a cancel ends it. `guidance`: what to keep; `preview`: the user sees it first."""
         context = self._session.context
         return await self._session.between_turns(
             client_id, lambda: context.compact(guidance, preview=preview), interruptible=True

@@ -94,7 +94,7 @@ class SessionAgent:
                     "You no longer trust this project; the default agent works in place of its own", error.message
                 )
             else:
-                self._tell("This agent cannot be read anew; the session goes on with it as it was", error.message)
+                self._tell("This agent cannot be reloaded; the session keeps the version it has", error.message)
 
     def _is_due(self) -> bool:
         return (

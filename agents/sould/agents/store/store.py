@@ -341,7 +341,7 @@ def _position(cursor: str | None) -> tuple[float, str] | None:
         position: builtins.list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
         updated, session_id = position
     except (ValueError, TypeError):
-        raise OptionError("This cursor is not one this list gave; begin again without it.") from None
+        raise OptionError("This cursor is not one this list gave; start again without it.") from None
     if not isinstance(updated, float) or not isinstance(session_id, str):
-        raise OptionError("This cursor is not one this list gave; begin again without it.")
+        raise OptionError("This cursor is not one this list gave; start again without it.")
     return updated, session_id

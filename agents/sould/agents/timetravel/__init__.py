@@ -1,1 +1,1 @@
-"""Time travel: messages to the past (D-Mail), going back and returning, and the files as they were."""
+"""Time travel: going back to a checkpoint and returning, with the files as they were."""

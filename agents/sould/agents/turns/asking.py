@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, RequestClosed, WireMessage, WireRequest
 
-EXPIRED = "This request waited while what it was about changed, so it expired. Look again and propose the action anew."
+EXPIRED = "This request waited while what it was about changed, so it expired. Look again and propose the action again."
 
 
 @dataclass(slots=True)

@@ -1,1 +1,1 @@
-"""Wire 1.10: message types, the session's channel, its journal, and the model context folded from it."""
+"""Wire 1.10: messages, requests, content, display blocks, and how streamed pieces merge."""

@@ -46,12 +46,12 @@ COMMANDS: dict[str, Entry] = {
     "stop": Entry("service", "stop", "Stop the daemon, after its running turns."),
     "restart": Entry("service", "restart", "Replace the daemon by a fresh one."),
     "logs": Entry("logs", "logs", "Show the daemon's log."),
-    "doctor": Entry("doctor.command", "doctor", "Find what is wrong with this set-up, and how to mend it."),
+    "doctor": Entry("doctor.command", "doctor", "Find what is wrong with this set-up, and how to fix it."),
     "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),
     "config": Entry("config", "config", "Check, find and edit the configuration."),
     "login": Entry("login", "login", "Keep a model provider's key."),
     "logout": Entry("login", "logout", "Forget a model provider's key."),
-    "trust": Entry("trust", "trust", "Let this project's own configuration take part."),
+    "trust": Entry("trust", "trust", "Trust this project's own configuration."),
     "daemon": Entry("faces", "daemon", "Run the daemon in the foreground."),
 }
 """Every command, in the order of `sould --help`."""
@@ -98,7 +98,7 @@ class LazyGroup(Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Begin with `sould doctor`; set up your editor with the block in the README. No telemetry, ever.",
+    epilog="Start with `sould doctor`; set up your editor with the block in the README. No telemetry, ever.",
 )
 @click.version_option(VERSION, "-V", "--version", prog_name="sould", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -75,7 +75,7 @@ def add(
     if (kind == "stdio") == remote or (remote and target[1:]):
         raise click.UsageError("A server is either one URL (--transport http or sse) or, after --, a command.")
     if not remote and "://" in target[0]:
-        raise click.UsageError(f"{target[0]} is no address of a server: it begins with http:// or https://.")
+        raise click.UsageError(f"{target[0]} is not the address of a server: it starts with http:// or https://.")
     if not _NAME.fullmatch(name):
         raise click.UsageError(f"{name!r} is no name: letters, digits, _, - and ., without blanks.")
     if variables if remote else headers:
@@ -201,7 +201,7 @@ def _document() -> dict[str, Any]:
         return {"mcpServers": {}}
     entries, notices = read_entries(path)
     if notices and not entries:
-        raise CommandError(f"{notices[0]} Mend it first; nothing was changed.")
+        raise CommandError(f"{notices[0]} Fix it first; nothing was changed.")
     return orjson.loads(path.read_bytes())
 
 

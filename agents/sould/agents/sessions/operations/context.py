@@ -40,7 +40,7 @@ class ModelContext:
         return self.compactor.free
 
     async def compact(self, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
-        """Condense the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
+        """Compact the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
         done = await self.compactor.compact(guidance, preview=preview)
         return Condensed(self.compactor.used) if done else NotCondensed(self.compactor.why)
 

@@ -34,7 +34,7 @@ MARKS = {"ok": click.style("✓", fg="green"), "warn": click.style("!", fg="yell
 @click.option("--quiet", "-q", is_flag=True, help="Leave out what is fine.")
 @click.option("--timeout", default=5.0, show_default=True, help="Seconds to wait for each server and program.")
 def doctor(topics: tuple[str, ...], as_json: bool, quiet: bool, timeout: float) -> None:
-    """Find what is wrong with this set-up, and say how to mend it.
+    """Find what is wrong with this set-up, and say how to fix it.
 
     TOPICs are install, places, service, configuration, network, models, editors; all of them when none is given.
 

@@ -38,7 +38,7 @@ def editor_settings(setup: SetUp) -> Iterator[Finding]:
             settings = parse_jsonc(editor.file.read_text("utf-8"))
         except (OSError, ValueError) as error:
             yield warn(
-                "editors", f"{editor.name}: {editor.file} cannot be read ({error}).", "Mend that file in the editor."
+                "editors", f"{editor.name}: {editor.file} cannot be read ({error}).", "Fix that file in the editor."
             )
             continue
         for finding in _agents(setup, editor, settings):

@@ -28,7 +28,7 @@ def runtime_directory(setup: SetUp) -> Iterator[Finding]:
     except UnsafePathError as error:
         text, _, mend = str(error).partition("; ")
         yield fail(
-            "runtime directory", f"{text}.", f"{mend[:1].upper()}{mend[1:]}" if mend else "Mend it, then try again."
+            "runtime directory", f"{text}.", f"{mend[:1].upper()}{mend[1:]}" if mend else "Fix it, then try again."
         )
     except OSError as error:
         yield fail(

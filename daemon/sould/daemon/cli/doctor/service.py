@@ -50,7 +50,7 @@ def _running(status: Status) -> Iterator[Finding]:
     elif status.package_changed:
         yield warn(
             "daemon",
-            f"sould was installed anew while the daemon (pid {status.pid}) was running.",
+            f"sould was reinstalled while the daemon (pid {status.pid}) was running.",
             "Run: sould restart (it waits for running turns)",
         )
     else:
@@ -86,14 +86,14 @@ def _not_running(setup: SetUp) -> Iterator[Finding]:
         yield warn(
             "daemon",
             f"{socket} was left behind by a daemon that died: {what}.",
-            f"The next start mends it by itself. If that fails, run: rm {quote(str(socket))}",
+            f"The next start fixes it by itself. If that fails, run: rm {quote(str(socket))}",
         )
     starts = read_starts(setup.paths)
     if len(starts) >= DEATHS and starts[-1] - starts[-DEATHS] < WINDOW:
         yield fail(
             "daemon",
             f"The daemon ended unexpectedly {len(starts)} times in a row.",
-            f"See the last lines of {setup.paths.log} (sould logs), and mend what they name.",
+            f"See the last lines of {setup.paths.log} (sould logs), and fix what they name.",
         )
     yield from _locked(setup, set())
 
