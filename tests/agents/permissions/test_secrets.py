@@ -8,8 +8,8 @@ import pytest
 
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.secretcontent import secret_in
-from sould.agents.permissions.secretnames import certain_globs, likelihood
-from sould.agents.permissions.secrets import LARGEST, SecretFiles, is_private_key, secret_file
+from sould.agents.permissions.secretnames import LARGEST, certain_globs, likelihood
+from sould.agents.permissions.secrets import SecretFiles, is_private_key, secret_file
 
 FILE_NAMES = Path(__file__).with_name("filenames.txt.xz")
 ROOT = Path("/people/u/work")

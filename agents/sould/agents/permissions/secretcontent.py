@@ -14,7 +14,7 @@ from typing import Final, Protocol, cast
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from sould.agents.permissions.secrets import LARGEST
+from sould.agents.permissions.secretnames import LARGEST
 
 RULES = Path(__file__).with_name("secretrules.json")
 

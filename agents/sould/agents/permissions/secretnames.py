@@ -22,6 +22,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+LARGEST: Final = 1024 * 1024
+"""Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
 NEVER: Final = (".example", ".sample", ".template", ".dist", ".pub")
 """Endings of what stands in a secret's place, and of public keys."""
 FIXTURES: Final = _set(

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.secretnames import is_fixture, is_template, likelihood
+from sould.agents.permissions.secretnames import LARGEST, is_fixture, is_template, likelihood
 from sould.agents.permissions.servedfiles import without_waiting
 
-LARGEST: Final = 1024 * 1024
-"""Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
 MOST_REMEMBERED: Final = 4_096
 SMALLEST: Final = 8
 """Bytes of a content that is known again: fewer say nothing."""
