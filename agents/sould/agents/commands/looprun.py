@@ -34,7 +34,7 @@ class LoopRun(StepExtension):
         self._session = session
         self._loop = loop
         turn = replace(session.current_turn, unattended=True)
-        self._spending = Spending(session.log, loop, session.soul.model.meter)
+        self._spending = Spending(session.log, loop, session.soul.model.meter.costs)
         self._runner = LoopRunner(
             loop_flow(task),
             Agent(session.log, session.soul, turn, session.live_config, (self,)),

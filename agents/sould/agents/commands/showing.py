@@ -15,7 +15,7 @@ from sould.agents.wording import plural
 
 async def status(session: Session, _: str) -> Ending:
     """Everything at a glance."""
-    context, window = session.log.context, session.soul.model.model().provider.info.max_context_size
+    context, window = session.log.context, session.models.info.max_context_size
     lines = [
         f"- session: `{session.id}` in `{session.info.cwd}`, {plural(session.info.turns, 'turn')}",
         *(f"- {option.name.lower()}: {option.value or 'none'}" for option in session.options.all()),

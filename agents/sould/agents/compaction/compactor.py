@@ -7,17 +7,19 @@ Never compacts twice without a new message in between (D8).
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-
-import orjson
+from typing import Protocol
 
 from sould.agents.compaction.condenser import Condenser
 from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
 from sould.agents.compaction.preview import Draft, Preview
+from sould.agents.compaction.size import ContextSize
 from sould.agents.compaction.strategies import Plan, Room, strategy_named
 from sould.agents.compaction.transcript import language, last_request, message_tokens
 from sould.agents.config import Compaction, LoopControl
+from sould.agents.liveconfig import LiveConfig
+from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import (
     ChatMessage,
     ChatProvider,
@@ -26,7 +28,6 @@ from sould.agents.llm.provider import (
     Finish,
     ModelInfo,
     ProviderError,
-    ToolSpec,
 )
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
@@ -47,8 +48,40 @@ DECLINED = "The conversation was kept as it is."
 LARGER = "A summary would take more room than what it stands for: there is little to compact yet."
 
 
-async def _nothing(_event: str, _trigger: str, _tokens: int) -> None:
-    """No hooks."""
+class CurrentModel(Protocol):
+    """The model that answers, which may be another one at every look."""
+
+    @property
+    def provider(self) -> ChatProvider:
+        """Where it is asked."""
+        ...
+
+
+class CompactionHooks(Protocol):
+    """Told of `PreCompact` and `PostCompact`."""
+
+    async def compaction(self, event: str, trigger: str, tokens: int) -> None:
+        """`trigger` is what began the compaction, `tokens` those of the context."""
+        ...
+
+
+class Audience(Protocol):
+    """Who could be asked whether a summary will do."""
+
+    @property
+    def present(self) -> bool:
+        """A person looks, and is not away."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoAudience:
+    """Of an agent that nobody talks to. An `Audience`."""
+
+    present: bool = False
+
+
+NOBODY = NoAudience()
 
 
 @dataclass(slots=True)
@@ -56,20 +89,16 @@ class Compactor:
     """Watches one session's context."""
 
     log: SessionLog
-    provider: Callable[[], ChatProvider]
-    limits: Callable[[], LoopControl]
-    session_id: str
-    settings: Callable[[], Compaction] = Compaction
-    tools: Callable[[], Sequence[ToolSpec]] = tuple
-    charge: Callable[[ModelInfo, Finish], None] = lambda _info, _finish: None
+    size: ContextSize
+    models: CurrentModel
+    costs: Costs
     """Told what a summary cost."""
-    hook: Callable[[str, str, int], Awaitable[object]] = _nothing
-    """Told of `PreCompact` and `PostCompact`, with what triggered it and the tokens of the context."""
-    attached: Callable[[], bool] = lambda: False
-    """Whether a person could be asked; the session sets it."""
+    config: LiveConfig
+    hooks: CompactionHooks
+    audience: Audience
+    session_id: str
     why: str = field(default="")
     """Why the last one left the context as it was."""
-    _tool_tokens: tuple[int, int] = field(default=(-1, 0))
     _not_before: int = field(default=0)
     """Tokens below which nothing is tried again by itself."""
 
@@ -89,7 +118,7 @@ class Compactor:
         if used < self._not_before:
             return
         window = self._info.max_context_size
-        asks = self.settings().confirm == "ask" and self.attached() and not unattended
+        asks = self._settings.confirm == "ask" and self.audience.present and not unattended
         await self._compact("", preview=asks, must=used >= FULL * window)
 
     async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:
@@ -103,10 +132,7 @@ class Compactor:
     @property
     def used(self) -> int:
         """Tokens the next model call will take, as far as is known."""
-        context = self.log.context
-        # before the first report nothing has counted the tools
-        unseen = 0 if context.token_count else self._tools
-        return context.token_count + context.pending_estimate + unseen
+        return self.size.used
 
     @property
     def free(self) -> int:
@@ -116,36 +142,36 @@ class Compactor:
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     @property
+    def _settings(self) -> Compaction:
+        return self.config.now.compaction
+
+    @property
+    def _limits(self) -> LoopControl:
+        return self.config.now.loop_control
+
+    @property
     def _info(self) -> ModelInfo:
-        return self.provider().info
+        return self.models.provider.info
 
     @property
     def _reserve(self) -> int:
-        return min(self.limits().reserved_context_size, self._info.max_context_size // 4)
+        return min(self._limits.reserved_context_size, self._info.max_context_size // 4)
 
     @property
     def _trigger(self) -> int:
         window = self._info.max_context_size
-        return min(int(window * self.limits().compaction_trigger_ratio), window - self._reserve)
+        return min(int(window * self._limits.compaction_trigger_ratio), window - self._reserve)
 
     @property
     def _patience(self) -> int:
         return int(PATIENCE * self._info.max_context_size)
 
-    @property
-    def _tools(self) -> int:
-        specs = self.tools()
-        if self._tool_tokens[0] != len(specs):
-            said = sum(tokens(spec.description) + tokens(orjson.dumps(spec.parameters).decode()) + 8 for spec in specs)
-            self._tool_tokens = (len(specs), said)
-        return self._tool_tokens[1]
-
     def _room(self) -> Room:
-        fixed = tokens(self.log.context.system_prompt) + self._tools
+        fixed = tokens(self.log.context.system_prompt) + self.size.tools
         free = max(0, self._trigger - fixed)
         # together seven eighths of what is free: after every compaction the trigger is some way off
         return Room(
-            keep=self.limits().max_preserved_messages,
+            keep=self._limits.max_preserved_messages,
             tail=free // 2,
             excerpts=min(free // 8, MAX_SUMMARY),
             summary=max(200, min(free // 4, MAX_SUMMARY)),
@@ -154,10 +180,10 @@ class Compactor:
     def _refuse_hopeless(self) -> None:
         prompt = tokens(self.log.context.system_prompt)
         window = self._info.max_context_size
-        if prompt + self._tools < self._trigger:
+        if prompt + self.size.tools < self._trigger:
             return
         raise ProviderError(
-            f"The system prompt (about {prompt} tokens) and the tools (about {self._tools}) leave no room for a conversation "
+            f"The system prompt (about {prompt} tokens) and the tools (about {self.size.tools}) leave no room for a conversation "
             f"in the {window} tokens of {self._info.key}: choose a model with a larger window or an agent with fewer tools.",
             kind="context_too_long",
         )
@@ -179,7 +205,7 @@ class Compactor:
         if plan is None:
             return False
         trigger = "auto" if must or not by_hand else "manual"
-        await self.hook("PreCompact", trigger, self.used)
+        await self.hooks.compaction("PreCompact", trigger, self.used)
         compaction_id = secrets.token_hex(6)
         self.log.publish(CompactionBegin(compaction_id=compaction_id))
         try:
@@ -208,12 +234,12 @@ class Compactor:
         self._not_before = 0
         self._finish(compaction_id, plan, draft)
         await self.log.commit()
-        await self.hook("PostCompact", trigger, self.used)
+        await self.hooks.compaction("PostCompact", trigger, self.used)
         return True
 
     async def _plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
-        name = self.settings().strategy
-        provider, model = self.provider(), self.settings().embedding_model
+        name = self._settings.strategy
+        provider, model = self.models.provider, self._settings.embedding_model
         if model and isinstance(provider, Embeds):
             try:
                 return await strategy_named(name, _embedded(provider, model)).plan(messages, room)
@@ -243,7 +269,7 @@ class Compactor:
             note = f"The model could not summarize the conversation, so it was cut. {plan.note}"
             self._notify(f"{error.message} The conversation was cut instead; it stays readable in the history.")
         kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]
-        fixed = tokens(self.log.context.system_prompt) + self._tools
+        fixed = tokens(self.log.context.system_prompt) + self.size.tools
         said, left = tokens(summary.text), message_tokens(kept)
         grows = said >= message_tokens(messages) - left
         # both by the same measure: what the provider counts may be far from what we estimate
@@ -251,14 +277,14 @@ class Compactor:
         return Draft(summary.text, note, self.used, int((fixed + said + left) * measured), grows)
 
     async def _ask(self, request: ChatRequest) -> str:
-        provider = self.provider()
+        provider = self.models.provider
         said: list[str] = []
-        async with stream_with_retry(provider, request, RetryPolicy.of(self.limits()), lambda _: None) as stream:
+        async with stream_with_retry(provider, request, RetryPolicy.of(self._limits), lambda _: None) as stream:
             async for delta in stream:
                 if isinstance(delta, TextPart):
                     said.append(delta.text)
                 elif isinstance(delta, Finish):
-                    self.charge(provider.info, delta)
+                    self.costs.charge(provider.info, delta)
         return "".join(said)
 
     # --- telling -----------------------------------------------------------------------------------------------------
@@ -272,7 +298,7 @@ class Compactor:
                 also_kept=plan.also_kept,
                 tokens_before=draft.before,
                 tokens_after=draft.after,
-                strategy=self.settings().strategy,
+                strategy=self._settings.strategy,
                 note=draft.note,
             )
         )

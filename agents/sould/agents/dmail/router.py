@@ -5,7 +5,7 @@ whoever sent that is told; anything else is refused. A D-Mail is fetched once. N
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +39,8 @@ class DMail:
     priority: int = 0
     turn_id: str = ""
     """The turn it was sent in, of a D-Mail to oneself: it does not outlive that turn."""
-    told: Callable[[str], None] = lambda _: None
-    """Tells the sender that it was replaced."""
+    origin: "DenwaRenji | None" = None
+    """The sender's, who is told when it is replaced."""
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
@@ -136,8 +136,8 @@ class DenwaRenji:
                 message=mail.message, sender=mail.sender, checkpoint_id=mail.checkpoint_id, priority=mail.priority
             )
         )
-        if waiting is not None:
-            waiting.told("Your D-Mail was replaced by one of a higher priority before it arrived.")
+        if waiting is not None and waiting.origin is not None:
+            waiting.origin.notes.append("Your D-Mail was replaced by one of a higher priority before it arrived.")
 
     def fetch(self, *, past: bool) -> DMail | None:
         """What waits, once: with `past` one that turns time back, else one that only arrives."""

@@ -12,20 +12,20 @@ from types import TracebackType
 from typing import Self
 
 from sould.agents.flows.loopstate import LoopState
+from sould.agents.llm.costs import Costs
 from sould.agents.sessionlog.channel import Record, Subscription
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.soul.usage import Meter
 from sould.agents.wire.messages import StatusUpdate, SubagentEvent
 
 
 class Spending:
     """Counts while its block runs, into the loop's `spent`."""
 
-    def __init__(self, log: SessionLog, loop: LoopState, meter: Meter) -> None:
-        """`meter` is the session's."""
+    def __init__(self, log: SessionLog, loop: LoopState, costs: Costs) -> None:
+        """`costs` are the session's."""
         self._log = log
         self._loop = loop
-        self._meter = meter
+        self._costs = costs
         self._deadline: asyncio.Timeout | None = None
         self._subscription: Subscription | None = None
         self._began = self._seconds = self._base = 0.0
@@ -37,7 +37,7 @@ class Spending:
         return self._deadline is not None and self._deadline.expired()
 
     async def __aenter__(self) -> Self:
-        self._base, self._paid = self._meter.cost or 0.0, self._loop.spent.cost
+        self._base, self._paid = self._costs.total or 0.0, self._loop.spent.cost
         self._start_clock()
         self._deadline = asyncio.timeout(None)
         await self._deadline.__aenter__()
@@ -70,7 +70,7 @@ class Spending:
         """Bring time and money up to date."""
         spent = self._loop.spent
         seconds = self._seconds + asyncio.get_running_loop().time() - self._began
-        now = self._meter.cost
+        now = self._costs.total
         spent.bring_up_to_date(seconds=seconds, cost=None if now is None else (self._paid or 0.0) + now - self._base)
 
     def _start_clock(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
-from sould.agents.llm.retry import RetryPolicy, stream_with_retry
+from sould.agents.llm.retry import stream_with_retry
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
 from sould.agents.sessionlog.channel import RequestClosedError
@@ -84,19 +84,18 @@ class Sampler:
         return response.answers.get(question, NO) if isinstance(response, QuestionResponse) else NO
 
     async def _answered(self, wanted: Sampling) -> Sampled:
-        caller, model = self.caller, self.caller.model()
+        caller, model = self.caller, self.caller.models.model()
         request = ChatRequest(wanted.system_prompt, wanted.messages, (), model.thought_level, caller.session_id)
-        policy = RetryPolicy.of(caller.limits())
         room = max(wanted.max_tokens, 1) * LONGEST_TOKEN
         text: list[str] = []
         stop = "endTurn"
-        async with stream_with_retry(model.provider, request, policy, lambda _: None) as stream:
+        async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
             async for delta in stream:
                 if isinstance(delta, TextPart):
                     text.append(delta.text[:room])
                     room -= len(delta.text)
                 elif isinstance(delta, Finish):
-                    caller.meter.charge(model.provider.info, delta)
+                    caller.meter.costs.charge(model.provider.info, delta)
                     stop = _STOPS.get(delta.reason or "", "endTurn")
                 if room <= 0:
                     stop = "maxTokens"

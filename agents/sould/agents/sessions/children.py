@@ -1,18 +1,17 @@
 """Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sould.agents.llm.costs import Costs
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.shared import Shared
+from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.souls import build_soul
 from sould.agents.settings.agents import missing_model, offered_model
-from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
 from sould.agents.soul.subagents.unfinished import Unfinished
-from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.recovery import close_open_work, take_up
 from sould.agents.wire.messages import Notification
@@ -22,47 +21,36 @@ FOLDER = "subagents"
 """Below the session's directory, where the store does not look for sessions."""
 
 
-def labor_market(
-    shared: Shared,
-    log: SessionLog,
-    catalog: AgentCatalog,
-) -> LaborMarket:
-    """The market of a session."""
-    told: set[str] = set()
+@dataclass(frozen=True, slots=True)
+class SessionSubagents:
+    """Builds the subagents of one session. A `SubagentBuilder`."""
 
-    async def open_log(directory: Path, new: bool) -> SessionLog:
-        writer = shared.services.writer
+    services: SessionServices
+    _told: set[str] = field(default_factory=set[str])
+    """Of which models that are not there."""
+
+    async def open_log(self, directory: Path, *, new: bool) -> SessionLog:
+        """See `SubagentBuilder`."""
+        writer, cwd = self.services.host.writer, self.services.workplace.opening.cwd
         if new:
-            return await SessionLog.create(directory, writer, session_id=directory.name, cwd=shared.opening.cwd)
+            return await SessionLog.create(directory, writer, session_id=directory.name, cwd=cwd)
         return await SessionLog.open(directory, writer)
 
-    async def build(birth: SubagentStart, log: SessionLog) -> Soul:
-        record = birth.record
-        wanted = record.model or offered_model(shared.models, birth.spec)
-        missing = "" if wanted else missing_model(shared.models, birth.spec)
-        if missing and missing not in told:
-            told.add(missing)
+    async def build(self, start: SubagentStart, log: SessionLog, market: LaborMarket) -> Soul:
+        """See `SubagentBuilder`."""
+        record, model = start.record, self.services.model
+        wanted = record.model or offered_model(model.models, start.spec)
+        missing = "" if wanted else missing_model(model.models, start.spec)
+        if missing and missing not in self._told:
+            self._told.add(missing)
             market.log.publish(_notice(missing))
-        models = await shared.models.other(wanted) if wanted else shared.models
-        crew = Crew(market, log, birth.spec, birth.id, record.depth, record.lineage)
-        soul = build_soul(replace(shared, models=models), birth.spec, log, TodoList(), crew)
-        soul.model.meter.above = market.meter
-        _recover(birth, log, soul, market.unfinished)
+        models = await model.models.other(wanted) if wanted else model.models
+        phone = self.services.mailbox.connect(start.id, log)
+        crew = Crew(market, log, start.spec, phone, record.depth, record.lineage)
+        own = replace(self.services, model=replace(model, models=models, costs=Costs(above=model.costs)))
+        soul = build_soul(own, start.spec, log, TodoList(), crew)
+        _recover(start, log, soul, market.unfinished)
         return soul
-
-    market = LaborMarket(
-        log=log,
-        directory=shared.directory / FOLDER,
-        config=shared.services.config,
-        load=lambda path: catalog.load(catalog.at(path)),
-        check=catalog.check,
-        build=build,
-        open_log=open_log,
-        tasks=BackgroundTasks(log, shared.directory, lambda: shared.services.config.now.background),
-        hooks=shared.hooks,
-        sources=shared.sources,
-    )
-    return market
 
 
 def _notice(missing: str) -> Notification:
@@ -70,10 +58,10 @@ def _notice(missing: str) -> Notification:
     return notice("agent", title, missing)
 
 
-def _recover(birth: SubagentStart, log: SessionLog, soul: Soul, left: Unfinished) -> None:
+def _recover(start: SubagentStart, log: SessionLog, soul: Soul, left: Unfinished) -> None:
     """A subagent that waited for an approval goes on with its turn; whatever else it left open is closed."""
     found = log.recovery
-    if birth.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):
+    if start.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):
         take_up(log, soul, found, left)
     elif not found.clean:
         close_open_work(log, found)

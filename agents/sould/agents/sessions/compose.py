@@ -4,15 +4,16 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from sould.agents.config import Config
+from sould.agents.dmail.router import Mailbox
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.external.registry import ExternalTools
 from sould.agents.hooks.command import HookRunner
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.project import ProjectHooks
+from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import key_variables
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
@@ -30,12 +31,13 @@ from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.children import labor_market
-from sould.agents.sessions.shared import HostServices, Shared
-from sould.agents.sessions.souls import OUTPUTS, build_soul, system_prompt
-from sould.agents.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, missing_model, use_model
+from sould.agents.sessions.children import FOLDER, SessionSubagents
+from sould.agents.sessions.shared import HostServices, ModelUse, Permission, SessionServices, WorkFiles
+from sould.agents.sessions.souls import OUTPUTS, build_soul
+from sould.agents.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
 from sould.agents.settings.awaymode import AwayMode
 from sould.agents.settings.budgets import Budgets, DailySpend
+from sould.agents.settings.company import Company
 from sould.agents.settings.directories import Directories
 from sould.agents.settings.loopoption import LoopOption
 from sould.agents.settings.modeloptions import model_options
@@ -46,13 +48,16 @@ from sould.agents.settings.options import SessionOptions
 from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.settings.state import SessionState, load_state
 from sould.agents.settings.trusting import TrustQuestion
+from sould.agents.settings.workplace import Workplace
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
-from sould.agents.soul.loop import Soul, StepExtension
+from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
+from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.store.store import StoredSession
 from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.toolapi.background import BackgroundTasks, IdleListener
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
@@ -60,126 +65,149 @@ from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.turns.hooking import SessionHooks
 
 
-@dataclass(slots=True)
-class Parts:
-    """What a session is made of."""
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user of a session has chosen, and can choose."""
 
-    log: SessionLog
-    soul: Soul
-    shared: Shared
-    asker: ApprovalRequester
-    files: SessionFiles
-    clients: ClientFiles
-    attached: AttachedClients
+    state: SessionState
     options: SessionOptions
     mode_switch: ModeSwitch
     repeats: LoopOption
-    state: SessionState
-    todos: TodoList
-    agent: SessionAgent
-    mcp: SessionServers
-    external: ExternalTools
-    hooks: SessionHooks
     trusting: TrustQuestion
 
 
-async def compose(services: HostServices, stored: StoredSession, log: SessionLog, opening: Opening) -> Parts:
-    """Build the session's services; a new session gets its system prompt here.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a session is made of: what its agents share, its own agent, and what takes part in its turns."""
+
+    services: SessionServices
+    log: SessionLog
+    attached: AttachedClients
+    choices: Choices
+    agent: SessionAgent
+    todos: TodoList
+    mcp: SessionServers
+    external: ExternalTools
+    hooks: SessionHooks
+
+
+async def compose(
+    host: HostServices, stored: StoredSession, log: SessionLog, opening: Opening, listener: IdleListener
+) -> Parts:
+    """Build the session's services; a new session gets its system prompt here. `listener` hears of its background tasks.
 
     Raises:
         NoModelError, ConfigError, InvalidToolError
     """
     state = load_state(stored.directory)
-    projects = ProjectMemory(services.state_dir / "projects.json")
-    directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
-    environment = make_environment(services.config.now, opening, directories)
-    models = await open_models(services, state, opening)
-    clients = ClientFiles(local_workspace(services, opening, directories, environment), services.projects.buffers)
-    asker = ApprovalRequester(log)
-    skills = await open_catalog(services.trust, opening, services.config)
-    modes = make_modes(services.config.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    workplace = await make_workplace(host, opening, log)
+    costs = Costs()
+    models = await open_models(host, state, opening)
+    model = ModelUse(models, costs, make_budgets(host, log, state, costs))
     attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
+    projects = ProjectMemory(host.state_dir / "projects.json")
+    modes = make_modes(host.config.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
-    readable = (stored.directory / OUTPUTS, *skills.places)
-    approval = make_approval(services, asker, modes, opening.cwd, directories, environment, readable)
-    files = await open_files(services, stored, clients, environment, approval)
-    project_hooks = ProjectHooks(services.state_dir / "hooks.json", services.trust, opening.cwd)
-    mailbox = services.dmail.open(stored.info.id, opening.cwd)
-    shared = Shared(
-        services,
-        opening,
-        directories,
-        stored.info.id,
-        stored.directory,
-        environment,
-        CallFiles(files, approval, services.projects.locks),
-        approval,
-        models,
-        skills,
-        Questions(log.channel),
-        PlanMode(switch, log, stored.directory),
-        make_hooks(services, project_hooks, environment, opening, log, stored),
-        mailbox,
-        Rewinder(log, files, mailbox),
-        modes,
-        make_budgets(services, log, state),
-    )
+    permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
+    mailbox = host.dmail.open(stored.info.id, opening.cwd)
+    files = await open_files(host, stored, log, workplace, permission.approval, mailbox)
+    project_hooks = ProjectHooks(host.state_dir / "hooks.json", host.trust, opening.cwd)
+    hooks = make_hooks(host, project_hooks, workplace.environment, opening, log, stored)
+    services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)
     todos = TodoList(state.todos)
-    hooks, external = SessionHooks(shared.hooks, project_hooks), ExternalTools(log, approval)
-    agent = await make_agent(shared, log, state, todos, (external, hooks))
-    repeats = LoopOption(services.config, state, options)
+    session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval)
+    agent = await make_agent(services, log, state, todos, (external, session_hooks), listener)
+    repeats = LoopOption(host.config, state, options)
     options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
+    trusting = TrustQuestion(host.trust, opening.cwd, stored.directory.parent, log, permission.questions)
     return Parts(
-        log=log,
-        soul=agent.soul,
-        shared=shared,
-        asker=asker,
-        files=files,
-        clients=clients,
-        attached=attached,
-        options=options,
-        mode_switch=switch,
-        repeats=repeats,
-        state=state,
-        todos=todos,
-        agent=agent,
-        mcp=make_servers(shared, log, agent, replace(opening, additional=tuple(directories)), external),
-        external=external,
-        hooks=hooks,
-        trusting=TrustQuestion(services.trust, opening.cwd, stored.directory.parent, log, shared.questions),
+        services,
+        log,
+        attached,
+        Choices(state, options, switch, repeats, trusting),
+        agent,
+        todos,
+        make_servers(services, log, agent, external),
+        external,
+        session_hooks,
     )
 
 
-async def open_models(services: HostServices, state: SessionState, opening: Opening) -> SessionModels:
+async def make_workplace(host: HostServices, opening: Opening, log: SessionLog) -> Workplace:
+    """Where the session works, with the directories that were added to it."""
+    directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
+    environment = make_environment(host.config.now, opening, directories)
+    skills = await open_catalog(host.trust, opening, host.config)
+    return Workplace(opening, directories, environment, skills, host.config)
+
+
+async def open_models(host: HostServices, state: SessionState, opening: Opening) -> SessionModels:
     """The models of the client's environment, and the one the user chose. Raises NoModelError."""
-    thinking: ThoughtLevel = state.thought_level or ("medium" if services.config.now.default_thinking else "off")
-    return await SessionModels.open(services.providers, opening.environment, opening.model or state.model, thinking)
+    thinking: ThoughtLevel = state.thought_level or ("medium" if host.config.now.default_thinking else "off")
+    return await SessionModels.open(host.providers, opening.environment, opening.model or state.model, thinking)
 
 
-def local_workspace(
-    services: HostServices, opening: Opening, directories: Directories, environment: Environment
-) -> LocalWorkspace:
+def make_permission(
+    host: HostServices,
+    stored: StoredSession,
+    log: SessionLog,
+    workplace: Workplace,
+    switch: ModeSwitch,
+    company: Company,
+) -> Permission:
+    """What the session may do unasked, and how its user is asked."""
+    asker = ApprovalRequester(log)
+    approval = make_approval(
+        host, asker, company.modes, workplace, (stored.directory / OUTPUTS, *workplace.skills.places)
+    )
+    plan_mode = PlanMode(switch, log, stored.directory)
+    return Permission(approval, asker, company.modes, plan_mode, Questions(log.channel), company)
+
+
+def local_workspace(host: HostServices, workplace: Workplace) -> LocalWorkspace:
     """The disk, and commands under the daemon's guard."""
-    runner = CommandRunner(services.guard, environment)
-    return LocalWorkspace(opening.cwd, directories, runner.run, environment.home, umask=opening.umask)
+    opening, environment = workplace.opening, workplace.environment
+    runner = CommandRunner(host.guard, environment)
+    return LocalWorkspace(opening.cwd, workplace.directories, runner.run, environment.home, umask=opening.umask)
 
 
 async def make_agent(
-    shared: Shared, log: SessionLog, state: SessionState, todos: TodoList, extensions: tuple[StepExtension, ...]
+    services: SessionServices,
+    log: SessionLog,
+    state: SessionState,
+    todos: TodoList,
+    extensions: tuple[StepExtension, ...],
+    listener: IdleListener,
 ) -> SessionAgent:
     """The session's agent, with its model where the user chose none."""
-    models, opening = shared.models, shared.opening
-    agents = _catalog(shared.services, opening, state)
+    models, opening = services.model.models, services.workplace.opening
+    agents = _catalog(services.host, opening, state)
     name, spec, problem = first_spec(agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
-    crew = Crew(labor_market(shared, log, agents), log, spec)
-    soul = build_soul(shared, spec, log, todos, crew, (TaskReminder(crew.market.tasks), *extensions))
-    crew.market.meter = meter = soul.model.meter
-    shared.budgets.cost = lambda: meter.cost
-    agent = SessionAgent(agents, soul, spec, name, shared.situation, partial(system_prompt, shared), crew, problem)
-    agent.missing = partial(missing_model, models)
-    return agent
+    market = make_market(
+        services, log, agents, BackgroundTasks(log, services.directory, services.host.config, listener)
+    )
+    crew = Crew(market, log, spec, services.mailbox.connect("", log))
+    extensions = (TaskReminder(market.tasks), *extensions)
+    soul = build_soul(services, spec, log, todos, crew, extensions, services.permission.company)
+    return SessionAgent(agents, soul, spec, name, services.workplace, models, crew, problem)
+
+
+def make_market(
+    services: SessionServices, log: SessionLog, catalog: AgentCatalog, tasks: BackgroundTasks
+) -> LaborMarket:
+    """The subagents of the session."""
+    return LaborMarket(
+        log=log,
+        directory=services.directory / FOLDER,
+        config=services.host.config,
+        catalog=catalog,
+        builder=SessionSubagents(services),
+        tasks=tasks,
+        hooks=services.hooks,
+        sources=services.sources,
+    )
 
 
 def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:
@@ -193,33 +221,36 @@ def make_environment(config: Config, opening: Opening, directories: Directories)
     )
 
 
-def _catalog(services: HostServices, opening: Opening, state: SessionState) -> AgentCatalog:
-    folder = services.config_dir and services.config_dir / "agents"
-    return AgentCatalog(folder, opening.cwd, services.trust, state.agent_files)
+def _catalog(host: HostServices, opening: Opening, state: SessionState) -> AgentCatalog:
+    folder = host.config_dir and host.config_dir / "agents"
+    return AgentCatalog(folder, opening.cwd, host.trust, state.agent_files)
 
 
 async def open_files(
-    services: HostServices,
+    host: HostServices,
     stored: StoredSession,
-    clients: ClientFiles,
-    environment: Environment,
+    log: SessionLog,
+    workplace: Workplace,
     approval: Approval,
-) -> SessionFiles:
-    """What the session's agents change, also by the programs they run."""
+    mailbox: Mailbox,
+) -> WorkFiles:
+    """What the session's agents open and change, also by the programs they run."""
+    environment = workplace.environment
+    clients = ClientFiles(local_workspace(host, workplace), host.projects.buffers)
     author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
-    files = await SessionFiles.open(clients, services.projects, author)
+    files = await SessionFiles.open(clients, host.projects, author)
     files.capture = Capture(
         files,
-        services.projects.store,
+        host.projects.store,
         stored.info.id,
         stored.directory,
         environment.variables,
-        services.own,
-        services.writers,
-        services.config.now.capture,
+        host.own,
+        host.writers,
+        host.config.now.capture,
         approval,
     )
-    return files
+    return WorkFiles(CallFiles(files, approval, host.projects.locks), files, clients, Rewinder(log, files, mailbox))
 
 
 def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:
@@ -229,33 +260,27 @@ def make_modes(config: Config, remembered: Mode | None, state: SessionState, ope
     return Modes(opening.mode or state.mode or first, usual)
 
 
-def make_budgets(services: HostServices, log: SessionLog, state: SessionState) -> Budgets:
+def make_budgets(host: HostServices, log: SessionLog, state: SessionState, costs: Costs) -> Budgets:
     """The budgets of the session and of the day."""
-    book = DailySpend(services.state_dir / "spending.json")
-    return Budgets(log.channel, state.account, book, lambda: services.config.now.budget)
+    return Budgets(log.channel, state.account, DailySpend(host.state_dir / "spending.json"), host.config, costs)
 
 
 def make_approval(
-    services: HostServices,
-    asker: ApprovalRequester,
-    modes: Modes,
-    workspace: Path,
-    directories: Directories,
-    environment: Environment,
-    readable: tuple[Path, ...],
+    host: HostServices, asker: ApprovalRequester, modes: Modes, workplace: Workplace, readable: tuple[Path, ...]
 ) -> Approval:
     """The session's one door to effects, with the user's rules and trust."""
+    workspace = workplace.opening.cwd
     return Approval(
         ask=asker,
-        rules=services.rules,
-        trust=services.trust.state(workspace),
+        rules=host.rules,
+        trust=host.trust.state(workspace),
         modes=modes,
         workspace=workspace,
-        additional=directories,
-        environment=environment,
-        own=services.own,
+        additional=workplace.directories,
+        environment=workplace.environment,
+        own=host.own,
         readable=readable,
-        secret_names=lambda: _secret_names(services.config.now),
+        secret_names=lambda: _secret_names(host.config.now),
     )
 
 
@@ -277,26 +302,25 @@ def make_hooks(
 
 
 def make_servers(
-    shared: Shared, log: SessionLog, agent: SessionAgent, opening: Opening, external: ExternalTools
+    services: SessionServices, log: SessionLog, agent: SessionAgent, external: ExternalTools
 ) -> SessionServers:
     """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows.
 
     Behind them come the tools that clients run.
     """
-    soul, variables = agent.soul, shared.environment.variables
-    files = mcp_files(shared)
-    mcp = SessionServers(
-        shared.services.mcp, files, log, shared.approval, variables, opening, Sampler(soul.model, shared.budgets.allow)
-    )
-    shared.sources.add(mcp)
-    shared.sources.add(external)
+    workplace, approval = services.workplace, services.permission.approval
+    opening = replace(workplace.opening, additional=tuple(workplace.directories))
+    sampler = Sampler(agent.soul.model, services.model.budgets.allow)
+    files, variables = mcp_files(services.host, workplace), workplace.environment.variables
+    mcp = SessionServers(services.host.mcp, files, log, approval, variables, opening, sampler)
+    services.sources.add(mcp)
+    services.sources.add(external)
     return mcp
 
 
-def mcp_files(shared: Shared) -> Files:
+def mcp_files(host: HostServices, workplace: Workplace) -> Files:
     """Where the session's MCP servers are configured: a kimi-cli user's file, our own, and the project's."""
-    services, environment = shared.services, shared.environment
-    share = environment.variables.get("KIMI_SHARE_DIR")
-    kimi = (Path(share) if share else environment.home / ".kimi") / "mcp.json"
-    own = (services.config_dir / "mcp.json",) if services.config_dir is not None else ()
-    return Files((kimi, *own), TrustedServers(services.trust, shared.opening.cwd))
+    share = workplace.environment.variables.get("KIMI_SHARE_DIR")
+    kimi = (Path(share) if share else workplace.environment.home / ".kimi") / "mcp.json"
+    own = (host.config_dir / "mcp.json",) if host.config_dir is not None else ()
+    return Files((kimi, *own), TrustedServers(host.trust, workplace.opening.cwd))

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -94,19 +95,20 @@ class SessionHost:
         self._require_directory(opening.cwd)
         store = self._services.store
         stored = store.create(opening.cwd, additional=opening.additional)
+        listener = _Rested(self, stored.info.id)
         try:
             log = await SessionLog.create(
                 stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
             )
             async with closed_on_error(log):
-                parts = await compose(self._services, stored, log, opening)
-                parts.state.directory = str(opening.cwd.resolve())
-                parts.state.save(stored.directory)
+                parts = await compose(self._services, stored, log, opening, listener)
+                parts.choices.state.begin_in(opening.cwd)
+                parts.choices.state.save(stored.directory)
                 await log.commit()
         except BaseException:
             store.delete(stored.info.id)
             raise
-        session = Session(stored.info, store, parts, opening, self._commands, self._unload_soon)
+        session = Session(stored.info, store, parts, opening, self._commands, listener)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -129,12 +131,13 @@ class SessionHost:
                 live.add_directories(opening.additional)
                 return live
             stored = self._services.store.find(session_id)
+            listener = _Rested(self, session_id)
             began = load_state(stored.directory).directory
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.writer)
             async with closed_on_error(log):
-                parts = await compose(self._services, stored, log, opening)
-                session = Session(stored.info, self._services.store, parts, opening, self._commands, self._unload_soon)
+                parts = await compose(self._services, stored, log, opening, listener)
+                session = Session(stored.info, self._services.store, parts, opening, self._commands, listener)
                 await session.recover()
             self._start(session)
         return session
@@ -219,7 +222,7 @@ class SessionHost:
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
         await fork.log.commit()
-        fork.info = self._services.store.touch(fork.id, turns=source.info.turns)
+        fork.go_on_from(source.info)
         return fork
 
     def attach(self, session: Session, client: Client) -> None:
@@ -279,6 +282,12 @@ class SessionHost:
             self.ended += 1 + session.log.context.settled // LONG
             self.rested.set()
 
+    def came_to_rest(self, session_id: str) -> None:
+        """Something of a session has come to rest: when nobody looks and nothing else of it runs, it leaves the memory."""
+        session = self._sessions.get(session_id)
+        if session is not None:
+            self._unload_soon(session)
+
     def _unload_soon(self, session: Session) -> None:
         self.rested.set()
         if self._group is not None and not self._closing.is_set() and session.unused:
@@ -317,6 +326,18 @@ class SessionHost:
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rested:
+    """Tells the host that something of one of its sessions has come to rest. An `IdleListener`."""
+
+    host: SessionHost
+    session_id: str
+
+    def rested(self) -> None:
+        """See `IdleListener`."""
+        self.host.came_to_rest(self.session_id)
 
 
 @contextlib.asynccontextmanager

@@ -32,6 +32,7 @@ from sould.agents.soul.turn import Turn
 from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo, SessionStore
+from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.missed import MissedNotifications
 from sould.agents.turns.operating import Work
@@ -65,60 +66,56 @@ class Session:
         parts: Parts,
         opening: Opening,
         command_registry: "Callable[[Session], CommandRegistry]",
-        on_idle: "Callable[[Session], None]",
+        listener: IdleListener,
     ) -> None:
-        """`command_registry` is what it does with prompts; `on_idle` is told when the last waiting turn has ended."""
+        """`command_registry` is what it does with prompts; `listener` is told when the last waiting turn has ended."""
+        services, choices = parts.services, parts.choices
         self.info = info
         self.opening = opening
         self.store = store
-        self.directory = parts.shared.directory
+        self.directory = services.directory
         """The session's own, on disk."""
         self.log = parts.log
-        self.soul = parts.soul
-        self._approval = parts.shared.approval
-        self._asker = parts.asker
-        self._files = parts.files
+        self.soul = parts.agent.soul
+        self._approval = services.permission.approval
+        self._asker = services.permission.asker
+        self._files = services.files.recorded
         self._todos = parts.todos
-        self._workspace = parts.clients
-        self.models = parts.shared.models
-        self._state = parts.state
+        self._workspace = services.files.clients
+        self.models = services.model.models
+        self._state = choices.state
         self._agent = parts.agent
         self.tasks = parts.agent.crew.market.tasks
-        self.tasks.on_idle = lambda: on_idle(self)
         self.mcp = parts.mcp
         self._external = parts.external
-        self.trusting = parts.trusting
-        self.skills = parts.shared.skills
-        self._services = parts.shared.services
+        self.trusting = choices.trusting
+        self.skills = services.workplace.skills
+        self._services = services.host
         self._news = NewsReader(self._services.news, parts.log, opening.environment)
         self.loops = LoopStore(self._services.state_dir / "loops")
         self._repeats = False
         self._command_registry = command_registry(self)
         self.hooks = parts.hooks
-        asked = self.soul.model
-        self._side_questions = SideQuestions(
-            parts.log, asked.model, asked.tools, asked.limits, asked.meter.charge, self.id
-        )
-        self.plan_mode = parts.shared.plan_mode
-        self.modes = parts.shared.modes
-        self.options = parts.options
-        self.mode_switch = parts.mode_switch
-        self.repeats = parts.repeats
-        self.directories = parts.shared.directories
-        self._home = parts.shared.environment.home
+        self._side_questions = SideQuestions(self.soul.model)
+        self.plan_mode = services.permission.plan_mode
+        self.modes = services.permission.modes
+        self.options = choices.options
+        self.mode_switch = choices.mode_switch
+        self.repeats = choices.repeats
+        self.directories = services.workplace.directories
+        self._home = services.workplace.environment.home
         self.clients = parts.attached
         """Who is attached."""
-        self._notices = MissedNotifications(parts.log.channel, lambda: self.clients.any)
-        self._turns = Turns(parts.log, self._run, on_idle=lambda: on_idle(self))
+        self._notices = MissedNotifications(parts.log.channel, self.clients)
+        self._turns = Turns(parts.log, self._run, listener)
         self._controls = LoopControls(self.id, parts.log, self._turns, self.loops)
-        self.waiting = PromptQueue(parts.log, self._turns, lambda given: self._command_registry.find(given) is not None)
+        self.waiting = PromptQueue(parts.log, self._turns, self._is_command)
         self.closed = asyncio.Event()
-        parts.soul.compactor.attached = lambda: self._has_company
-        self.budgets = parts.shared.budgets
-        self._mailbox = parts.shared.mailbox
-        self.travel = TimeTravel(parts.log, parts.shared.rewinder, parts.soul.compactor)
-        self.context = ModelContext(parts.log, parts.soul.compactor)
-        self.sharing = Sharing(store.find(self.id), store, self.context, parts.clients.disk, parts.shared.approval)
+        self.budgets = services.model.budgets
+        self._mailbox = services.mailbox
+        self.travel = TimeTravel(parts.log, services.files.rewinder, self.soul.compactor)
+        self.context = ModelContext(parts.log, self.soul.compactor)
+        self.sharing = Sharing(store.find(self.id), store, self.context, services.files.clients.disk, self.approval)
 
     @property
     def id(self) -> str:
@@ -149,11 +146,6 @@ class Session:
         self._workspace.detach(client_id)
         self.mcp.left(client_id)
         self._external.left(client_id)
-
-    @property
-    def _has_company(self) -> bool:
-        """A person looks at this session and is not away; programs are no company."""
-        return self.clients.person and not self.modes.away
 
     # --- turns ---
 
@@ -197,9 +189,12 @@ class Session:
         at_once = at_once or self._controls.take(user_input, client_id, repeats=self.looping or self.repeats.limit != 0)
         if at_once is not None:
             return at_once
-        prompt = Prompt(user_input, client_id, command=self._command_registry.find(user_input) is not None)
+        prompt = Prompt(user_input, client_id, command=self._is_command(user_input))
         self._turns.submit(prompt)
         return prompt
+
+    def _is_command(self, user_input: UserInput) -> bool:
+        return self._command_registry.find(user_input) is not None
 
     def _go_away(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
@@ -273,7 +268,8 @@ class Session:
 
     def _keep_todos(self) -> None:
         if self._todos.get() != self._state.todos or self.budgets.changed or self._state.unsaved:
-            self._state.todos, self.budgets.changed = self._todos.get(), False
+            self._state.keep_todos(self._todos.get())
+            self.budgets.note_saved()
             self._state.save(self.directory)
 
     async def _run_turn(self, prompt: Prompt) -> Ending:
@@ -312,7 +308,7 @@ class Session:
     @property
     def usage(self) -> StatusUpdate | None:
         """How full the model's window is and what the session has cost; None before a model has counted anything."""
-        return usage_of(self.log.context, self.models.info, self.soul.model.meter.cost)
+        return usage_of(self.log.context, self.models.info, self.soul.model.meter.costs.total)
 
     @property
     def config(self) -> Config:
@@ -387,6 +383,10 @@ class Session:
     def nearest_commands(self, name: str) -> Sequence[str]:
         """Those most like a name that is none of them."""
         return self._command_registry.nearest(name)
+
+    def go_on_from(self, source: SessionInfo) -> None:
+        """It is a fork: it has as many turns as the session it was made from."""
+        self.info = self.store.touch(self.id, turns=source.turns)
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""

@@ -1,37 +1,37 @@
-"""What sessions stand on: `HostServices` for all sessions of a daemon, `Shared` for all agents of one session."""
+"""What sessions stand on: `HostServices` for all sessions of a daemon, `SessionServices` for all agents of one session."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.config import LoopControl, can_search
 from sould.agents.dmail.router import DMailRouter, Mailbox
-from sould.agents.environment import Environment
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
+from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Writers
+from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.projects import Projects
+from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.settings.budgets import Budgets
-from sould.agents.settings.directories import Directories
+from sould.agents.settings.company import Company
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.modes import Modes
 from sould.agents.settings.news import News
-from sould.agents.skills.catalog import SkillCatalog
-from sould.agents.soul.conditions import Situation
-from sould.agents.store.store import SessionStore
+from sould.agents.settings.workplace import Workplace
+from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
+from sould.agents.turns.asking import ApprovalRequester
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,36 +64,60 @@ class HostServices:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What all agents of one session share, the root agent and its subagents."""
+class WorkFiles:
+    """What the files are to the agents of a session: judged before they are opened, recorded as they change."""
 
-    services: HostServices
-    opening: Opening
-    directories: Directories
-    session_id: str
-    directory: Path
-    environment: Environment
-    files: CallFiles
+    judged: CallFiles
+    recorded: SessionFiles
+    clients: ClientFiles
+    """Below both: the disk, and the buffers of who looks."""
+    rewinder: Rewinder
+    """What the session changed, taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What a session may do unasked, and how its user is asked."""
+
     approval: Approval
-    models: SessionModels
-    skills: SkillCatalog
-    questions: Questions
+    asker: ApprovalRequester
+    modes: Modes
     plan_mode: PlanMode
+    questions: Questions
+    company: Company
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """Which model agents ask, and at whose expense."""
+
+    models: SessionModels
+    costs: Costs
+    budgets: Budgets
+    """Of the whole session, whichever agent spends."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionServices:
+    """What all agents of one session stand on, the root agent and its subagents."""
+
+    host: HostServices
+    stored: StoredSession
+    workplace: Workplace
+    files: WorkFiles
+    permission: Permission
+    model: ModelUse
     hooks: Hooks
     mailbox: Mailbox
-    rewinder: Rewinder
-    modes: Modes
-    budgets: Budgets
     sources: ToolSources = field(default_factory=ToolSources)
     """Where its agents' further tools come from."""
 
-    def limits(self) -> LoopControl:
-        """Read anew each time, so that a reloaded configuration holds."""
-        return self.services.config.now.loop_control
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self.stored.info.id
 
-    def situation(self) -> Situation:
-        """What conditional tools are judged by, as things are now."""
-        opening = self.opening
-        model = frozenset[str](self.models.info.capabilities)
-        services = frozenset({"web_search"} if can_search(self.services.config.now.services) else ())
-        return Situation(opening.cwd, self.environment, opening.environment, model, opening.capabilities, services)
+    @property
+    def directory(self) -> Path:
+        """The session's own, on disk."""
+        return self.stored.directory

@@ -3,21 +3,21 @@
 Serves the root agent and its subagents alike.
 """
 
-from datetime import datetime
+from functools import partial
 from typing import Any
 
-from sould.agents.compaction.compactor import Compactor
+from sould.agents.compaction.compactor import NOBODY, Audience, Compactor
+from sould.agents.compaction.size import ContextSize
 from sould.agents.config import Config
 from sould.agents.dmail.router import DenwaRenji
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.shared import Shared
+from sould.agents.sessions.shared import SessionServices
 from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
-from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.loop import Soul, StepExtension
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
 from sould.agents.soul.spec import AgentSpec
@@ -42,107 +42,86 @@ OUTPUTS = "outputs"
 
 
 def build_soul(
-    shared: Shared,
+    services: SessionServices,
     spec: AgentSpec,
     log: SessionLog,
     todos: TodoList,
     crew: Crew,
     extensions: tuple[StepExtension, ...] = (),
+    audience: Audience = NOBODY,
 ) -> Soul:
     """One agent with its own log, over what its session shares. A new log gets its system prompt.
+
+    `audience` may be asked whether a summary of the agent's conversation will do.
 
     Raises:
         ConfigError, InvalidToolError
     """
-    phone = crew.phone = shared.mailbox.connect(crew.agent_id, log)
-    toolset = load_tools(shared, spec, injected(shared, spec, phone, todos, crew))
+    model, config, permission = services.model, services.host.config, services.permission
+    toolset = load_tools(services, spec, injected(services, spec, todos, crew))
     if not log.context.system_prompt:
-        log.publish(SystemPrompt(text=system_prompt(shared, spec), made_of=spec.made_of))
-    meter = Meter(log)
-    compactor = Compactor(
-        log,
-        lambda: shared.models.provider,
-        shared.limits,
-        shared.session_id,
-        settings=lambda: shared.services.config.now.compaction,
-        tools=lambda: toolset.specs,
-        charge=meter.charge,
-        hook=shared.hooks.compaction,
-    )
-    meter.estimate = lambda: compactor.used
+        log.publish(SystemPrompt(text=services.workplace.prompt(spec), made_of=spec.made_of))
+    size = ContextSize(log, toolset)
+    meter = Meter(log, model.costs, size)
+    rewinder, judged = services.files.rewinder, services.files.judged
     return Soul(
         log=log,
-        model=model_caller(shared, log, toolset, meter, crew.market),
-        tools=tool_runner(shared, spec, log, toolset),
-        compactor=compactor,
+        model=ModelCaller(log, model.models, toolset, config, meter, services.session_id, crew.market.call_ids),
+        tools=tool_runner(services, spec, log, toolset),
+        compactor=Compactor(
+            log, size, model.models, model.costs, config, services.hooks, audience, services.session_id
+        ),
         extensions=(
-            shared.budgets,
-            PlanReminder(log, shared.approval),
-            AwayReminder(log, shared.modes, shared.services.config),
-            TimeMachine(phone, shared.rewinder, toolset, shared.files, shared.approval),
+            model.budgets,
+            PlanReminder(log, permission.approval),
+            AwayReminder(log, permission.modes, config),
+            TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),
             *extensions,
         ),
     )
 
 
-def load_tools(shared: Shared, spec: AgentSpec, injectable: dict[Any, object]) -> Toolset:
+def load_tools(services: SessionServices, spec: AgentSpec, injectable: dict[Any, object]) -> Toolset:
     """The spec's tools as far as they are offered now, and those of the session's sources that it names."""
-    paths, places = offered_paths(spec, shared.situation())
-    return Toolset.load(paths, injectable, places, sources=shared.sources, patterns=spec.fields.mcp_tools)
+    paths, places = offered_paths(spec, services.workplace.situation(services.model.models.info))
+    return Toolset.load(paths, injectable, places, sources=services.sources, patterns=spec.fields.mcp_tools)
 
 
-def injected(shared: Shared, spec: AgentSpec, phone: DenwaRenji, todos: TodoList, crew: Crew) -> dict[Any, object]:
+def injected(services: SessionServices, spec: AgentSpec, todos: TodoList, crew: Crew) -> dict[Any, object]:
     """What an agent's tools may ask for, by type (D30)."""
+    workplace, permission, files = services.workplace, services.permission, services.files
+    directory, cwd = services.directory, workplace.opening.cwd
     return {
-        DenwaRenji: phone,
-        Rewinder: shared.rewinder,
-        CallFiles: shared.files,
-        Workspace: shared.files,
-        Config: shared.services.config.now,
-        Approval: shared.approval,
-        Environment: shared.environment,
+        DenwaRenji: crew.phone,
+        Rewinder: files.rewinder,
+        CallFiles: files.judged,
+        Workspace: files.judged,
+        Config: services.host.config.now,
+        Approval: permission.approval,
+        Environment: workplace.environment,
         TodoList: todos,
         Crew: crew,
         LaborMarket: crew.market,
         BackgroundTasks: crew.market.tasks,
-        OutputDirectory: OutputDirectory(shared.directory / OUTPUTS),
-        Questions: shared.questions,
-        PlanMode: shared.plan_mode,
-        ToolSession: ToolSession(shared.session_id, shared.opening.cwd, shared.directory, shared.directories),
-        ModelCapabilities: ModelCapabilities(lambda: frozenset(shared.models.provider.info.capabilities)),
-        PromptArguments: PromptArguments(lambda: arguments_of(shared, spec)),
+        OutputDirectory: OutputDirectory(directory / OUTPUTS),
+        Questions: permission.questions,
+        PlanMode: permission.plan_mode,
+        ToolSession: ToolSession(services.session_id, cwd, directory, workplace.directories),
+        ModelCapabilities: ModelCapabilities(services.model.models.capabilities),
+        PromptArguments: PromptArguments(partial(workplace.arguments, spec)),
     }
 
 
-def model_caller(shared: Shared, log: SessionLog, toolset: Toolset, meter: Meter, market: LaborMarket) -> ModelCaller:
-    """Asks the session's model in an agent's name."""
-    model, session_id = shared.models.model, shared.session_id
-    return ModelCaller(log, model, lambda: toolset.specs, shared.limits, meter, session_id, market.call_ids)
-
-
-def tool_runner(shared: Shared, spec: AgentSpec, log: SessionLog, toolset: Toolset) -> ToolRunner:
+def tool_runner(services: SessionServices, spec: AgentSpec, log: SessionLog, toolset: Toolset) -> ToolRunner:
     """Runs an agent's calls, and sees what they do to files."""
-    cwd, files = str(shared.opening.cwd), shared.rewinder.files
+    cwd, files = str(services.workplace.opening.cwd), services.files.recorded
     return ToolRunner(
         log,
         toolset,
-        shared.approval,
+        services.permission.approval,
         files,
         cwd,
-        hooks=shared.hooks,
+        hooks=services.hooks,
         capture=files.capture,
         read_only=spec.fields.read_only,
     )
-
-
-def system_prompt(shared: Shared, spec: AgentSpec) -> str:
-    """The spec's prompt with its arguments; frozen in the session's first record."""
-    path = spec.fields.system_prompt_path
-    return render_prompt(path.read_text(encoding="utf-8"), arguments_of(shared, spec), path)
-
-
-def arguments_of(shared: Shared, spec: AgentSpec) -> dict[str, str]:
-    """What the prompt can use: the builtin arguments and the spec's own."""
-    opening, now = shared.opening, datetime.now().astimezone()
-    builtin = prompt_arguments(opening.cwd, shared.directories, shared.environment.shell, now, shared.skills.describe())
-    return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args

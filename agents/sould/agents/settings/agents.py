@@ -3,7 +3,7 @@
 A spec that cannot be used leaves the session as it was, and says so once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from sould.agents.errors import OptionError, SouldError
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.options import Choice, SessionOption
 from sould.agents.settings.state import SessionState
+from sould.agents.settings.workplace import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
@@ -34,12 +35,10 @@ class SessionAgent:
     soul: Soul
     spec: AgentSpec
     name: str
-    situation: Callable[[], Situation]
-    prompt: Callable[[AgentSpec], str]
+    workplace: Workplace
+    models: SessionModels
     crew: Crew
     problem: str = ""
-    missing: Callable[[AgentSpec], str] = lambda _: ""
-    """Says that the model a spec names is not there."""
     _next: AgentSpec | None = None
     _made_of: AgentKey = field(init=False)
     _stamps: tuple[object, ...] = ()
@@ -75,7 +74,7 @@ class SessionAgent:
             self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
             self.problem = ""
         self._take_up()
-        missing = self.missing(self.spec)
+        missing = missing_model(self.models, self.spec)
         if missing and missing not in self._missed:
             self._missed.add(missing)
             self._tell("The agent names a model that is not there", missing)
@@ -112,8 +111,8 @@ class SessionAgent:
             self._next = None
             return
         tools = self._load(spec)
-        prompt = self.prompt(spec) if key[0] != self._made_of[0] else None
-        self.crew.spec = spec
+        prompt = self.workplace.prompt(spec) if key[0] != self._made_of[0] else None
+        self.crew.work_by(spec)
         self.soul.tools.toolset.replace_with(tools)
         if prompt is not None:
             self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
@@ -128,24 +127,24 @@ class SessionAgent:
 
     def tell_anew(self) -> None:
         """What the prompt says of the session is not true any more: render it once more."""
-        self.soul.log.publish(SystemPrompt(text=self.prompt(self.spec), made_of=self.spec.made_of))
+        self.soul.log.publish(SystemPrompt(text=self.workplace.prompt(self.spec), made_of=self.spec.made_of))
 
     def lists(self, text: str) -> bool:
         """Whether the agent's prompt would hold this text, were it rendered now."""
         try:
-            return text in self.prompt(self.spec)
+            return text in self.workplace.prompt(self.spec)
         except (SouldError, OSError):
             return False
 
     def _load(self, spec: AgentSpec) -> Toolset:
-        paths, places = offered_paths(spec, self.situation())
+        paths, places = offered_paths(spec, self.workplace.situation(self.models.info))
         return self.soul.tools.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
 
     def _key(self, spec: AgentSpec) -> AgentKey:
         return digests(spec.files), self._offered(spec)
 
     def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
-        return offered_paths(spec, self.situation())[0]
+        return offered_paths(spec, self.workplace.situation(self.models.info))[0]
 
     def _tell(self, title: str, body: str) -> None:
         if body in self._told:

@@ -7,13 +7,14 @@ price is no money: then tokens alone count. Nothing is counted for a day without
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from sould.agents.config import Budget, BudgetLimit
+from sould.agents.config import BudgetLimit
+from sould.agents.liveconfig import LiveConfig
+from sould.agents.llm.costs import Costs
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.channel import Channel, Record
 from sould.agents.soul.loop import StepExtension
@@ -86,16 +87,14 @@ class DailySpend:
 class Budgets(StepExtension):
     """One for a session: all its agents ask it before every step."""
 
-    def __init__(self, channel: Channel, account: Account, book: DailySpend, budget: Callable[[], Budget]) -> None:
-        """`account` is the session's, counted on in place."""
+    def __init__(self, channel: Channel, account: Account, book: DailySpend, config: LiveConfig, costs: Costs) -> None:
+        """`account` is the session's, counted on in place; `costs` are what it has cost since it was opened."""
         self._channel = channel
         self._account = account
         self._book = book
-        self._budget = budget
+        self._config, self._costs = config, costs
         self._lock = asyncio.Lock()
         self._paid = 0.0
-        self.cost: Callable[[], float | None] = lambda: None
-        """Of the session since it was opened."""
         self.stopped = ""
         """What was used up when the user let this turn go no further."""
         self.changed = False
@@ -115,12 +114,16 @@ class Budgets(StepExtension):
         """A step spends."""
         return await self.allow()
 
+    def note_saved(self) -> None:
+        """The account is about to be saved as it is now."""
+        self.changed = False
+
     def begin(self) -> None:
         """A new turn: what stopped the last one is asked about again."""
         self.stopped = ""
 
     def _accounts(self) -> list[tuple[str, Account, BudgetLimit]]:
-        budget = self._budget()
+        budget = self._config.now.budget
         found = [("session", self._account, budget.session)]
         if budget.day != BudgetLimit():
             found.append(("day", self._book.today(), budget.day))
@@ -152,12 +155,12 @@ class Budgets(StepExtension):
         while isinstance(message, SubagentEvent):
             message = message.event
         if isinstance(message, StatusUpdate) and message.token_usage is not None:
-            now = self.cost()
+            now = self._costs.total
             cost = None if now is None else now - self._paid
             self._paid = self._paid if now is None else now
             self._account.add(message.token_usage.total, cost)
             self.changed = True
-            if self._budget().day != BudgetLimit():
+            if self._config.now.budget.day != BudgetLimit():
                 today = self._book.today()
                 today.add(message.token_usage.total, cost)
                 self._book.save(today)

@@ -38,6 +38,10 @@ class SessionModels:
         """The chosen model's provider."""
         return self._provider
 
+    def capabilities(self) -> frozenset[str]:
+        """What the chosen model can take in."""
+        return frozenset(self.info.capabilities)
+
     @property
     def info(self) -> ModelInfo:
         """The chosen model."""

@@ -5,9 +5,9 @@ nobody has been told yet.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.notice import notice
@@ -26,10 +26,22 @@ class Item:
     severity: Severity
 
 
+class AboutClient(Protocol):
+    """Says what is wrong between the daemon and the environment of a client, or ""."""
+
+    def __call__(self, environment: Mapping[str, str]) -> str:
+        """A sentence for the user."""
+        ...
+
+
+def _nothing_wrong(environment: Mapping[str, str]) -> str:
+    return ""
+
+
 class News:
     """What is known in one daemon. `about_client` says what is wrong between the daemon and a client's environment, or ""."""
 
-    def __init__(self, about_client: Callable[[Mapping[str, str]], str] = lambda environment: "") -> None:
+    def __init__(self, about_client: AboutClient = _nothing_wrong) -> None:
         self.about_client = about_client
         self.last = 0
         self._items: deque[Item] = deque(maxlen=_KEPT)

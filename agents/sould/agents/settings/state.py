@@ -45,6 +45,14 @@ class SessionState(BaseModel):
         """The disk refused it: it is to be saved again."""
         return self._unsaved
 
+    def begin_in(self, directory: Path) -> None:
+        """The session begins in this directory."""
+        self.directory = str(directory.resolve())
+
+    def keep_todos(self, todos: tuple[TodoItem, ...]) -> None:
+        """The list as it is at the end of a turn."""
+        self.todos = todos
+
     def choose_mode(self, mode: Mode | None) -> None:
         """None: the project's usual one."""
         self.mode = mode

@@ -5,10 +5,10 @@ was shown is ever repeated: retries happen below, before the first visible part.
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from sould.agents.config import LoopControl
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import (
     ChatProvider,
     ChatRequest,
@@ -16,13 +16,13 @@ from sould.agents.llm.provider import (
     Finish,
     ProviderProtocolError,
     ThoughtLevel,
-    ToolSpec,
 )
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
+from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 
@@ -40,17 +40,30 @@ class Model:
     thought_level: ThoughtLevel | None
 
 
-@dataclass(slots=True)
+class ModelChoice(Protocol):
+    """Which model a session has chosen, asked anew for each step."""
+
+    def model(self) -> Model:
+        """What the next step asks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCaller:
     """Builds the request from the session's context and publishes the answer."""
 
     log: SessionLog
-    model: Callable[[], Model]
-    tools: Callable[[], tuple[ToolSpec, ...]]
-    limits: Callable[[], LoopControl]
+    models: ModelChoice
+    toolset: Toolset
+    config: LiveConfig
     meter: Meter
     session_id: str
     call_ids: CallIds
+
+    @property
+    def policy(self) -> RetryPolicy:
+        """How often a call is tried, as configured now."""
+        return RetryPolicy.of(self.config.now.loop_control)
 
     async def ask(self, n: int, calls: StepCalls) -> str | None:
         """Ask once, with retries while nothing was shown. Returns the provider's finish reason.
@@ -58,11 +71,11 @@ class ModelCaller:
         Raises:
             ProviderError: the model could not answer; what it had said by then is published.
         """
-        model = self.model()
+        model = self.models.model()
         request = ChatRequest(
             system_prompt=self.log.context.system_prompt,
             messages=tuple(self.log.context.messages),
-            tools=self.tools(),
+            tools=self.toolset.specs,
             thought_level=model.thought_level,
             session_id=self.session_id,
         )
@@ -80,8 +93,7 @@ class ModelCaller:
                 )
             )
 
-        policy = RetryPolicy.of(self.limits())
-        async with stream_with_retry(model.provider, request, policy, publish_retry) as stream:
+        async with stream_with_retry(model.provider, request, self.policy, publish_retry) as stream:
             finish = await self._publish(stream, calls, gives_ids=model.provider.info.gives_call_ids)
         self.meter.count(model.provider.info, finish)
         return finish.reason

@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from sould.agents.config import Background
 from sould.agents.errors import SouldError
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.display import BackgroundTaskBlock
@@ -111,15 +111,23 @@ Work: TypeAlias = Callable[[Printed], Awaitable[Ended]]
 _RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord])
 
 
+class IdleListener(Protocol):
+    """Who is told that something of a session has come to rest."""
+
+    def rested(self) -> None:
+        """The last task has ended, or the last turn."""
+        ...
+
+
 @dataclass(slots=True)
 class BackgroundTasks:
     """The tasks of one session. `serving` owns them. Injectable."""
 
     log: SessionLog
     directory: Path
-    limits: Callable[[], Background]
-    on_idle: Callable[[], None] = lambda: None
-    """Called when the last one has ended."""
+    config: LiveConfig
+    listener: IdleListener
+    """Told when the last one has ended."""
     _records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
     _tasks: dict[str, "asyncio.Task[Ended]"] = field(default_factory=dict[str, "asyncio.Task[Ended]"])
     _stopping: dict[str, str] = field(default_factory=dict[str, str])
@@ -200,7 +208,7 @@ class BackgroundTasks:
 
     def require_room(self) -> None:
         """Raises TaskError when as many run as may."""
-        most = self.limits().max_running_tasks
+        most = self.config.now.background.max_running_tasks
         if self._group is None:
             raise TaskError("The session is closing; nothing can be begun in the background.")
         if len(self._tasks) >= most:
@@ -328,7 +336,7 @@ class BackgroundTasks:
             )
         )
         if not self._tasks:
-            self.on_idle()
+            self.listener.rested()
 
     def _save(self) -> None:
         kept = list(self._records.values())[-_KEPT:]

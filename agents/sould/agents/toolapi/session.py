@@ -1,9 +1,10 @@
 """Services every tool may ask for that say where it runs. Values only; nothing here reaches the world."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +18,33 @@ class Session:
     """Directories it may work in besides `cwd`, as they are now."""
 
 
+class AskCapabilities(Protocol):
+    """What the session's model can take in now."""
+
+    def __call__(self) -> frozenset[str]:
+        """The capabilities by name."""
+        ...
+
+
+class MakeArguments(Protocol):
+    """How the arguments of a system prompt are made."""
+
+    def __call__(self) -> Mapping[str, str]:
+        """They are made once, when first asked for."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
     """What the session's model can take in, to be asked when it matters: the model may be another by then."""
 
-    capabilities: Callable[[], frozenset[str]]
+    capabilities: AskCapabilities
 
 
 class PromptArguments(Mapping[str, str]):
     """What `${NAME}` stands for in the agent's system prompt, looked up when first asked for."""
 
-    def __init__(self, make: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, make: MakeArguments) -> None:
         self._make = make
 
     @cached_property

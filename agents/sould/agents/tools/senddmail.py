@@ -87,7 +87,7 @@ class SendDMail(Tool[Params]):
     def _to_siblings(self, params: Params) -> ToolReturn:
         phone = self._phone
         reached, refused = phone.send_to_siblings(
-            DMail(params.message, _own_name(phone), priority=params.priority, told=phone.notes.append)
+            DMail(params.message, _own_name(phone), priority=params.priority, origin=phone)
         )
         not_sent = f"It was not sent to {' '.join(refused)}" if refused else ""
         if not reached:
@@ -115,7 +115,7 @@ class SendDMail(Tool[Params]):
             asked=frozenset(files),
             priority=params.priority,
             turn_id=call.turn_id if receiver is phone else "",
-            told=phone.notes.append,
+            origin=phone,
         )
         phone.send(mail, to)
         if receiver is phone:

@@ -5,7 +5,7 @@ told and kept as `shared`: going back names it, and never touches it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.channel import Record
@@ -27,7 +27,7 @@ LONGEST = 60
 """Characters of a command in it."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CutOff:
     """A call that may have run a program, and when that may have begun (wall seconds)."""
 
@@ -67,7 +67,7 @@ class _Running:
             case ApprovalResponse():
                 call = self.calls.get(self.asking.pop(message.request_id, ""))
                 if call is not None:
-                    call.began = record.timestamp
+                    self.calls[call.call_id] = replace(call, began=record.timestamp)
             case ToolResult():
                 self.calls.pop(message.tool_call_id, None)
             case _:

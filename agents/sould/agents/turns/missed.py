@@ -4,8 +4,9 @@ Keeps a few and publishes nothing. One of them is told twice only where that is 
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.sessionlog.channel import Channel, Cursor, Record
 from sould.agents.wire.messages import Notification
 
@@ -13,10 +14,10 @@ MOST = 20
 
 
 class MissedNotifications:
-    """`company`: whether a client is there to hear what comes now."""
+    """Of one session. What comes while none of its `clients` is there, nobody has heard."""
 
-    def __init__(self, channel: Channel, company: Callable[[], bool]) -> None:
-        self._company = company
+    def __init__(self, channel: Channel, clients: AttachedClients) -> None:
+        self._clients = clients
         self._latest: deque[Record] = deque(maxlen=MOST)
         self._unheard: set[int] = set()
         channel.subscribe(self._take, on_cut=lambda _: None)
@@ -32,6 +33,6 @@ class MissedNotifications:
     def _take(self, record: Record) -> bool:
         if isinstance(record.message, Notification):
             self._latest.append(record)
-            if not self._company():
+            if not self._clients.any:
                 self._unheard.add(record.seq)
         return True

@@ -3,8 +3,8 @@
 `/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
@@ -17,13 +17,21 @@ SHOWN = 100
 USAGE = "Use `/queue`, `/queue remove NUMBER`, `/queue edit NUMBER new text` or `/queue move NUMBER PLACE`."
 
 
+class IsCommand(Protocol):
+    """Tells slash commands from prompts."""
+
+    def __call__(self, user_input: UserInput) -> bool:
+        """It is one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PromptQueue:
     """Of one session. `is_command` tells whether a text is a slash command."""
 
     log: SessionLog
     turns: Turns
-    is_command: Callable[[UserInput], bool]
+    is_command: IsCommand
 
     @property
     def waiting(self) -> tuple[Prompt, ...]:

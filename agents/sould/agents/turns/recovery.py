@@ -4,6 +4,8 @@ A turn in which something waits for an approval goes on: nothing of that call ha
 a subagent. Every other open turn is closed honestly: its calls may or may not have run, and are never run again.
 """
 
+from functools import partial
+
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
@@ -49,7 +51,8 @@ async def recover(
             _notify(log, lost)
         return
     said = (record.message for record in log.replay()) if found.open_requests else ()
-    left = crew.market.unfinished = unfinished(said, found.open_requests)
+    left = unfinished(said, found.open_requests)
+    crew.market.go_on_with(left)
     tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, asker, call_id)}
     resumed = found.open_turn is not None and bool(left.calls & {call.id for call in found.open_calls})
     kept = {request for call_id, ids in left.requests.items() if call_id in tasks for request in ids}
@@ -59,7 +62,9 @@ async def recover(
         kept |= asked
         cut = take_up(log, soul, found, left, lost)
         turn = found.open_turn
-        turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, ended=lambda: asker.expire(asked)))
+        turns.submit(
+            Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(asker.expire, asked))
+        )
     again = [request for request in found.open_requests if request.id in kept]
     asker.restore(again, (record.message for record in log.replay()) if again else ())
     for request in found.open_requests:

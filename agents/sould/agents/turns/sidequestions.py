@@ -6,15 +6,13 @@ The model may use no tool, gets at most two tries, and forgets the question and 
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sould.agents.config import LoopControl
-from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ModelInfo, ProviderError, ToolSpec
-from sould.agents.llm.retry import RetryPolicy, stream_with_retry
-from sould.agents.sessionlog.log import SessionLog
-from sould.agents.soul.answer import Model
+from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ProviderError
+from sould.agents.llm.retry import stream_with_retry
+from sould.agents.soul.answer import ModelCaller
 from sould.agents.turns.turns import Prompt
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
@@ -34,12 +32,8 @@ DENIED = "Tools cannot be used in a side question. Answer from what you know."
 class SideQuestions:
     """The side questions of one session; `serve` owns their tasks."""
 
-    log: SessionLog
-    model: Callable[[], Model]
-    tools: Callable[[], tuple[ToolSpec, ...]]
-    limits: Callable[[], LoopControl]
-    charge: Callable[[ModelInfo, Finish], None]
-    session_id: str
+    caller: ModelCaller
+    """The session's own agent's."""
     _running: dict[asyncio.Task[BtwEnd], Prompt] = field(default_factory=dict["asyncio.Task[BtwEnd]", Prompt])
     _early: list[tuple[Prompt, str]] = field(default_factory=list[tuple[Prompt, str]])
     """Asked before `serving`."""
@@ -88,7 +82,7 @@ class SideQuestions:
 
     def _begin(self, group: asyncio.TaskGroup, prompt: Prompt, question: str) -> None:
         aside = secrets.token_hex(6)
-        self.log.publish(BtwBegin(id=aside, question=question, client_id=prompt.client_id))
+        self.caller.log.publish(BtwBegin(id=aside, question=question, client_id=prompt.client_id))
         task = group.create_task(self._settled(aside, question))
         self._running[task] = prompt
         task.add_done_callback(lambda _: self._end(task, aside))
@@ -97,7 +91,9 @@ class SideQuestions:
         """Also for a task that was cancelled before it began."""
         prompt = self._running.pop(task)
         reason: StopReason = "cancelled" if task.cancelled() else "finished"
-        self.log.publish(BtwEnd(id=aside, error="The question was cancelled.") if task.cancelled() else task.result())
+        self.caller.log.publish(
+            BtwEnd(id=aside, error="The question was cancelled.") if task.cancelled() else task.result()
+        )
         prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason=reason))
 
     async def _settled(self, aside: str, question: str) -> BtwEnd:
@@ -110,7 +106,7 @@ class SideQuestions:
             return BtwEnd(id=aside, error="sould hit a bug in this question; see `sould logs`.")
 
     async def _ask(self, question: str) -> str:
-        messages = [*self.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]
+        messages = [*self.caller.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]
         for _ in range(TRIES):
             text, calls = await self._once(messages)
             if text.strip():
@@ -120,15 +116,19 @@ class SideQuestions:
         raise ProviderError("The model tried to use tools in place of answering; ask again, or ask in a turn.")
 
     async def _once(self, messages: list[ChatMessage]) -> tuple[str, tuple[ToolCall, ...]]:
-        model = self.model()
+        caller = self.caller
+        model = caller.models.model()
         # the same tools as in a turn, although none runs: a changed request could not be taken from the server's cache
         request = ChatRequest(
-            self.log.context.system_prompt, tuple(messages), self.tools(), model.thought_level, self.session_id
+            caller.log.context.system_prompt,
+            tuple(messages),
+            caller.toolset.specs,
+            model.thought_level,
+            caller.session_id,
         )
         text: list[str] = []
         calls: list[ToolCall] = []
-        policy = RetryPolicy.of(self.limits())
-        async with stream_with_retry(model.provider, request, policy, lambda _: None) as stream:
+        async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
             async for delta in stream:
                 match delta:
                     case TextPart():
@@ -137,7 +137,7 @@ class SideQuestions:
                         function = FunctionCall(name=delta.function.name, arguments="{}")
                         calls.append(ToolCall(id=f"aside_{secrets.token_hex(6)}", function=function))
                     case Finish():
-                        self.charge(model.provider.info, delta)
+                        caller.meter.costs.charge(model.provider.info, delta)
                     case ToolCallPart() | _:
                         continue
         return "".join(text), tuple(calls)

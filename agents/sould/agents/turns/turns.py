@@ -8,14 +8,14 @@ import asyncio
 import logging
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.patience import shared
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
+from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.operating import Operation, OperationCancelledError, Work
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
@@ -37,6 +37,22 @@ def _future() -> "asyncio.Future[TurnEnd]":
     return asyncio.get_running_loop().create_future()
 
 
+class TurnEnded(Protocol):
+    """What is to be done when nothing of a prompt's turn runs any more."""
+
+    def __call__(self) -> None:
+        """Before the turn's end is published."""
+        ...
+
+
+class RunTurn(Protocol):
+    """How a turn's work is done."""
+
+    async def __call__(self, prompt: "Prompt") -> Ending:
+        """Do it, and say why it ended. Cancelling it ends the turn."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Prompt:
     """One request for a turn. `resumes`: the turn was begun before the daemon stopped, so it has no `TurnBegin` of its own.
@@ -50,8 +66,7 @@ class Prompt:
     command: bool = False
     resumes: bool = False
     cancelled: bool = False
-    ended: Callable[[], None] = lambda: None
-    """Called when nothing of its turn runs any more."""
+    on_end: TurnEnded | None = None
     _settled: "asyncio.Future[TurnEnd]" = field(default_factory=_future)
 
     @classmethod
@@ -65,6 +80,14 @@ class Prompt:
         """The turn's end, after it is on disk. Cancelling the wait does not cancel the turn."""
         return await shared(self._settled)
 
+    def cancel(self) -> None:
+        """Its turn ends as cancelled, also one that has not begun."""
+        self.cancelled = True
+
+    def edit(self, user_input: UserInput, *, command: bool) -> None:
+        """It says something else; it has not begun."""
+        self.user_input, self.command = user_input, command
+
     def settle(self, end: TurnEnd) -> None:
         """Answer whoever waits; the first end counts."""
         if not self._settled.done():
@@ -74,13 +97,11 @@ class Prompt:
 class Turns:
     """The queue and the running turn."""
 
-    def __init__(
-        self, log: SessionLog, run: Callable[[Prompt], Awaitable[Ending]], *, on_idle: Callable[[], None]
-    ) -> None:
-        """`run` does a turn's work; `on_idle` is called when no turn runs or waits any more."""
+    def __init__(self, log: SessionLog, run: RunTurn, listener: IdleListener) -> None:
+        """`run` does a turn's work; `listener` is told when no turn runs or waits any more."""
         self._log = log
         self._run = run
-        self._on_idle = on_idle
+        self._listener = listener
         self._waiting: deque[Prompt] = deque()
         self._operations: deque[Operation[Any]] = deque()
         """The first one runs, or is next."""
@@ -135,7 +156,7 @@ class Turns:
         self.submit(prompt)
         if self.current is not None and not self._closed:
             self.move(prompt.turn_id, 1)
-            self.current.cancelled = True
+            self.current.cancel()
             if self._task is not None:
                 self._task.cancel()
 
@@ -143,7 +164,7 @@ class Turns:
         """Cancel the running turn and the queued prompts of this client (of everybody for None); nothing to do is fine."""
         first = self._waiting[0] if self._waiting and self.current is None else None
         if first is not None:
-            first.cancelled = True
+            first.cancel()
         for prompt in [waiting for waiting in self._waiting if waiting is not first]:
             if client_id in (None, prompt.client_id):
                 self._waiting.remove(prompt)
@@ -153,7 +174,7 @@ class Turns:
             if operation.running or client_id in (None, operation.client_id):
                 operation.cancel()
         if self.current is not None:
-            self.current.cancelled = True
+            self.current.cancel()
         if self._task is not None:
             self._task.cancel()
 
@@ -178,7 +199,7 @@ class Turns:
         prompt = self._waits(turn_id)
         if prompt is None:
             return False
-        prompt.user_input, prompt.command = user_input, command
+        prompt.edit(user_input, command=command)
         self._publish_position(prompt, self._waiting.index(prompt) + 1)
         return True
 
@@ -209,7 +230,7 @@ class Turns:
                 else:
                     await self._take(self._waiting.popleft())
             if not self._closed:
-                self._on_idle()
+                self._listener.rested()
 
     async def close(self, *, handing_over: bool = False) -> None:
         """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk.
@@ -235,7 +256,8 @@ class Turns:
             )
         self._publish_positions()
         ending = await self._run_cancellable(prompt)
-        prompt.ended()
+        if prompt.on_end is not None:
+            prompt.on_end()
         end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error)
         self._log.publish(end)
         try:

@@ -82,11 +82,19 @@ class Crew:
     market: LaborMarket
     log: SessionLog
     spec: AgentSpec
-    agent_id: str = ""
+    phone: DenwaRenji
+    """This agent's, through which those it starts can reach it."""
     depth: int = 0
     lineage: tuple[str, ...] = ()
-    phone: DenwaRenji | None = None
-    """This agent's, through which those it starts can reach it."""
+
+    @property
+    def agent_id(self) -> str:
+        """The agent's; "" for the main one."""
+        return self.phone.agent_id
+
+    def work_by(self, spec: AgentSpec) -> None:
+        """Its agent follows another spec from now on."""
+        self.spec = spec
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -123,7 +131,6 @@ class Crew:
             self.market.leave(start.id)
 
     def _family(self, start: SubagentStart, born: int) -> contextlib.AbstractContextManager[None]:
-        assert self.phone is not None
         about = ": ".join(filter(None, (start.record.kind, start.source.description)))
         return self.phone.child(self.phone.mailbox.find(start.id), born, about)
 
@@ -162,14 +169,14 @@ class Crew:
         market = self.market
         try:
             directory = market.find(start.id)[0] if resumed else market.settle(start.id, start.record)
-            log = await market.open_log(directory, not resumed)
+            log = await market.builder.open_log(directory, new=not resumed)
             market.opened(start.id, log)
         except SouldError as error:
             raise SubagentError(error.message) from error
         except OSError as error:
             raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
         try:
-            return _Worker(start, log, await market.build(start, log))
+            return _Worker(start, log, await market.builder.build(start, log, market))
         except BaseException as error:
             await shielded(log.aclose())
             if isinstance(error, SouldError):

@@ -5,9 +5,10 @@ journal, so they survive a restart. Nothing here runs an agent.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,11 +18,10 @@ from sould.agents.liveconfig import LiveConfig
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
-from sould.agents.soul.catalog import TEMPLATE
+from sould.agents.soul.catalog import TEMPLATE, AgentCatalog
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.subagents.unfinished import Unfinished
-from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.base import AgentSource
 from sould.agents.toolapi.loading import same_tool
@@ -64,7 +64,20 @@ class SubagentStart:
     """It was at work when the last daemon stopped, and waited for an approval."""
 
 
-Build = Callable[[SubagentStart, SessionLog], Awaitable[Soul]]
+class SubagentBuilder(Protocol):
+    """How a session makes its subagents."""
+
+    async def open_log(self, directory: Path, *, new: bool) -> SessionLog:
+        """The journal in a directory."""
+        ...
+
+    async def build(self, start: SubagentStart, log: SessionLog, market: "LaborMarket") -> Soul:
+        """A subagent with this journal, over what its session shares.
+
+        Raises:
+            SouldError: it cannot be made.
+        """
+        ...
 
 
 @dataclass(slots=True)
@@ -74,18 +87,12 @@ class LaborMarket:
     log: SessionLog
     directory: Path
     config: LiveConfig
-    load: Callable[[Path], AgentSpec]
-    check: Callable[[AgentSpec], None]
-    """Raises ConfigError when the spec uses something that the user has not trusted."""
-    build: Build
-    open_log: Callable[[Path, bool], Awaitable[SessionLog]]
-    """The journal in a directory; True: a new one."""
+    catalog: AgentCatalog
+    builder: SubagentBuilder
     tasks: BackgroundTasks
     hooks: Hooks
     sources: ToolSources = field(default_factory=ToolSources)
     """The session's, for all its agents."""
-    meter: Meter | None = None
-    """The session's; set once its main agent is made."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     """What the last daemon left waiting for approval, and this one goes on with."""
     call_ids: CallIds = field(init=False)
@@ -132,21 +139,28 @@ class LaborMarket:
     def _spec_of(self, kind: str, fixed: AgentSpec, creator: str) -> AgentSpec:
         entry = fixed.fields.subagents.get(kind)
         if entry is not None:
-            return _as_subagent(self.load(entry.path))
+            return _as_subagent(self._load(entry.path))
         made = {name: made for name, made in self.dynamic.items() if made.creator == creator}
         if kind in made:
             spec = _of_made(made[kind])
-            self.check(spec)
+            self.catalog.check(spec)
             return spec
         known = ", ".join((*fixed.fields.subagents, *made)) or "none"
         raise SubagentError(f"There is no subagent type {kind!r}; there are: {known}.")
 
+    def _load(self, path: Path) -> AgentSpec:
+        return self.catalog.load(self.catalog.at(path))
+
     def purpose(self, path: Path) -> str:
         """What the file of a kind says it is for; "" when it cannot be used, which is said when one is started."""
         try:
-            return self.load(path).fields.when_to_use
+            return self._load(path).fields.when_to_use
         except SouldError:
             return ""
+
+    def go_on_with(self, unfinished: Unfinished) -> None:
+        """What the last daemon left waiting for approval; told once, when the session is opened."""
+        self.unfinished = unfinished
 
     def take_up(self, call_id: str) -> str:
         """The subagent that goes on with its work for a call that is run again after a restart, told once; else ""."""

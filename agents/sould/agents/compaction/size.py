@@ -1,0 +1,35 @@
+"""How many tokens the next model call of an agent takes: the conversation, and the tools while nothing has counted them."""
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.tokens import tokens
+from sould.agents.toolapi.toolset import Toolset
+
+
+@dataclass(slots=True)
+class ContextSize:
+    """Of one agent: of its log, with the tools that it has at the moment."""
+
+    log: SessionLog
+    toolset: Toolset
+    _tool_tokens: tuple[int, int] = field(default=(-1, 0))
+
+    @property
+    def used(self) -> int:
+        """Tokens the next model call will take, as far as is known."""
+        context = self.log.context
+        # before the first report nothing has counted the tools
+        unseen = 0 if context.token_count else self.tools
+        return context.token_count + context.pending_estimate + unseen
+
+    @property
+    def tools(self) -> int:
+        """Tokens of what the model is told of the tools, estimated."""
+        specs = self.toolset.specs
+        if self._tool_tokens[0] != len(specs):
+            said = sum(tokens(spec.description) + tokens(orjson.dumps(spec.parameters).decode()) + 8 for spec in specs)
+            self._tool_tokens = (len(specs), said)
+        return self._tool_tokens[1]

@@ -1,0 +1,19 @@
+"""Whether a person is there who could be asked."""
+
+from dataclasses import dataclass
+
+from sould.agents.opening.attachedclients import AttachedClients
+from sould.agents.settings.modes import Modes
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Of one session. An `Audience` of compactions."""
+
+    clients: AttachedClients
+    modes: Modes
+
+    @property
+    def present(self) -> bool:
+        """A person looks at the session and is not away; programs are no company."""
+        return self.clients.person and not self.modes.away

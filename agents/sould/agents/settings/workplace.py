@@ -1,0 +1,51 @@
+"""Where a session's agents work, and what their prompts and the conditions of their tools say of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sould.agents.config import can_search
+from sould.agents.environment import Environment
+from sould.agents.liveconfig import LiveConfig
+from sould.agents.llm.provider import ModelInfo
+from sould.agents.opening.opening import Opening
+from sould.agents.settings.directories import Directories
+from sould.agents.skills.catalog import SkillCatalog
+from sould.agents.soul.conditions import Situation
+from sould.agents.soul.instructions import prompt_arguments, render_prompt
+from sould.agents.soul.spec import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Of one session, the same for all its agents."""
+
+    opening: Opening
+    directories: Directories
+    environment: Environment
+    skills: SkillCatalog
+    config: LiveConfig
+
+    def situation(self, model: ModelInfo) -> Situation:
+        """What conditional tools of an agent with this model are judged by, as things are now."""
+        opening = self.opening
+        services = frozenset({"web_search"} if can_search(self.config.now.services) else ())
+        return Situation(
+            opening.cwd,
+            self.environment,
+            opening.environment,
+            frozenset[str](model.capabilities),
+            opening.capabilities,
+            services,
+        )
+
+    def prompt(self, spec: AgentSpec) -> str:
+        """The spec's system prompt with its arguments; a session keeps it in its first record."""
+        path = spec.fields.system_prompt_path
+        return render_prompt(path.read_text(encoding="utf-8"), self.arguments(spec), path)
+
+    def arguments(self, spec: AgentSpec) -> Mapping[str, str]:
+        """What the prompt can use: the builtin arguments and the spec's own."""
+        now, shell = datetime.now().astimezone(), self.environment.shell
+        builtin = prompt_arguments(self.opening.cwd, self.directories, shell, now, self.skills.describe())
+        return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args
