@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import housedesign
+import housefaces
 
 FILE_LIMIT = 500
 FUNCTION_LIMIT = 60
@@ -122,6 +123,7 @@ def main(root: Path) -> int:
     findings = [
         *imports(root, paths),
         *layers(root, paths),
+        *faces(root, paths),
         *opening(root, paths),
         *design(root, paths),
         *namespace(paths),
@@ -177,6 +179,16 @@ def layers(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
                     yield Finding(
                         path, line_of(node), f"{own or 'a module beside the packages'} must not import {other}"
                     )
+
+
+def faces(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """A face reaches sessions and projects through their ports only."""
+    for path in paths:
+        if not path.startswith(housefaces.FACES) or not path.endswith(".py"):
+            continue
+        for node in ast.walk(parse(root, path)):
+            for name in housefaces.past_ports(path, reached(node)):
+                yield Finding(path, line_of(node), f"{name} in a face; use the ports of sessions and projects")
 
 
 def reached(node: ast.AST) -> list[str]:

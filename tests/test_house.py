@@ -1,5 +1,6 @@
 """The rules of the house: each is shown to bite on a small tree, and the real tree keeps them all."""
 
+import ast
 import runpy
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import house
 import housedesign
+import housefaces
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,6 +72,15 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
         ),
         ("agents/sould/agents/odd/bad.py", "", "package odd stands in no layer"),
         ("daemon/sould/daemon/process/bad.py", "from sould.daemon.cli.x import y\n", "process must not import cli"),
+        (
+            "acp/sould/acp/bad.py",
+            "def f():\n    from sould.agents.sessions.session import Session\n",
+            "bad.py:2: sould.agents.sessions.session.Session in a face",
+        ),
+        ("acp/sould/acp/bad.py", "from sould.agents.sessions import host\n", "sould.agents.sessions.host in a face"),
+        ("acp/sould/acp/bad.py", "from sould.agents import sessions\n", "sould.agents.sessions in a face"),
+        ("acp/sould/acp/bad.py", "import sould.agents.turns.turns\n", "sould.agents.turns.turns in a face"),
+        ("daemon/sould/daemon/bad.py", "from sould.agents.turns.turns import Turns\n", "turns.turns.Turns in a face"),
         ("acp/sould/__init__.py", "", "acp/sould/__init__.py: must not exist"),
         ("agents/sould/agents/tools/bad.py", "import os\n", "bad.py:1: os in a tool; open files through CallFiles"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return open(path)\n", "bad.py:2: open in a tool"),
@@ -194,6 +205,24 @@ def test_exceptions_are_lowered_and_never_raised() -> None:
 def test_every_exception_is_of_a_file_that_exists() -> None:
     excepted = {*housedesign.ASSIGNED_OUTSIDE, *housedesign.WIDE_CLASSES, *housedesign.UNNAMED_CALLBACKS}
     assert [path for path in excepted if not (ROOT / path).is_file()] == []
+
+
+def test_a_face_may_import_ports_and_values_and_only_the_composition_root_more(tree: Path) -> None:
+    write(tree, "acp/sould/acp/good.py", "from sould.agents.sessions.port import SessionPort\n")
+    write(tree, "acp/sould/acp/values.py", "from sould.agents.turns.turns import INTERRUPTED, Prompt\n")
+    write(tree, housefaces.COMPOSITION_ROOT, "from sould.agents.sessions.host import SessionHost\n")
+    assert check(tree)[0] == 0
+
+
+def test_nothing_but_the_ports_stands_on_the_list_of_faces_without_need() -> None:
+    faces = [path for path in house.tracked(ROOT) if path.startswith(housefaces.FACES) and path.endswith(".py")]
+    names = {name for path in faces for node in ast.walk(house.parse(ROOT, path)) for name in house.reached(node)}
+    needless = [
+        each
+        for each in housefaces.MAY_IMPORT
+        if not each.endswith("port") and not any(f"{name}.".startswith(f"sould.agents.{each}.") for name in names)
+    ]
+    assert needless == []
 
 
 def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:

@@ -21,10 +21,9 @@ from sould.agents.patience import first_of
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessionlog.channel import Cursor, Record
-from sould.agents.sessions.follower import SessionFollower
-from sould.agents.sessions.pendingprompts import PendingPrompts, recorded_end
+from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort
-from sould.agents.sessions.session import Session
+from sould.agents.turns.queueing import Edited
 from sould.agents.turns.turns import INTERRUPTED, Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart, input_text
@@ -52,7 +51,7 @@ class Attachment:
 
     def __init__(
         self,
-        session: Session,
+        session: SessionPort,
         connection: Connection,
         client_id: str,
         features: Features,
@@ -69,13 +68,13 @@ class Attachment:
         self._connection = connection
         self._client_id = client_id
         self._features = features
-        self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), SessionPort(session)), features, client_id)
+        self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), session), features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
         self._tools = tools
         self.prompts = prompts
-        self._follower = SessionFollower(session.log, self, connection, session.id)
+        self._follower = session.follow(self, connection)
 
     # --- life -------------------------------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ class Attachment:
         usage = self.session.usage
         if usage is not None:
             self.updates.status.learn(usage)
-        if self.session.running or self.session.log.channel.pending:
+        if self.session.running or self.session.pending:
             await self._follower.look_back()
 
     async def catch_up(self, cursor: Cursor) -> None:
@@ -187,7 +186,7 @@ class Attachment:
     async def _answer_again(self, prompt: Prompt) -> Json:
         try:
             if not prompt.resumes:
-                prompt.settle(await recorded_end(prompt.turn_id, self.session.log.replay()))
+                prompt.settle(await self.session.end_of(prompt.turn_id))
             return await self.answer(prompt)
         finally:
             self.prompts.discard(prompt)
@@ -218,9 +217,9 @@ class Attachment:
         self.updates.expect_steer(given)
         return True
 
-    def edit_waiting(self, prompt_id: str, blocks: Sequence[ContentBlock]) -> bool:
-        """Give a prompt that waits another content; False when it does not wait."""
-        return self.session.waiting.edit(prompt_id, user_input(blocks))
+    def edit_waiting(self, prompt_id: str, blocks: Sequence[ContentBlock]) -> Edited:
+        """Give a prompt that waits another content."""
+        return self.session.edit_prompt(prompt_id, user_input(blocks))
 
     def _cancelled_by_dialog(self) -> None:
         """Only the client whose turn it is can say that it was cancelled (D12)."""
@@ -258,7 +257,7 @@ class Attachment:
     def went_live(self) -> None:
         """See `FollowerSink`."""
         self.updates.calls.miss()
-        pending = self.session.log.channel.pending
+        pending = self.session.pending
         self._tools.keep(self.session.id, {request.id for request in pending})
         for request in pending:
             self._offer(request)

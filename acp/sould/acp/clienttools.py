@@ -13,7 +13,7 @@ import orjson
 from sould.acp.outbound import Json
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.sessions.session import Session
+from sould.agents.sessions.port import SessionPort
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import ToolCallRequest
 
@@ -32,7 +32,7 @@ class ClientTools:
         self._open: dict[str, tuple[str, asyncio.Task[None]]] = {}
         """The session and the request of each, by the call's id."""
 
-    def offer(self, session: Session, request: ToolCallRequest) -> None:
+    def offer(self, session: SessionPort, request: ToolCallRequest) -> None:
         """Have the client make a call, when the tool is its own and it does not do so already."""
         if request.client_id != self._client_id or request.id in self._open:
             return
@@ -51,7 +51,7 @@ class ClientTools:
             if of == session_id and call_id not in pending:
                 self.close(call_id)
 
-    async def _call(self, session: Session, request: ToolCallRequest) -> None:
+    async def _call(self, session: SessionPort, request: ToolCallRequest) -> None:
         arguments = orjson.loads(request.arguments or "{}")
         params: Json = {"sessionId": session.id, "id": request.id, "name": request.name, "arguments": arguments}
         try:

@@ -23,7 +23,7 @@ from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
 from sould.acp.serverforms import form_response, server_form, shows
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.sessions.session import Session
+from sould.agents.sessions.port import SessionPort
 from sould.agents.toolapi.questions import OWN_WORDS
 from sould.agents.wire.messages import (
     ApprovalKind,
@@ -72,7 +72,7 @@ class Dialogs:
     def __init__(
         self,
         connection: Connection,
-        session: Session,
+        session: SessionPort,
         client_id: str,
         updates: UpdatesV1,
         *,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sould.acp.clienttools import ClientTools
     from sould.agents.hooks.events import Subscription
     from sould.agents.opening.opening import Opening
-    from sould.agents.sessions.host import SessionHost
-    from sould.agents.sessions.session import Session
+    from sould.agents.sessions.hostport import HostPort
+    from sould.agents.sessions.port import SessionPort
     from sould.agents.wire.stream import Cursor
     from sould.agents.workspace import Workspace
 
@@ -52,7 +52,7 @@ class Peer:
         self._carrier: McpCarrier | None = None
         self._tools: ClientTools | None = None
         """The calls of its own tools; made with its first session."""
-        self._host: SessionHost | None = None
+        self._host: HostPort | None = None
         self._remarks = [] if resume or services.client.environment.get("HOME") else [BARE]
 
     # --- the connection ---------------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ class Peer:
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
-    async def host(self) -> "SessionHost":
-        """The session host; the first call may import much."""
+    async def host(self) -> "HostPort":
+        """All sessions; the first call may import much."""
         if self._host is None:
             self._host = await self.services.host()
         return self._host
@@ -125,20 +125,20 @@ class Peer:
     def attached(self, session_id: str) -> "Attachment":
         """A session this client shows."""
         attachment = self.attachments.get(session_id)
-        if attachment is None or attachment.session.closed.is_set():
+        if attachment is None or attachment.session.closed:
             sentence = f"There is no session {session_id[:64]!r} open here; open it with session/load or session/new."
             raise RpcError(NOT_FOUND, sentence, {"kind": "session_not_found", "details": sentence})
         return attachment
 
     def attach(
         self,
-        session: "Session",
+        session: "SessionPort",
         servers: ClientServers,
         since: "Cursor | None" = None,
         *,
         forked: bool = False,
     ) -> "Attachment":
-        """Show a session in this client; one that was shown already begins anew. `since`: see `Session.attach`.
+        """Show a session in this client; one that was shown already begins anew. `since`: see `SessionPort.attach`.
 
         `forked`: the notices in it are another session's.
         """
@@ -148,8 +148,7 @@ class Peer:
         from sould.agents.sessions.pendingprompts import PendingPrompts  # noqa: PLC0415 -- as above
 
         before = self.attachments.pop(session.id, None)
-        missed_notifications = session.attach(self, since)
-        session.hooks.hooks.subscribe(self.id, self._subscriptions)
+        missed_notifications = session.attach(self, since, hooks=self._subscriptions)
         if self._tools is None:
             self._tools = ClientTools(self.connection, self.id)
         attachment = Attachment(
@@ -193,7 +192,6 @@ class Peer:
     def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
         """The client's buffers over the disk, when it offers any."""
         from sould.acp.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
-        from sould.agents.wire.messages import ContextNote  # noqa: PLC0415 -- as above
 
         files = self.capabilities.fs
         if not files.read_text_file and not files.write_text_file:
@@ -203,7 +201,7 @@ class Peer:
             host = self._host
             session = host.live(session_id) if host else None
             if session is not None:
-                session.log.publish(ContextNote(text=note))
+                session.tell_model(note)
 
         return ClientWorkspace(
             inner,

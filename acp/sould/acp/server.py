@@ -86,7 +86,7 @@ async def _reattach(peer: Peer, session_id: str, attached: AttachedSession, brou
     attachment = peer.attach(session, servers)
     await attachment.catch_up(Cursor(attached.seq, attached.offset))
     attachment.begin_again()
-    session.mcp.miss(servers.missed)
+    session.miss_servers(servers.missed)
 
 
 def _died(request: Unanswered) -> RpcError:

@@ -51,7 +51,7 @@ async def host(tmp_path: Path) -> AsyncIterator[SessionHost]:
     async with asyncio.TaskGroup() as group:
         group.create_task(sessions.run(closed))
         await asyncio.sleep(0)
-        yield await sessions.host()
+        yield (await sessions.composition()).host
         closed.set()
 
 

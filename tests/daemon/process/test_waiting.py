@@ -3,7 +3,7 @@
 import pytest
 
 from sould.agents.errors import OptionError
-from sould.agents.sessions.session import Session
+from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest
 from sould.daemon.control import AnswerParams
 from sould.daemon.process.waiting import answer, shown_request
@@ -16,7 +16,7 @@ async def asked(watcher: Watcher, number: int) -> ApprovalRequest:
     return watcher.of(ApprovalRequest)[number]
 
 
-def approve(session: Session, request: ApprovalRequest, *, also_changed: bool = False) -> None:
+def approve(session: SessionPort, request: ApprovalRequest, *, also_changed: bool = False) -> None:
     params = AnswerParams(id=request.id, decision="approve_for_session", also_changed=also_changed)
     assert answer(session, request, params).outcome == "accepted"
 
@@ -33,13 +33,13 @@ async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_cha
         turn = session.prompt("go", "someone")
         first = await asked(watcher, 0)
         with pytest.raises(OptionError, match="--also-changed"):
-            approve(session, first, also_changed=True)
-        approve(session, first)
+            approve(SessionPort(session), first, also_changed=True)
+        approve(SessionPort(session), first)
         second = await asked(watcher, 1)
         shown = shown_request(session.id, second, None)
         assert shown.changed
         assert "Makefile changed since you allowed this for the session." in shown.lines
         assert shown.lines[-2:] == ("-\t@echo one", "+\t@echo two")
-        approve(session, second, also_changed=True)
+        approve(SessionPort(session), second, also_changed=True)
         await turn.outcome()
         assert len(watcher.of(ApprovalRequest)) == 2

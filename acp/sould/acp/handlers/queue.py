@@ -16,21 +16,19 @@ async def show(peer: Peer, params: SessionParams) -> Json:
 
 async def remove(peer: Peer, params: WaitingParams) -> Json:
     """Take a prompt out; whoever sent it is answered `cancelled`."""
-    return _answer(peer, params, "removed", done=peer.attached(params.session_id).session.waiting.remove(params.id))
+    return _answer(peer, params, peer.attached(params.session_id).session.remove_prompt(params.id))
 
 
 async def edit(peer: Peer, params: WaitingEditParams) -> Json:
     """Give a prompt another content."""
-    done = peer.attached(params.session_id).edit_waiting(params.id, params.prompt)
-    return _answer(peer, params, "edited", done=done)
+    return _answer(peer, params, peer.attached(params.session_id).edit_waiting(params.id, params.prompt))
 
 
 async def move(peer: Peer, params: WaitingMoveParams) -> Json:
     """Let a prompt come at another place."""
-    done = peer.attached(params.session_id).session.waiting.move(params.id, params.position)
-    return _answer(peer, params, "moved", done=done)
+    return _answer(peer, params, peer.attached(params.session_id).session.move_prompt(params.id, params.position))
 
 
-def _answer(peer: Peer, params: SessionParams, outcome: str, *, done: bool) -> Json:
+def _answer(peer: Peer, params: SessionParams, outcome: str) -> Json:
     shown = peer.attached(params.session_id).updates.waiting.shown()
-    return {"outcome": outcome if done else "notWaiting", "prompts": shown}
+    return {"outcome": "notWaiting" if outcome == "not_waiting" else outcome, "prompts": shown}

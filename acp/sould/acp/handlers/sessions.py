@@ -113,14 +113,14 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
     """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
     opening, host = peer.opening(params), await peer.host()
     live = host.live(params.session_id)
-    before = live.log.channel.position if live is not None else None
+    before = live.position if live is not None else None
     return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
 def _state(attachment: "Attachment") -> Json:
     from sould.acp.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
 
-    return {**session_state(attachment.session.options.all())}
+    return {**session_state(attachment.session.options())}
 
 
 def _info(info: "SessionInfo") -> Json:

@@ -12,12 +12,11 @@ from sould.acp.schema import RewindParams, SessionParams, TimelineParams
 
 if TYPE_CHECKING:
     from sould.agents.sessions.operations.travel import TravelResult
-    from sould.agents.sessions.port import SessionPort
 
 
 async def show(peer: Peer, params: TimelineParams) -> Json:
     """The places to go back to. `reachable`: `_sould/rewind` goes there now."""
-    places = _session(peer, params).timeline()
+    places = peer.attached(params.session_id).session.timeline()
     shown: list[Json] = [
         {
             "kind": moment.kind,
@@ -36,27 +35,21 @@ async def show(peer: Peer, params: TimelineParams) -> Json:
 
 async def rewind(peer: Peer, params: RewindParams) -> Json:
     """Go to a checkpoint, files included."""
-    return await _answer(_session(peer, params).rewind(params.checkpoint, peer.id))
+    return await _answer(peer.attached(params.session_id).session.rewind(params.checkpoint, peer.id))
 
 
 async def undo(peer: Peer, params: SessionParams) -> Json:
     """Go to before the last turn, or a clearing since which there was none."""
-    return await _answer(_session(peer, params).undo(peer.id))
+    return await _answer(peer.attached(params.session_id).session.undo(peer.id))
 
 
 async def redo(peer: Peer, params: SessionParams) -> Json:
     """Return from the last going back."""
-    return await _answer(_session(peer, params).redo(peer.id))
-
-
-def _session(peer: Peer, params: SessionParams) -> "SessionPort":
-    from sould.agents.sessions.port import SessionPort  # noqa: PLC0415 -- initialize is answered without the soul's modules
-
-    return SessionPort(peer.attached(params.session_id).session)
+    return await _answer(peer.attached(params.session_id).session.redo(peer.id))
 
 
 async def _answer(operation: "Awaitable[TravelResult]") -> Json:
-    from sould.agents.sessions.operations.travel import NothingToGoTo  # noqa: PLC0415 -- as above
+    from sould.agents.sessions.operations.travel import NothingToGoTo  # noqa: PLC0415 -- initialize does not wait for it
     from sould.agents.turns.operating import OperationCancelledError  # noqa: PLC0415 -- as above
 
     try:

@@ -36,7 +36,7 @@ async def mcp_message(peer: Peer, params: McpMessageParams) -> Json:
 
 async def set_mode(peer: Peer, params: ModeParams) -> Json:
     """The mode option by its older name."""
-    await peer.attached(params.session_id).session.options.choose("mode", params.mode_id, peer.id)
+    await peer.attached(params.session_id).session.set_option("mode", params.mode_id, peer.id)
     return {}
 
 
@@ -45,5 +45,5 @@ async def set_option(peer: Peer, params: OptionParams) -> Json:
     from sould.acp.options import config_options  # noqa: PLC0415 -- initialize is answered without the soul's modules
 
     session = peer.attached(params.session_id).session
-    await session.options.choose(params.config_id, params.value, peer.id)
-    return {"configOptions": config_options(session.options.all())}
+    await session.set_option(params.config_id, params.value, peer.id)
+    return {"configOptions": config_options(session.options())}

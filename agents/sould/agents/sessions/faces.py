@@ -13,7 +13,7 @@ import orjson
 from sould.agents.rpc.messages import RequestId
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.host import SessionHost
+    from sould.agents.sessions.hostport import HostPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,9 @@ class ClientProcess:
 
 
 class HostSource(Protocol):
-    """Gives the session host, on the first need: a client's first answer need not wait for heavy imports (D9)."""
+    """Gives the sessions, on the first need: a client's first answer need not wait for heavy imports (D9)."""
 
-    async def __call__(self) -> "SessionHost":
+    async def __call__(self) -> "HostPort":
         """The same one every time."""
         ...
 

@@ -41,7 +41,7 @@ class Pruned:
 
 
 class HostPort:
-    """The sessions of one daemon."""
+    """The sessions of one daemon, in two groups: the live ones, and all that are stored, live or not."""
 
     def __init__(self, host: SessionHost, store: SessionStore) -> None:
         self._host = host

@@ -2,7 +2,7 @@
 
 Prompts are turns (`prompt`, `steer`, `cancel`, `answer`); all else is an operation with a typed result, which every client
 of the session is shown as an event. The port holds nothing and knows no protocol; faces reach no part of a session
-past it. Nothing here waits for a client.
+past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +13,20 @@ from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
 from sould.agents.opening.opening import Client
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
 from sould.agents.sessions.operations.context import Condensed, NotCondensed
 from sould.agents.sessions.operations.sharing import Exported, Imported
 from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, Timeline, TravelResult, WentBack
 from sould.agents.sessions.operations.wording import CLEARED, travelled
+from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.store.store import SessionInfo
 from sould.agents.turns.operating import Work
-from sould.agents.turns.queueing import PromptQueue
+from sould.agents.turns.queueing import Edited, Moved, Removed
 from sould.agents.turns.turns import Prompt
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.messages import Response, StatusUpdate, WireRequest
+from sould.agents.wire.messages import Response, StatusUpdate, TurnEnd, WireRequest
 from sould.agents.wire.notice import notice
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ TravelT = TypeVar("TravelT", bound=TravelResult)
 
 
 class SessionPort:
-    """One live session. Two ports of a session are equal."""
+    """One live session. Two ports of a session are equal.
+
+    In six groups: how it stands; its clients and what they follow; turns and what they ask; the prompts that wait;
+    options; operations, of which some wait for the running turn and some are done at once.
+    """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
@@ -100,11 +105,6 @@ class SessionPort:
         return self._session.queue
 
     @property
-    def waiting(self) -> PromptQueue:
-        """To remove, edit and move the prompts that wait; every change is shown to all clients."""
-        return self._session.waiting
-
-    @property
     def pending(self) -> Sequence[WireRequest]:
         """What nobody has answered, oldest first."""
         return tuple(self._session.log.channel.pending)
@@ -121,9 +121,25 @@ class SessionPort:
     # --- clients ----------------------------------------------------------------------------------------------------
 
     @property
-    def log(self) -> SessionLog:
-        """What is followed; see `SessionFollower`. A face reads it and publishes nothing."""
-        return self._session.log
+    def position(self) -> Cursor:
+        """Where a client stands that has seen everything."""
+        return self._session.log.channel.position
+
+    def follow(self, sink: FollowerSink, outlet: Outlet) -> SessionFollower:
+        """What was said and what happens, fed to a face's `sink` as fast as the `outlet` takes it."""
+        return SessionFollower(self._session.log, sink, outlet, self.id)
+
+    async def end_of(self, turn_id: str) -> TurnEnd:
+        """How a turn ended that does not run any more; one that was never begun ends as interrupted."""
+        return await recorded_end(turn_id, self._session.log.replay())
+
+    async def commit(self) -> None:
+        """What was said so far is in the journal on disk when this returns.
+
+        Raises:
+            JournalFullError: the disk refuses.
+        """
+        await self._session.log.commit()
 
     def attach(
         self, client: Client, since: Cursor | None = None, *, hooks: Sequence[HookSubscription] = ()
@@ -176,6 +192,22 @@ class SessionPort:
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._session.answer_tool_call(call_id, answer, client_id)
+
+    # --- prompts that wait ---------------------------------------------------------------------------------------------
+    #
+    # All clients are shown the queue with every change. A prompt that does not wait may have begun a moment ago.
+
+    def remove_prompt(self, turn_id: str) -> Removed:
+        """Take a prompt out; whoever sent it is answered that it was cancelled."""
+        return self._session.waiting.remove(turn_id)
+
+    def edit_prompt(self, turn_id: str, user_input: UserInput) -> Edited:
+        """Give a prompt another content."""
+        return self._session.waiting.edit(turn_id, user_input)
+
+    def move_prompt(self, turn_id: str, position: int) -> Moved:
+        """Let a prompt come at another place, 1 being next."""
+        return self._session.waiting.move(turn_id, position)
 
     # --- options ----------------------------------------------------------------------------------------------------
 

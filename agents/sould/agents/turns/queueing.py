@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
@@ -12,6 +12,10 @@ from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.notice import notice
 
 PREFIX = "/queue"
+Removed: TypeAlias = Literal["removed", "not_waiting"]
+Edited: TypeAlias = Literal["edited", "not_waiting"]
+Moved: TypeAlias = Literal["moved", "not_waiting"]
+"""What became of a change: it is made, or the prompt does not wait (any more)."""
 SHOWN = 100
 """Characters of a prompt in the list."""
 USAGE = "Use `/queue`, `/queue remove NUMBER`, `/queue edit NUMBER new text` or `/queue move NUMBER PLACE`."
@@ -38,17 +42,18 @@ class PromptQueue:
         """Next first."""
         return self.turns.queue
 
-    def remove(self, turn_id: str) -> bool:
-        """Take a prompt out; whoever sent it is answered that it was cancelled. False when it does not wait."""
-        return self.turns.remove(turn_id)
+    def remove(self, turn_id: str) -> Removed:
+        """Take a prompt out; whoever sent it is answered that it was cancelled."""
+        return "removed" if self.turns.remove(turn_id) else "not_waiting"
 
-    def edit(self, turn_id: str, user_input: UserInput) -> bool:
-        """Give a prompt another text. False when it does not wait."""
-        return self.turns.edit(turn_id, user_input, command=self.is_command(user_input))
+    def edit(self, turn_id: str, user_input: UserInput) -> Edited:
+        """Give a prompt another text."""
+        changed = self.turns.edit(turn_id, user_input, command=self.is_command(user_input))
+        return "edited" if changed else "not_waiting"
 
-    def move(self, turn_id: str, position: int) -> bool:
-        """Let a prompt come at another place, 1 being next. False when it does not wait."""
-        return self.turns.move(turn_id, position)
+    def move(self, turn_id: str, position: int) -> Moved:
+        """Let a prompt come at another place, 1 being next."""
+        return "moved" if self.turns.move(turn_id, position) else "not_waiting"
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """Do what `/queue` says, if this is it: a prompt that is answered already."""
@@ -72,11 +77,11 @@ class PromptQueue:
             return f"There is no such prompt. {USAGE}" if verb in ("remove", "edit", "move") else USAGE
         turn_id, more = waiting[int(number) - 1].turn_id, more.strip()
         match verb:
-            case "remove" if self.remove(turn_id):
+            case "remove" if self.remove(turn_id) == "removed":
                 return f"Prompt {number} is taken out"
-            case "edit" if more and self.edit(turn_id, more):
+            case "edit" if more and self.edit(turn_id, more) == "edited":
                 return f"Prompt {number} is changed"
-            case "move" if more.isdecimal() and self.move(turn_id, int(more)):
+            case "move" if more.isdecimal() and self.move(turn_id, int(more)) == "moved":
                 return f"Prompt {number} is moved"
             case _:
                 return USAGE

@@ -20,6 +20,7 @@ from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
@@ -97,6 +98,8 @@ class Composition:
     """The host and what it stands on; closed in reverse order."""
 
     host: SessionHost
+    """What `Sessions` runs and ends. Whoever else wants something of a session asks the `port`."""
+    port: HostPort
     store: SessionStore
     guard: ProcessGuard
     providers: ProviderPool
@@ -143,4 +146,5 @@ def compose(paths: Paths) -> Composition:
         news=config.news,
         stored_keys=lambda: frozenset(credentials.stored()),
     )
-    return Composition(SessionHost(services, command_registry), store, guard, providers, writer, config, mcp)
+    host = SessionHost(services, command_registry)
+    return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)

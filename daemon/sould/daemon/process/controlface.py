@@ -67,8 +67,7 @@ from sould.daemon.process.sessions import Sessions
 
 if TYPE_CHECKING:
     from sould.agents.mcp.server import Server as McpServer
-    from sould.agents.sessions.hostport import HostPort
-    from sould.agents.sessions.session import Session
+    from sould.agents.sessions.port import SessionPort
     from sould.agents.store.store import SessionInfo, StoredSession, WeighedSession
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
@@ -160,7 +159,7 @@ class ControlFace:
 
     async def _status(self, _: Nothing) -> Status:
         built = self._sessions.built
-        sessions = tuple(built.host.sessions.values()) if built else ()
+        sessions = tuple(built.port.sessions.values()) if built else ()
         loadable = built is not None or not self._lifecycle.package_changed  # what is not loaded may be gone (F12)
         looping = {each.id for each in sessions if each.looping}
         return Status(
@@ -211,21 +210,21 @@ class ControlFace:
     # --- sessions -----------------------------------------------------------------------------------------------
 
     async def _list(self, params: ListParams) -> SessionPage:
-        port = await self._port()
+        host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
-        page = await port.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
+        page = await host.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
         return SessionPage(
-            sessions=tuple(_row(info, live=port.live(info.id) is not None) for info in page.items),
+            sessions=tuple(_row(info, live=host.live(info.id) is not None) for info in page.items),
             next_cursor=page.next_cursor,
         )
 
     async def _search(self, params: SearchParams) -> Found:
-        port = await self._port()
+        host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
-        found = await port.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
+        found = await host.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
         return Found(
             sessions=tuple(
-                FoundRow(session=_row(each.info, live=port.live(each.info.id) is not None), snippet=each.snippet)
+                FoundRow(session=_row(each.info, live=host.live(each.info.id) is not None), snippet=each.snippet)
                 for each in found
             )
         )
@@ -243,7 +242,7 @@ class ControlFace:
         detail = await self._show(params)
         live = (await self._sessions.host()).live(detail.session.id)
         if live is not None:
-            await live.log.commit()
+            await live.commit()
         return detail
 
     async def _rename(self, params: RenameParams) -> SessionRow:
@@ -252,35 +251,35 @@ class ControlFace:
         return (await self._show(SessionId(id=stored.info.id))).session
 
     async def _archive(self, params: ArchiveParams) -> SessionRow:
-        stored, port = await self._find(params.id), await self._port()
-        info = await port.archive(stored.info.id, archived=params.archived)
-        return _row(info, live=port.live(info.id) is not None)
+        stored, host = await self._find(params.id), await self._sessions.host()
+        info = await host.archive(stored.info.id, archived=params.archived)
+        return _row(info, live=host.live(info.id) is not None)
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
         """In the directory of the other one, with the environment of who asks; it then waits on disk for a client."""
         from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
 
-        source, port = (await self._find(params.id)).info, await self._port()
+        source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._sessions.umask if hello.umask is None else hello.umask
         opening = Opening(source.cwd, source.additional, hello.environment, umask)
-        fork = await port.fork(source.id, opening)
+        fork = await host.fork(source.id, opening)
         if source.title:
-            await port.rename(fork.id, f"{source.title} (fork)")
-        await port.detach(fork.id, "")
-        return _row((await port.find(fork.id)).info, live=port.live(fork.id) is not None)
+            await host.rename(fork.id, f"{source.title} (fork)")
+        await host.detach(fork.id, "")
+        return _row((await host.find(fork.id)).info, live=host.live(fork.id) is not None)
 
     async def _prune(self, params: PruneParams) -> PruneReport:
-        from sould.agents.sessions.hostport import PruneRule  # noqa: PLC0415 -- as in `_port`
+        from sould.agents.sessions.hostport import PruneRule  # noqa: PLC0415 -- all is loaded by now
 
-        port = await self._port()
+        host = await self._sessions.host()
         rule = PruneRule(params.older_than, params.larger_than)
-        done = await port.prune(
+        done = await host.prune(
             rule, only=None if params.only is None else frozenset(params.only), dry_run=params.dry_run
         )
         return PruneReport(
             removed=tuple(_pruned(each) for each in done.removed),
             left=tuple(
-                _pruned(each.session, each.reason, live=port.live(each.session.info.id) is not None)
+                _pruned(each.session, each.reason, live=host.live(each.session.info.id) is not None)
                 for each in done.left
             ),
         )
@@ -310,15 +309,9 @@ class ControlFace:
         session, request = find((await self._sessions.host()).sessions.values(), params.id)
         return answer(session, request, params)
 
-    async def _port(self) -> "HostPort":
-        from sould.agents.sessions.hostport import HostPort  # noqa: PLC0415 -- brings the soul with it (D9)
-
-        composition = await self._sessions.composition()
-        return HostPort(composition.host, composition.store)
-
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""
-        return (await self._sessions.composition()).store.begins_with(beginning)
+        return await (await self._sessions.host()).find(beginning)
 
     async def _fsck(self, params: FsckParams) -> FsckReport:
         from sould.daemon.process.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it
@@ -406,11 +399,11 @@ def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
     )
 
 
-def _state(session: "Session") -> SessionState:
+def _state(session: "SessionPort") -> SessionState:
     from sould.agents.wire.content import input_text  # noqa: PLC0415 -- a session is here, so it is loaded already
     from sould.daemon.process.waiting import waiting  # noqa: PLC0415 -- as above
 
-    options = {option.id: str(option.value) for option in session.options.all()}
+    options = {option.id: str(option.value) for option in session.options()}
     return SessionState(
         id=session.id,
         title=session.info.title,
@@ -418,7 +411,7 @@ def _state(session: "Session") -> SessionState:
         running=session.running,
         looping=session.looping,
         queued=len(session.queue),
-        pending=len(session.log.channel.pending),
+        pending=len(session.pending),
         waiting=waiting(session),
         prompts=tuple(input_text(prompt.user_input)[:PROMPT] for prompt in session.queue),
         mode=options.get("mode", ""),

@@ -16,7 +16,7 @@ from sould.daemon.launch import inherited
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.host import SessionHost
+    from sould.agents.sessions.hostport import HostPort
     from sould.daemon.process.compose import Composition
 
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Sessions:
                 composition = await asyncio.to_thread(_compose, self._paths)
                 gc.freeze()  # what was imported stays: collections need not look at it again
                 try:
-                    self._serving = self._owner().create_task(self._serve(composition.host), name="sessions")
+                    self._serving = self._owner().create_task(self._serve(composition), name="sessions")
                 except DaemonLeavingError:
                     await composition.aclose()
                     raise
@@ -75,15 +75,15 @@ class Sessions:
                 self._composition = composition
             return self._composition
 
-    async def _serve(self, host: "SessionHost") -> None:
+    async def _serve(self, composition: "Composition") -> None:
         async with asyncio.TaskGroup() as group:
-            tidying = group.create_task(self._tidy(host), name="tidy")
-            await host.serve()
+            tidying = group.create_task(self._tidy(composition), name="tidy")
+            await composition.host.serve()
             tidying.cancel()
 
-    async def _tidy(self, host: "SessionHost") -> None:
+    async def _tidy(self, composition: "Composition") -> None:
         """Free what ended sessions leave behind, all of it circles of references, if possible while no turn has to wait."""
-        freed = 0
+        host, freed = composition.host, 0
         while True:
             await host.rested.wait()
             host.rested.clear()
@@ -103,9 +103,9 @@ class Sessions:
             raise DaemonLeavingError("The daemon is stopping; try again in a moment.")
         return self._group
 
-    async def host(self) -> "SessionHost":
-        """The session host."""
-        return (await self.composition()).host
+    async def host(self) -> "HostPort":
+        """All sessions, as a face sees them."""
+        return (await self.composition()).port
 
     def preload(self) -> None:
         """Begin to make the host in the background; the first session then need not wait for it."""
@@ -117,7 +117,7 @@ class Sessions:
         try:
             if await asyncio.to_thread(_loops_may_go_on, self._paths):
                 environment = inherited(self._paths.environment)
-                await (await self.host()).resume_loops(environment, self.umask)
+                await (await self.composition()).host.resume_loops(environment, self.umask)
         except (SouldError, OSError) as error:
             _log.warning("loops wait for a client: %s", error)
 
@@ -134,14 +134,14 @@ class Sessions:
         """Turns and operations that run or wait."""
         if self._composition is None:
             return 0
-        sessions = self._composition.host.sessions.values()
+        sessions = self._composition.port.sessions.values()
         return sum(session.busy for session in sessions)
 
     @property
     def background_tasks(self) -> int:
         """Tasks that go on by themselves."""
-        sessions = self._composition.host.sessions.values() if self._composition is not None else ()
-        return sum(session.tasks.running for session in sessions)
+        sessions = self._composition.port.sessions.values() if self._composition is not None else ()
+        return sum(session.background_tasks for session in sessions)
 
     async def stop_turns(self, reason: str, *, handing_over: bool = False) -> None:
         """End every turn as interrupted and close every session's files; a later session makes a new host.

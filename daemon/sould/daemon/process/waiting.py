@@ -27,7 +27,7 @@ from sould.agents.wording import plural, subagent_of
 from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.session import Session
+    from sould.agents.sessions.port import SessionPort
 
 SHOWN = 20
 """Lines of a request in a list."""
@@ -42,20 +42,17 @@ class NotWaitingError(SouldError):
     kind = "not_waiting"
 
 
-def waiting(session: "Session", most: int | None = SHOWN) -> tuple[Waiting, ...]:
+def waiting(session: "SessionPort", most: int | None = SHOWN) -> tuple[Waiting, ...]:
     """The requests of a session that nobody has answered, oldest first. `most`: lines of each, None for all."""
-    return tuple(shown_request(session.id, request, most) for request in session.log.channel.pending)
+    return tuple(shown_request(session.id, request, most) for request in session.pending)
 
 
-def find(sessions: Iterable["Session"], beginning: str) -> tuple["Session", WireRequest]:
+def find(sessions: Iterable["SessionPort"], beginning: str) -> tuple["SessionPort", WireRequest]:
     """The one request whose id begins so. Raises NotWaitingError."""
     if len(beginning) < LEAST:
         raise NotWaitingError(f"Give at least {LEAST} characters of the request's id, as `sould status` shows it.")
     found = [
-        (session, request)
-        for session in sessions
-        for request in session.log.channel.pending
-        if request.id.startswith(beginning)
+        (session, request) for session in sessions for request in session.pending if request.id.startswith(beginning)
     ]
     if len(found) > 1:
         raise NotWaitingError(f"{len(found)} requests begin with {beginning!r}; give more of the id.")
@@ -66,7 +63,7 @@ def find(sessions: Iterable["Session"], beginning: str) -> tuple["Session", Wire
     return found[0]
 
 
-def answer(session: "Session", request: WireRequest, params: AnswerParams) -> Answered:
+def answer(session: "SessionPort", request: WireRequest, params: AnswerParams) -> Answered:
     """Answer it, unless somebody was faster. Raises OptionError for an answer it does not take."""
     response = _response(request, params)
     resolution = session.answer(response, TERMINAL)

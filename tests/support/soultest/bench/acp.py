@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from sould.acp.server import serve_acp
 from sould.acp.services import Accounts
 from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
-from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.hostport import HostPort
 from soultest.acpclient import AcpClient, Json, Policy
 from soultest.bench import Bench
 from soultest.bench.memory import stream_pair
@@ -79,8 +79,8 @@ async def connected(
 ) -> AsyncGenerator[AcpClient, None]:
     """One client's connection; when the block is left its transcript is judged and the server has ended."""
 
-    async def host() -> SessionHost:
-        return bench.host
+    async def host() -> HostPort:
+        return bench.port
 
     process = ClientProcess(dict(os.environ) if environment is None else environment, 0o022)
     services = FaceServices(host, process, Memory(resume, remember), "0.0.0")

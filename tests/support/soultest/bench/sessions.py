@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from sould.agents.opening.opening import Opening
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.host import SessionHost
+from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import (
     ApprovalKind,
@@ -96,6 +97,7 @@ class Bench:
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the configuration says besides the scripted model; read when `running` begins."""
     host: SessionHost = field(init=False)
+    port: HostPort = field(init=False)
 
     @property
     def project(self) -> Path:
@@ -135,7 +137,7 @@ class Bench:
         """Run a host over the bench's directories until the block is left."""
         self._configure()
         composition = compose(self.paths)
-        self.host = composition.host
+        self.host, self.port = composition.host, composition.port
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.host.serve())
