@@ -5,6 +5,7 @@ SouldError
 ├── NoModelError             no model is configured and none was found
 ├── SessionNotFoundError     no session has this id
 ├── SessionOpenElsewhereError another process holds the session's journal
+├── ProjectOpenElsewhereError another process holds the project's edit log
 ├── WorkspaceGoneError       the session's directory is missing or not the one it was
 ├── JournalFullError         the disk refuses what is to be kept
 └── OptionError              an unknown option, or a value it does not offer
@@ -47,6 +48,12 @@ class SessionOpenElsewhereError(SouldError):
     """Another process holds the session's journal."""
 
     kind = "session_open_elsewhere"
+
+
+class ProjectOpenElsewhereError(SouldError):
+    """Another process holds the project's edit log."""
+
+    kind = "project_open_elsewhere"
 
 
 class WorkspaceGoneError(SouldError):

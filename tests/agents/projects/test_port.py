@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from sould.agents.errors import SouldError
 from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
 from soultest.bench import Bench, call, finish
@@ -40,3 +43,18 @@ async def test_a_port_says_what_its_client_has_open_until_it_is_closed(bench: Be
         assert projects.buffers.holders(path) == ()
         port.open_file(path)
     assert projects.buffers.holders(path) == ()
+
+
+async def test_a_session_that_cannot_be_opened_leaves_its_project_to_others(bench: Bench) -> None:
+    bench.script(call("WriteFile", path="a.txt", content="1\n"), "text: done")
+    async with bench.running():
+        session = await bench.new("review")
+        await finish(session, "go")
+    own = bench.config / "agents" / "default.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("version: 1\nagent: [\n")
+    async with bench.running():
+        with pytest.raises(SouldError, match=r"default\.yaml"):
+            await bench.open(session.id)
+        async with ProjectPort.opened(Projects(bench.state), bench.project, Path.home(), "editor") as port:
+            assert bench.project / "a.txt" in port.edits()

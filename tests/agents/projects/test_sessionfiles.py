@@ -1,6 +1,7 @@
 """The files: every text is saved before it is overwritten, attributed, and survives the process."""
 
 import asyncio
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.diskfile import digest_of
+from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.blobs import BlobMissingError, BlobStore
 from sould.agents.projects.editlog import EditLogFile, Intent, Settled
@@ -195,8 +197,11 @@ async def test_one_process_holds_a_log_at_a_time_and_its_sessions_share_it(desk:
     await write(one, desk.root / "a", "1")
     await write(other, desk.root / "a", "2")
     assert [[edit.n for edit in files.edits[desk.root / "a"]] for files in (one, other)] == [[1], [2]]
-    with pytest.raises(BlockingIOError):
+    with pytest.raises(
+        ProjectOpenElsewhereError, match=rf"edits\.jsonl.*pid {os.getpid()}; stop that process"
+    ) as refused:
         await Projects(desk.state).borrow(desk.root)
+    assert refused.value.kind == "project_open_elsewhere"
     await one.aclose()
     await other.aclose()
     _, project = await Projects(desk.state).borrow(desk.root)

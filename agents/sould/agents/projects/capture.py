@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sould.agents.config import CaptureLimits
+from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobStore
 from sould.agents.projects.gitfiles import GitFiles
@@ -133,7 +134,7 @@ class WatchedFiles(Protocol):
         """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
 
         Raises:
-            OSError: they could not be kept.
+            OSError, SouldError: they could not be kept.
         """
         ...
 
@@ -223,7 +224,7 @@ class Capture:
             found, whole = await run_shielded_in_thread(self._changed_since, self._roots(), since)
             paths = [path for path in found if _is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
-            with contextlib.suppress(OSError):  # then it is told, and not kept
+            with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
                 await self.files.note(changes, moment(), turn_id, call_id)
         return paths, whole
 
@@ -265,8 +266,9 @@ class Capture:
         ]
         try:
             noted = await self.files.note(judged, interval.since, interval.turn_id, call_id)
-        except OSError as error:
-            self._add(call_id, (), f"What it changed could not be kept: {error.strerror or 'the disk refused'}.")
+        except (OSError, SouldError) as error:
+            why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
+            self._add(call_id, (), f"What it changed could not be kept: {why.removesuffix('.')}.")
             return
         lost = [each.path for each in judged if UNKEPT in (each.before, each.after) and each.path in set(noted)]
         lost += [each.path for each in changes if not _is_text(each.path)]

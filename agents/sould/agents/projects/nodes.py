@@ -134,3 +134,23 @@ def set_permissions(path: Path, permissions: int | None) -> None:
             os.fchmod(fd, permissions)
     finally:
         os.close(fd)
+
+
+def surroundings(path: Path) -> tuple[int | None, list[Path]]:
+    """The mode of what is there, and the directories above it that are missing, the uppermost first."""
+    try:
+        return os.lstat(path).st_mode, []
+    except OSError:
+        missing = [parent for parent in path.parents if not os.path.lexists(parent)]
+        return None, missing[::-1]
+
+
+def is_text(node: Node | None) -> bool:
+    """Whether an editor can show it; so it can nothing."""
+    if node is None:
+        return True
+    try:
+        node.data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in node.data

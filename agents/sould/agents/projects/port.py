@@ -32,7 +32,8 @@ class ProjectPort:
         """The project of a resolved directory, for a client, which has nothing open when the block is left.
 
         Raises:
-            OSError: its log cannot be opened, or another process holds it.
+            OSError: its log cannot be opened.
+            ProjectOpenElsewhereError: another process holds it.
         """
         disk = LocalWorkspace(directory, (), _no_commands, home)
         files = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, Author("", None, home))

@@ -6,12 +6,15 @@ It opens with a root and the state directory alone: no model, no session, no cli
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from sould.agents.diskfile import sweep
+from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.patience import run_shielded_in_thread
+from sould.agents.privatefile import write_private
 from sould.agents.projects.blobs import BlobMissingError, BlobStore
 from sould.agents.projects.editlog import Captured, EditLogFile, Event, Inherited, Intent, Rooted, Settled
 from sould.agents.projects.moments import moment
@@ -20,6 +23,8 @@ from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit, EditState
 from sould.agents.workspace import WorkspaceError
 
 LOG: Final = "edits.jsonl"
+HOLDER: Final = "edits.pid"
+"""Beside it: which process had it open last; the lock itself is the kernel's."""
 
 
 class Project:
@@ -39,9 +44,10 @@ class Project:
         """Open the log in `directory`, made when missing; writes that were under way are settled against the disk.
 
         Raises:
-            OSError: it cannot be opened, or another process holds it (BlockingIOError).
+            OSError: it cannot be opened.
+            ProjectOpenElsewhereError: another process holds it.
         """
-        project = cls(root, await asyncio.to_thread(_opened, directory), store)
+        project = cls(root, await asyncio.to_thread(_opened, directory, root), store)
         if project._state.written_at != root:
             await project._append(Rooted(n=0, root=str(root)), sync=True)
         await project._settle_found()
@@ -168,9 +174,25 @@ class Project:
             await self.settle(edit.n, written=False)
 
 
-def _opened(directory: Path) -> EditLogFile:
+def _opened(directory: Path, root: Path) -> EditLogFile:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return EditLogFile(directory / LOG)
+    try:
+        file = EditLogFile(directory / LOG)
+    except BlockingIOError:
+        raise ProjectOpenElsewhereError(
+            f"The edit log of {root} ({directory / LOG}) is open in pid {_holder(directory)}; "
+            "stop that process, or work in the editor that started it."
+        ) from None
+    with contextlib.suppress(OSError):  # a full disk must not keep a project from being opened
+        write_private(directory / HOLDER, b"%d\n" % os.getpid())
+    return file
+
+
+def _holder(directory: Path) -> str:
+    try:
+        return (directory / HOLDER).read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    except OSError:
+        return "unknown"
 
 
 def _digest_at(path: Path) -> str | None:

@@ -53,7 +53,11 @@ class Projects:
         return BlobStore(self.state_dir / "blobs", self.secrets)
 
     async def borrow(self, root: Path) -> tuple[str, Project]:
-        """The project of a root and the id of its log; to be given back. Raises OSError, ConfigError."""
+        """The project of a root and the id of its log; to be given back.
+
+        Raises:
+            OSError, ConfigError, ProjectOpenElsewhereError
+        """
         async with self._one:
             directory = self.state_dir / "projects"
             async with alone_without_blocking(directory / ".lock"):
@@ -61,7 +65,7 @@ class Projects:
             return log_id, await self._borrowed(log_id, root)
 
     async def borrow_log(self, log_id: str) -> Project | None:
-        """The project a log is about; None when there is none. Raises OSError."""
+        """The project a log is about; None when there is none. Raises as `borrow`."""
         async with self._one:
             record = await asyncio.to_thread(_read_record, self.state_dir / "projects" / log_id)
             return await self._borrowed(log_id, Path(record.root)) if record is not None else None

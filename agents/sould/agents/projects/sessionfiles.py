@@ -15,13 +15,22 @@ from pathlib import Path
 
 from sould.agents.diskfile import digest_of
 from sould.agents.environment import USUAL_UMASK
-from sould.agents.errors import ConfigError
+from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobMissingError
 from sould.agents.projects.capture import Capture, Change, explained
 from sould.agents.projects.editlog import Captured, Intent
 from sould.agents.projects.moments import moment
-from sould.agents.projects.nodes import Node, digest_of_node, is_file, read_node, replace_node, set_permissions
+from sould.agents.projects.nodes import (
+    Node,
+    digest_of_node,
+    is_file,
+    is_text,
+    read_node,
+    replace_node,
+    set_permissions,
+    surroundings,
+)
 from sould.agents.projects.project import Project
 from sould.agents.projects.projects import Projects, root_of
 from sould.agents.projects.secretblobs import SecretJudge
@@ -79,17 +88,25 @@ class SessionFiles:
         One that earlier versions kept for the session alone is taken over.
 
         Raises:
-            OSError: a log cannot be opened, or another process holds it (BlockingIOError).
+            OSError: a log cannot be opened.
+            ProjectOpenElsewhereError: another process holds it.
         """
         files = cls(inner, projects, author)
+        try:
+            await files._open_logs(author)
+        except BaseException:
+            await files.aclose()
+            raise
+        return files
+
+    async def _open_logs(self, author: Author) -> None:
         ids = await asyncio.to_thread(logs_of, author.directory) if author.directory is not None else []
         if ids or author.directory is None:
-            await files._project(inner.root / "any")  # first: that it was moved is known by it
+            await self._project(self.inner.root / "any")  # first: that it was moved is known by it
         for log_id in ids:
-            await files._borrow_log(log_id)
+            await self._borrow_log(log_id)
         if author.directory is not None:
-            await files._take_over(author.session_id, author.directory)
-        return files
+            await self._take_over(author.session_id, author.directory)
 
     async def inherit(self, session_id: str, directory: Path) -> None:
         """Know the edits of another session, too: this one, still new, goes on where that one is.
@@ -115,7 +132,7 @@ class SessionFiles:
     # --- the projects -----------------------------------------------------------------------------------------------
 
     async def _project(self, path: Path) -> Project:
-        """The one a file belongs to. Raises OSError, ConfigError."""
+        """The one a file belongs to. Raises OSError, SouldError."""
         directories = (self.inner.root, *self.inner.additional)
         root = await asyncio.to_thread(root_of, path, directories, self._author.home)
         async with self._borrowing:
@@ -192,7 +209,7 @@ class SessionFiles:
         """Keep changes that were found on disk, but for what the session's edits since the mark explain; what is left.
 
         Raises:
-            OSError: they could not be kept.
+            OSError, SouldError: they could not be kept.
         """
         own: dict[Path, Sequence[Edit]] = {}
         for project in self._borrowed.values():
@@ -252,7 +269,7 @@ class SessionFiles:
             contents = [node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR]
             n = await self._announce(project, path, intent, contents)
             try:
-                if is_file(found) and is_file(wanted) and _is_text(found) and _is_text(wanted):
+                if is_file(found) and is_file(wanted) and is_text(found) and is_text(wanted):
                     await self._put_text(path, found, wanted)
                 else:
                     await run_shielded_in_thread(replace_node, path, found, wanted, self.umask)
@@ -277,8 +294,8 @@ class SessionFiles:
         """The project of a file that is to be written. Raises WorkspaceError."""
         try:
             return await self._project(path)
-        except (OSError, ConfigError) as error:
-            why = error.message if isinstance(error, ConfigError) else error.strerror or "the disk refused"
+        except (OSError, SouldError) as error:
+            why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             raise WorkspaceError(f"{path} was not written: its old text could not be saved ({why})") from error
 
     # --- the workspace -----------------------------------------------------------------------------------------------
@@ -356,7 +373,7 @@ class SessionFiles:
         before = await self._before(project, path, expected)
         digest = before.digest if before is not None else None
         written: TextFile | None = None
-        mode, missing = await asyncio.to_thread(_surroundings, path)
+        mode, missing = await asyncio.to_thread(surroundings, path)
         intent = self._intent(path, digest, digest_of(data) if data is not None else None, turn_id, call_id)
         if before is not None:
             intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
@@ -375,7 +392,7 @@ class SessionFiles:
         await project.settle(n, written=True)
         if missing and data is not None:
             made = await asyncio.to_thread(_made, missing)
-            with contextlib.suppress(OSError):  # then they stay when the edit is taken back
+            with contextlib.suppress(OSError, SouldError):  # then they stay when the edit is taken back
                 await self.note(made, mark, turn_id, call_id)
         return written
 
@@ -475,25 +492,6 @@ class AttributedWorkspace:
         if capture is None:
             return await self.files.run(command)
         return await capture.running(self.call_id, self.turn_id, lambda: self.files.run(command))
-
-
-def _is_text(node: Node | None) -> bool:
-    if node is None:
-        return True
-    try:
-        node.data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in node.data
-
-
-def _surroundings(path: Path) -> tuple[int | None, list[Path]]:
-    """The mode of what is there, and the directories above it that are missing, the uppermost first."""
-    try:
-        return os.lstat(path).st_mode, []
-    except OSError:
-        missing = [parent for parent in path.parents if not os.path.lexists(parent)]
-        return None, missing[::-1]
 
 
 def _made(directories: Sequence[Path]) -> list[Change]:

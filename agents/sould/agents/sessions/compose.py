@@ -3,6 +3,7 @@
 The one place where the parts of a session meet. Nothing here runs a turn or talks to a client.
 """
 
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,9 +93,15 @@ class Parts:
 
 
 async def compose(
-    host: HostServices, stored: StoredSession, log: SessionLog, opening: Opening, listener: IdleListener
+    host: HostServices,
+    stored: StoredSession,
+    log: SessionLog,
+    opening: Opening,
+    listener: IdleListener,
+    opened: AsyncExitStack,
 ) -> Parts:
-    """Build the session's services; a new session gets its system prompt here. `listener` hears of its background tasks.
+    """Build the session's services; a new session gets its system prompt here. `listener` hears of its background tasks;
+    `opened` closes what was opened when it fails.
 
     Raises:
         NoModelError, ConfigError, InvalidToolError
@@ -111,6 +118,7 @@ async def compose(
     permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
     mailbox = host.dmail.open(stored.info.id, opening.cwd)
     files = await open_files(host, stored, log, workplace, permission.approval, mailbox)
+    opened.push_async_callback(files.recorded.aclose)
     project_hooks = ProjectHooks(host.state_dir / "hooks.json", host.trust, opening.cwd)
     hooks = make_hooks(host, project_hooks, workplace.environment, opening, log, stored)
     services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)

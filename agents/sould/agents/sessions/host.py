@@ -100,8 +100,8 @@ class SessionHost:
             log = await SessionLog.create(
                 stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
             )
-            async with closed_on_error(log):
-                parts = await compose(self._services, stored, log, opening, listener)
+            async with closed_on_error(log) as opened:
+                parts = await compose(self._services, stored, log, opening, listener, opened)
                 parts.choices.state.begin_in(opening.cwd)
                 parts.choices.state.save(stored.directory)
                 await log.commit()
@@ -135,8 +135,8 @@ class SessionHost:
             began = load_state(stored.directory).directory
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.writer)
-            async with closed_on_error(log):
-                parts = await compose(self._services, stored, log, opening, listener)
+            async with closed_on_error(log) as opened:
+                parts = await compose(self._services, stored, log, opening, listener, opened)
                 session = Session(stored.info, self._services.store, parts, opening, self._commands, listener)
                 await session.recover()
             self._start(session)
@@ -341,10 +341,9 @@ class _Rested:
 
 
 @contextlib.asynccontextmanager
-async def closed_on_error(log: SessionLog) -> AsyncGenerator[None, None]:
-    """Let go of the journal when the block fails, so that the session can be opened again."""
-    try:
-        yield
-    except BaseException:
-        await log.aclose()
-        raise
+async def closed_on_error(log: SessionLog) -> AsyncGenerator[contextlib.AsyncExitStack, None]:
+    """Let go of the journal, and of what is put on the stack, when the block fails: the session can be opened again."""
+    async with contextlib.AsyncExitStack() as opened:
+        opened.push_async_callback(log.aclose)
+        yield opened
+        opened.pop_all()
