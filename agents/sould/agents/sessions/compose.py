@@ -100,8 +100,9 @@ async def compose(
     listener: IdleListener,
     opened: AsyncExitStack,
 ) -> Parts:
-    """Build the session's services; a new session gets its system prompt here. `listener` hears of its background tasks;
-    `opened` closes what was opened when it fails.
+    """Build the session's services; a new session gets its system prompt here.
+
+    `listener` hears of its background tasks; `opened` closes what was opened when it fails.
 
     Raises:
         NoModelError, ConfigError, InvalidToolError
