@@ -48,7 +48,7 @@ def test_wrong_use_says_what_is_right(user: User) -> None:
     assert "either one URL" in user.sould("mcp", "add", "--transport", "http", "x", "--", "true").stderr
     assert "--header is for URLs" in user.sould("mcp", "add", "--header", "A: b", "x", "--", "true").stderr
     assert "is no name" in user.sould("mcp", "add", "x y", "--", "true").stderr
-    assert "is no address" in user.sould("mcp", "add", "x", "ftp://x/y").stderr
+    assert "is not the address" in user.sould("mcp", "add", "x", "ftp://x/y").stderr
     assert "--env takes NAME=VALUE" in user.sould("mcp", "add", "--env", "a", "x", "--", "true").stderr
     assert "There is no server 'x'" in user.sould("mcp", "test", "x").stderr
     user.sould("mcp", "add", "x", "--", "no-such-program")
