@@ -16,6 +16,8 @@ from sould.agents.environment import Environment
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
 from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
+from sould.agents.permissions.policycontext import PolicyContext
+from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.scopes import button
 from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
@@ -56,7 +58,11 @@ def approval(person: Person, mode: Mode | Modes = "ask", *rules: Rule) -> Approv
     modes = mode if isinstance(mode, Modes) else Modes(mode)
     environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"})
     return Approval(
-        ask=person, rules=lambda: Rules(rules), trust="unknown", modes=modes, workspace=ROOT, environment=environment
+        ask=person,
+        rules=lambda: Rules(rules),
+        trust="unknown",
+        modes=modes,
+        where=PolicyContext.of(ROOT, (), environment, account=account_places(environment.home)),
     )
 
 
@@ -70,7 +76,7 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
         rules=lambda: Rules.load_user(file, date(2026, 1, 1)),
         trust="unknown",
         modes=Modes("full"),
-        workspace=ROOT,
+        where=PolicyContext(root=ROOT),
     )
     refused = await request(door, RunCommand("true", ROOT))
     assert refused is not None

@@ -110,7 +110,11 @@ NO = ApprovalResponse(request_id="", response="reject")
 
 def door(person: Person, root: Path) -> Approval:
     return Approval(
-        ask=person, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=root, environment=environment(root)
+        ask=person,
+        rules=Rules,
+        trust="trusted",
+        modes=Modes("ask"),
+        where=PolicyContext.of(root, (), environment(root)),
     )
 
 

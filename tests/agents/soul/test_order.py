@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sould.agents.config import LoopControl
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.journal import JournalWriter
@@ -86,7 +87,7 @@ class Step:
         async def ask(_: ApprovalRequest) -> None:
             raise AssertionError("nobody is to be asked")
 
-        approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("full"), workspace=root)  # pyright: ignore[reportArgumentType] -- it never answers
+        approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("full"), where=PolicyContext(root=root))  # pyright: ignore[reportArgumentType] -- it never answers
         tools = Toolset.load(PATHS, {Stage: self.stage})
         limits = LoopControl(parallel_tools=room)
         self._runner = ToolRunner(log, tools, approval, LocalWorkspace(Path("/p"), (), no_commands), "/p")

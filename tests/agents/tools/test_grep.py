@@ -11,6 +11,7 @@ import pytest
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.settings.modes import Modes
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
@@ -82,7 +83,9 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
         asked.append(request)
         return ApprovalResponse(request_id=request.id, response="approve")
 
-    door = Approval(ask=allow, rules=lambda: rules, trust="trusted", modes=Modes("full"), workspace=project)
+    door = Approval(
+        ask=allow, rules=lambda: rules, trust="trusted", modes=Modes("full"), where=PolicyContext(root=project)
+    )
     bench = ToolBench(project, path=path, approval=door)
     found = await bench.call("Grep", pattern="needle")
     assert (output(found), found.message) == ("", "No matches.")

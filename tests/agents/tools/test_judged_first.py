@@ -25,6 +25,8 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import MODES, Mode
+from sould.agents.permissions.policycontext import PolicyContext
+from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
@@ -332,9 +334,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
         rules=Rules,
         trust="trusted",
         modes=Modes(mode),
-        workspace=project,
-        environment=environment,
-        own=(world / "own",),
+        where=PolicyContext.of(project, (), environment, (world / "own",), account=account_places(environment.home)),
     )
     files = CallFiles(recorded, approval, FileLocks())
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}

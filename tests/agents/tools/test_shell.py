@@ -15,6 +15,7 @@ from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
@@ -60,7 +61,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         return ApprovalResponse(request_id=request.id, response=answer)
 
     approval = Approval(
-        ask=approve, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=root, environment=environment
+        ask=approve, rules=Rules, trust="trusted", modes=Modes("ask"), where=PolicyContext.of(root, (), environment)
     )
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")

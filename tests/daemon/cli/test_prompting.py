@@ -12,6 +12,7 @@ from sould.acp.asking import permission
 from sould.acp.toolcalls import Call
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.visible import both_ends, file_name
 from sould.agents.settings.modes import Modes
@@ -56,7 +57,7 @@ def question(action: Action) -> ApprovalRequest:
         return ApprovalResponse(request_id=request.id, response="reject")
 
     description, display = words_of(action)
-    approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("ask"), workspace=ROOT)
+    approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("ask"), where=PolicyContext(root=ROOT))
     call = ToolCallContext("c1", 1)
     asyncio.run(approval.request(call, action, sender="A", description=description, display=display))
     return asked[0]

@@ -11,12 +11,11 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
-from sould.agents.environment import Environment
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.policy import (
     EDIT_SECRET,
@@ -37,9 +36,8 @@ from sould.agents.permissions.policy import (
     named_paths,
     programs_run,
 )
-from sould.agents.permissions.policycontext import PolicyContext, SecretNames
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs, changed
-from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rules, RulesError
 from sould.agents.permissions.scopes import button, difference, exactly, told
 from sould.agents.permissions.secretnames import secret_globs
@@ -71,6 +69,10 @@ class CurrentMode(Protocol):
         ...
 
 
+RulesSource: TypeAlias = Callable[[], Rules]
+"""The user's rules, as they are now."""
+
+
 class Approval:
     """Decides, asks, remembers. Injectable into tools; one per session, shared by its subagents."""
 
@@ -78,35 +80,21 @@ class Approval:
         self,
         *,
         ask: Ask,
-        rules: Callable[[], Rules],
+        rules: RulesSource,
         trust: Trust,
         modes: CurrentMode,
-        workspace: Path,
-        additional: Sequence[Path] = (),
-        environment: Environment | None = None,
-        own: tuple[Path, ...] = (),
-        readable: tuple[Path, ...] = (),
-        secret_names: Callable[[], SecretNames] = SecretNames,
+        where: PolicyContext,
     ) -> None:
-        """`rules`: the user's, read anew for each decision. `own`: our directories, which are protected; but `readable`.
+        """`rules`: the user's, read anew for each decision. `where`: the session's place, as `PolicyContext.of` makes it.
 
-        `secret_names`: those the user added, as they are configured now.
-
-        `additional`: resolved; directories that are added to it count from then on.
-
-        Without `environment` no command is known to be harmless, because nobody knows which program it runs.
+        Without an environment no command is known to be harmless, because nobody knows which program it runs.
         """
         self._ask = ask
         self._rules = rules
         self._session = Rules()
         self._secrets = SecretFiles()
-        where = (
-            PolicyContext.of(workspace, additional, environment, own, readable, account_places(environment.home))
-            if environment is not None
-            else PolicyContext(root=workspace, additional=additional, own=own, readable=readable)
-        )
-        self._configured_names = secret_names
-        self._names = secret_names()
+        self._configured_names = where.secret_names
+        self._names = where.secret_names()
         where = replace(where, secret_names=lambda: self._names, secret_look=self._secrets.look)
         self._where = replace(where, other_names=HardLinks(where).other_names)
         self._judging = asyncio.Lock()

@@ -65,16 +65,12 @@ class Author:
 
 
 class SessionFiles:
-    """A `Workspace` that remembers what the agent changed.
-
-    As a service it is a `PerCall`: a tool's writes carry the tool call that made them.
-    """
+    """A `Workspace` that remembers what the agent changed; a `PerCall`: a tool's writes carry the call that made them."""
 
     def __init__(self, inner: Workspace, projects: Projects, author: Author) -> None:
         self.inner = inner
         self.umask = author.umask
         self.capture: Capture | None = None
-        """Sees what commands do to files; without it only the tools' own writes are known."""
         self._author = author
         self._projects = projects
         self._locks = projects.locks
@@ -120,6 +116,10 @@ class SessionFiles:
             if project is not None:
                 await self._note_log(log_id)
                 await project.inherit(self._author.session_id, session_id)
+
+    def watch(self, capture: Capture) -> None:
+        """From now on what commands do is known, too. Said once, before anything runs."""
+        self.capture = capture
 
     async def aclose(self) -> None:
         """Give the projects back; no write may follow."""

@@ -26,7 +26,8 @@ from sould.agents.opening.opening import Opening
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
-from sould.agents.permissions.policycontext import SecretNames
+from sould.agents.permissions.policycontext import PolicyContext, SecretNames
+from sould.agents.permissions.protected import account_places
 from sould.agents.process.commands import CommandRunner
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
@@ -78,6 +79,14 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
+class FurtherTools:
+    """Where tools come from that are none of the agent's own."""
+
+    mcp: SessionServers
+    clients: ExternalTools
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What a session is made of: what its agents share, its own agent, and what takes part in its turns."""
 
@@ -87,8 +96,7 @@ class Parts:
     choices: Choices
     agent: SessionAgent
     todos: TodoList
-    mcp: SessionServers
-    external: ExternalTools
+    further: FurtherTools
     hooks: SessionHooks
 
 
@@ -136,8 +144,7 @@ async def compose(
         Choices(state, options, switch, repeats, trusting),
         agent,
         todos,
-        make_servers(services, log, agent, external),
-        external,
+        FurtherTools(make_servers(services, log, agent, external), external),
         session_hooks,
     )
 
@@ -248,7 +255,7 @@ async def open_files(
     clients = ClientFiles(local_workspace(host, workplace), host.projects.buffers)
     author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
     files = await SessionFiles.open(clients, host.projects, author)
-    files.capture = Capture(
+    capture = Capture(
         files,
         host.projects.store,
         stored.info.id,
@@ -259,6 +266,7 @@ async def open_files(
         host.config.now.capture,
         approval,
     )
+    files.watch(capture)
     return WorkFiles(CallFiles(files, approval, host.projects.locks), files, clients, Rewinder(log, files, mailbox))
 
 
@@ -278,18 +286,15 @@ def make_approval(
     host: HostServices, asker: ApprovalRequester, modes: Modes, workplace: Workplace, readable: tuple[Path, ...]
 ) -> Approval:
     """The session's one door to effects, with the user's rules and trust."""
-    workspace = workplace.opening.cwd
+    workspace, environment = workplace.opening.cwd, workplace.environment
+    account = account_places(environment.home)
+    where = PolicyContext.of(workspace, workplace.directories, environment, host.own, readable, account)
     return Approval(
         ask=asker,
         rules=host.rules,
         trust=host.trust.state(workspace),
         modes=modes,
-        workspace=workspace,
-        additional=workplace.directories,
-        environment=workplace.environment,
-        own=host.own,
-        readable=readable,
-        secret_names=lambda: _secret_names(host.config.now),
+        where=replace(where, secret_names=lambda: _secret_names(host.config.now)),
     )
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from sould.agents.errors import (
@@ -42,10 +43,14 @@ LONG = 100
 """Entries of a context that take about as much memory as a session without any."""
 
 
+CommandsOf: TypeAlias = Callable[[Session], CommandRegistry]
+"""What a session does with prompts."""
+
+
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices, commands: "Callable[[Session], CommandRegistry]") -> None:
+    def __init__(self, services: HostServices, commands: CommandsOf) -> None:
         """`commands`: what a session does with prompts; given in, because commands stand upon sessions."""
         self._services = services
         self._commands = commands

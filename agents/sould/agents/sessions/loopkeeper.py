@@ -7,6 +7,7 @@ project is never kept. A loop that runs, or is about to, is never taken up twice
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.flows.looprequest import is_about_loops
@@ -21,6 +22,10 @@ logger = logging.getLogger(__name__)
 RESUME = "/loop resume"
 
 
+OpenSession: TypeAlias = Callable[[str, Opening], Awaitable[Session]]
+"""Brings a stored session back."""
+
+
 class LoopKeeper:
     """The loops of all sessions of a host, as far as they wait."""
 
@@ -28,7 +33,7 @@ class LoopKeeper:
         self,
         services: HostServices,
         sessions: Mapping[str, Session],
-        open_session: Callable[[str, Opening], Awaitable[Session]],
+        open_session: OpenSession,
     ) -> None:
         """`sessions` are the live ones; `open_session` brings a stored one back."""
         self._services = services

@@ -86,8 +86,8 @@ class Session:
         self._state = choices.state
         self._agent = parts.agent
         self.tasks = parts.agent.crew.market.tasks
-        self.mcp = parts.mcp
-        self._external = parts.external
+        self.mcp = parts.further.mcp
+        self._external = parts.further.clients
         self.trusting = choices.trusting
         self.skills = services.workplace.skills
         self._services = services.host

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.hooks.engine import Hooks
@@ -10,9 +11,8 @@ from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.approval import Approval, RulesSource
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Writers
@@ -33,6 +33,9 @@ from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.turns.asking import ApprovalRequester
 
+KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
+"""The providers whose key the user has stored, as it is now."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
@@ -44,7 +47,7 @@ class HostServices:
     config: LiveConfig
     providers: ProviderPool
     trust: TrustStore
-    rules: Callable[[], Rules]
+    rules: RulesSource
     state_dir: Path
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
@@ -59,7 +62,7 @@ class HostServices:
     """When which session's programs may have written where."""
     news: News = field(default_factory=News)
     """What the sessions tell their users of the daemon."""
-    stored_keys: Callable[[], frozenset[str]] = frozenset
+    stored_keys: KeyedProviders = frozenset
     """The providers whose key needs no client's environment, because the user has stored it."""
 
 

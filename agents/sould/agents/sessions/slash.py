@@ -34,6 +34,8 @@ class SlashCommand:
 Handler: TypeAlias = Callable[[str], Awaitable[Ending]]
 """Does what a command says; given is the text behind its name."""
 Entry: TypeAlias = tuple[SlashCommand, Handler]
+PlainPrompt: TypeAlias = Callable[[UserInput], Awaitable[Ending]]
+"""Does what a prompt says that is no command."""
 CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
 """Commands that come and go with what a session has: skills, flows, prompts of servers. Asked anew each time."""
 
@@ -46,7 +48,7 @@ class CommandRegistry:
     """
 
     sources: tuple[CommandSource, ...]
-    plain: Callable[[UserInput], Awaitable[Ending]]
+    plain: PlainPrompt
     unknown: Handler
 
     def find(self, user_input: UserInput) -> tuple[Handler, str] | None:

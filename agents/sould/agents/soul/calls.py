@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import orjson
 from pydantic import JsonValue
@@ -93,10 +93,14 @@ class OpenCall:
         self.printed = text
 
 
+Publish: TypeAlias = Callable[[WireMessage], object]
+"""Shows a message and keeps it."""
+
+
 class StepCalls:
     """The calls of one step, in the model's order, and which of them still owe a result."""
 
-    def __init__(self, publish: Callable[[WireMessage], object]) -> None:
+    def __init__(self, publish: Publish) -> None:
         self._publish = publish
         self._calls: list[OpenCall] = []
         self._answered = 0

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -55,6 +55,10 @@ DYING_S = 1.0
 AnswerT = TypeVar("AnswerT", bound=ControlModel)
 
 
+Dial: TypeAlias = Callable[[], socket.socket]
+"""Connects to the daemon."""
+
+
 class ControlError(Exception):
     """The daemon refused, or went away. `kind` is stable for programs."""
 
@@ -71,7 +75,7 @@ class NotRunningError(ControlError):
 class ControlClient:
     """One connection; a context manager. Calls wait `timeout` seconds at most for an answer."""
 
-    def __init__(self, dial: Callable[[], socket.socket]) -> None:
+    def __init__(self, dial: Dial) -> None:
         """`dial` connects and says hello."""
         self._dial = dial
         self._sock = dial()

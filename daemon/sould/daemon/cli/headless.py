@@ -108,7 +108,7 @@ class Headless:
                 holding.cancel()
         except asyncio.CancelledError:
             self._end(CANCELLED, "Cancelled.", "cancelled")
-        self._result.duration_s = time.monotonic() - began
+        self._result.took(time.monotonic() - began)
         if self._stopped_by != "reader":
             self._renderer.finish(self._result)
         return self._result.exit_code
@@ -186,14 +186,14 @@ class Headless:
             case "agent_message_chunk":
                 if update.get("messageId") != self._message_id or self._acted:
                     self._message_id, self._acted = update.get("messageId"), False
-                    self._result.text = ""
-                self._result.text += content_text(update.get("content"))
+                    self._result.begin_message()
+                self._result.say(content_text(update.get("content")))
             case "tool_call":
                 self._acted = True
             case "session_info_update":
                 self._kept = True
             case "usage_update":
-                self._result.usage = {key: update[key] for key in ("used", "size", "cost") if key in update}
+                self._result.use({key: update[key] for key in ("used", "size", "cost") if key in update})
             case _:
                 pass
         self._show(update)
@@ -221,7 +221,7 @@ class Headless:
         if self._result.session_id and not self._kept:  # there is nothing in it to go on from
             with contextlib.suppress(RpcError, ConnectionGoneError):
                 await connection.request("session/close", {"sessionId": self._result.session_id})
-            self._result.session_id = ""
+            self._result.closed()
 
     async def _open(self, connection: Connection) -> None:
         request = self._request
@@ -242,10 +242,10 @@ class Headless:
             place["additionalDirectories"] = [str(path) for path in request.additional]
         if request.session_id:
             await connection.request("session/resume", {"sessionId": request.session_id, **place})
-            self._result.session_id = request.session_id
+            self._result.opened(request.session_id)
         else:
             opened = await connection.request("session/new", place)
-            self._result.session_id = str(opened["sessionId"])
+            self._result.opened(str(opened["sessionId"]))
         self._renderer.session(self._result.session_id)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:
@@ -261,7 +261,7 @@ class Headless:
         except RpcError:
             if not self._request.session_id:
                 await connection.request("session/delete", {"sessionId": session_id})
-                self._result.session_id = ""
+                self._result.closed()
             self._misused = True
             raise
 
@@ -303,9 +303,9 @@ class Headless:
     # --- how it ended -----------------------------------------------------------------------------------------------
 
     def _conclude(self, stop_reason: str, own: Mapping[str, JsonValue]) -> None:
-        self._result.stop_reason = stop_reason
+        self._result.stop(stop_reason)
         if self._stopped_by == "reader":
-            self._result.exit_code = BROKEN_PIPE
+            self._result.end(BROKEN_PIPE)
         elif stop_reason == "end_turn":
             return
         elif own.get("kind") == "interrupted":
@@ -351,7 +351,7 @@ class Headless:
         self._end(code, error.message, kind or "error")
 
     def _end(self, code: int, sentence: str, kind: str) -> None:
-        self._result.exit_code, self._result.error, self._result.kind = code, sentence, kind
+        self._result.end(code, sentence, kind)
 
 
 def _own(answer: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

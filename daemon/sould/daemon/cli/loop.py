@@ -79,7 +79,7 @@ def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: 
         raise CommandError(f"The loop of {found.session_id} is running already; `sould loop stop` ends it.")
     if found.status == "finished":
         raise CommandError(f"The loop of {found.session_id} is finished: {found.reason}.")
-    found.status, found.reason = "paused", found.reason or "the daemon stopped"
+    found.settle("paused", found.reason or "the daemon stopped")
     store.save(found)
     words = ["/loop resume", *([found.session_id] if new_session else [])]
     for option, amount in (("--tokens", tokens), ("--cost", cost), ("--time", seconds)):
@@ -110,7 +110,7 @@ def stop(session: str) -> None:
         with ControlClient.connect() as daemon:
             daemon.sessions_cancel(found.session_id)
     else:
-        found.status, found.reason = "stopped", "cancelled"
+        found.settle("stopped", "cancelled")
         store.save(found)
     click.echo(f"Stopped. Go on with: sould loop resume {found.session_id}")
 

@@ -38,6 +38,38 @@ class Result:
     usage: Update = field(default_factory=dict[str, JsonValue])
     duration_s: float = 0.0
 
+    def opened(self, session_id: str) -> None:
+        """The session in which it runs."""
+        self.session_id = session_id
+
+    def closed(self) -> None:
+        """There is no session to go on in."""
+        self.session_id = ""
+
+    def begin_message(self) -> None:
+        """Another message follows; the last one counts."""
+        self.text = ""
+
+    def say(self, text: str) -> None:
+        """The message goes on."""
+        self.text += text
+
+    def use(self, usage: Update) -> None:
+        """What has been used by now."""
+        self.usage = usage
+
+    def stop(self, reason: str) -> None:
+        """How the turn ended, in the protocol's word."""
+        self.stop_reason = reason
+
+    def end(self, code: int, error: str = "", kind: str = "") -> None:
+        """With this exit code, and why where it did not go well."""
+        self.exit_code, self.error, self.kind = code, error, kind
+
+    def took(self, seconds: float) -> None:
+        """How long it ran."""
+        self.duration_s = seconds
+
 
 class Renderer(Protocol):
     """Where a run's events go."""
