@@ -65,7 +65,7 @@ def test_a_model_that_cannot_condense_costs_a_notice_and_no_word_of_the_conversa
     assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
     assert "on it" in editor.said()
     assert len(condensing(faulty, editor)) == 3  # the attempts of one question
-    assert "could not be condensed" in json.dumps(editor.updates)
+    assert "could not be compacted" in json.dumps(editor.updates)
     assert [end["failed"] for end in ends(faulty, editor)] == [True]
     last = json.dumps(faulty.requests()[-1]["body"]["messages"])
     assert "Kettle 0" in last

@@ -11,7 +11,7 @@ from sould.agents.config import Config
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.tools.commands import MOST_FOREGROUND, Commands, OutputDirectory
+from sould.agents.tools.commands import Commands, OutputDirectory
 from sould.agents.tools.testcommand import NoTestCommandError, Wanted, find_command
 from sould.agents.tools.testcounts import Counts, counts_in
 from sould.agents.wire.display import BriefBlock, ShellBlock
@@ -21,17 +21,9 @@ from sould.agents.wire.messages import ToolKind, ToolReturn
 class Params(ToolParams):
     """Which tests, and how."""
 
-    path: str = Field(default="", description="Only the tests of this file or directory.")
-    filter: str = Field(
-        default="", description="Only tests of this name or pattern, as the project's test runner takes it."
-    )
-    command: str = Field(default="", description="The command line to run in place of the project's own, as it is.")
-    timeout: int = Field(
-        default=MOST_FOREGROUND,
-        ge=1,
-        le=MOST_FOREGROUND,
-        description="Seconds after which the tests and all they started are ended.",
-    )
+    path: str = Field(default="", description="A file or directory.")
+    filter: str = Field(default="", description="Names, as the runner takes them.")
+    command: str = Field(default="", description="Run this instead.")
 
     @field_validator("path", "filter", "command")
     @classmethod
@@ -82,7 +74,7 @@ class RunTests(Tool[Params]):
             line = params.command or await find_command(self._files, Wanted(params.path, params.filter))
         except NoTestCommandError as error:
             return tool_error(str(error), brief="No test command")
-        command = await self._commands.prepare(line, min(params.timeout, self._most))
+        command = await self._commands.prepare(line, self._most)
         refused = await self._commands.ask(line, call, sender=self.name)
         if refused is not None:
             return refused

@@ -9,6 +9,7 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.process.searching import SearchLimits
 from sould.agents.settings.modes import Modes
@@ -34,7 +35,7 @@ class RecordedApproval(Approval):
     """Judges as in mode `ask`, keeps what is asked about and answers with `answer` (None: go ahead)."""
 
     def __init__(self, root: Path, answer: ToolReturn | None = None, *, mode: Mode = "ask") -> None:
-        super().__init__(ask=nobody, rules=Rules, trust="trusted", modes=Modes(mode), workspace=root)
+        super().__init__(ask=nobody, rules=Rules, trust="trusted", modes=Modes(mode), where=PolicyContext(root=root))
         self.answer = answer
         self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
 
