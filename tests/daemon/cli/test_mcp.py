@@ -101,7 +101,7 @@ async def signing_in(user: User) -> tuple[asyncio.subprocess.Process, str]:
     return signing, page
 
 
-async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_forgotten(user: User) -> None:
+async def test_a_sign_in_that_is_broken_off_leaves_nothing_behind(user: User) -> None:
     async with remote("oauth", user.home) as url:
         user.sould("mcp", "add", "far", url)
         for ending in (signal.SIGINT, signal.SIGKILL):
@@ -113,6 +113,11 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
         assert "sould mcp auth far" in refused.stderr
         assert refused.stderr.count("\n") == 1, refused.stderr
         assert "signed in" not in user.sould("mcp", "list").stdout
+
+
+async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_forgotten(user: User) -> None:
+    async with remote("oauth", user.home) as url:
+        user.sould("mcp", "add", "far", url)
         signing, page = await signing_in(user)
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
             back = str(httpx2.URL(page).params["redirect_uri"])
