@@ -31,7 +31,7 @@ class SessionSubagents:
 
     async def open_log(self, directory: Path, *, new: bool) -> SessionLog:
         """See `SubagentBuilder`."""
-        writer, cwd = self.services.host.writer, self.services.workplace.opening.cwd
+        writer, cwd = self.services.host.storage.writer, self.services.workplace.opening.cwd
         if new:
             return await SessionLog.create(directory, writer, session_id=directory.name, cwd=cwd)
         return await SessionLog.open(directory, writer)

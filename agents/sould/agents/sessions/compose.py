@@ -14,8 +14,9 @@ from sould.agents.external.registry import ExternalTools
 from sould.agents.hooks.command import HookRunner
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.project import ProjectHooks
+from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.costs import Costs
-from sould.agents.llm.pool import key_variables
+from sould.agents.llm.pool import ProviderPool, key_variables
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.mcp.sampling import Sampler
@@ -28,13 +29,23 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.commands import CommandRunner
+from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.children import FOLDER, SessionSubagents
-from sould.agents.sessions.shared import HostServices, ModelUse, Permission, SessionServices, WorkFiles
+from sould.agents.sessions.shared import (
+    HostServices,
+    ModelUse,
+    Permission,
+    Policy,
+    SessionServices,
+    UserConfiguration,
+    WorkFiles,
+)
 from sould.agents.sessions.souls import OUTPUTS, build_soul
 from sould.agents.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
 from sould.agents.settings.awaymode import AwayMode
@@ -116,27 +127,29 @@ async def compose(
         NoModelError, ConfigError, InvalidToolError
     """
     state = load_state(stored.directory)
-    workplace = await make_workplace(host, opening, log)
+    storage, configuration, policy = host.storage, host.configuration, host.policy
+    workplace = await make_workplace(configuration.live, policy.trust, opening, log)
     costs = Costs()
-    models = await open_models(host, state, opening)
-    model = ModelUse(models, costs, make_budgets(host, log, state, costs))
+    models = await open_models(host.models.providers, configuration.live.now, state, opening)
+    model = ModelUse(models, costs, make_budgets(storage.directory, configuration.live, log, state, costs))
     attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
-    projects = ProjectMemory(host.state_dir / "projects.json")
-    modes = make_modes(host.config.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    projects = ProjectMemory(storage.directory / "projects.json")
+    modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
-    permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
+    permission = make_permission(policy, configuration.live, stored, log, workplace, switch, Company(attached, modes))
     mailbox = host.dmail.open(stored.info.id, opening.cwd)
     files = await open_files(host, stored, log, workplace, permission.approval, mailbox)
     opened.push_async_callback(files.recorded.aclose)
-    project_hooks = ProjectHooks(host.state_dir / "hooks.json", host.trust, opening.cwd)
-    hooks = make_hooks(host, project_hooks, workplace.environment, opening, log, stored)
+    project_hooks = ProjectHooks(storage.directory / "hooks.json", policy.trust, opening.cwd)
+    runner = HookRunner(host.guard, workplace.environment, opening.cwd)
+    hooks = make_hooks(configuration.live, runner, project_hooks, log, stored)
     services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)
     todos = TodoList(state.todos)
     session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval)
     agent = await make_agent(services, log, state, todos, (external, session_hooks), listener)
-    repeats = LoopOption(host.config, state, options)
+    repeats = LoopOption(configuration.live, state, options)
     options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
-    trusting = TrustQuestion(host.trust, opening.cwd, stored.directory.parent, log, permission.questions)
+    trusting = TrustQuestion(policy.trust, opening.cwd, stored.directory.parent, log, permission.questions)
     return Parts(
         services,
         log,
@@ -149,22 +162,23 @@ async def compose(
     )
 
 
-async def make_workplace(host: HostServices, opening: Opening, log: SessionLog) -> Workplace:
+async def make_workplace(config: LiveConfig, trust: TrustStore, opening: Opening, log: SessionLog) -> Workplace:
     """Where the session works, with the directories that were added to it."""
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
-    environment = make_environment(host.config.now, opening, directories)
-    skills = await open_catalog(host.trust, opening, host.config)
-    return Workplace(opening, directories, environment, skills, host.config)
+    environment = make_environment(config.now, opening, directories)
+    skills = await open_catalog(trust, opening, config)
+    return Workplace(opening, directories, environment, skills, config)
 
 
-async def open_models(host: HostServices, state: SessionState, opening: Opening) -> SessionModels:
+async def open_models(providers: ProviderPool, config: Config, state: SessionState, opening: Opening) -> SessionModels:
     """The models of the client's environment, and the one the user chose. Raises NoModelError."""
-    thinking: ThoughtLevel = state.thought_level or ("medium" if host.config.now.default_thinking else "off")
-    return await SessionModels.open(host.providers, opening.environment, opening.model or state.model, thinking)
+    thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
+    return await SessionModels.open(providers, opening.environment, opening.model or state.model, thinking)
 
 
 def make_permission(
-    host: HostServices,
+    policy: Policy,
+    config: LiveConfig,
     stored: StoredSession,
     log: SessionLog,
     workplace: Workplace,
@@ -174,16 +188,16 @@ def make_permission(
     """What the session may do unasked, and how its user is asked."""
     asker = ApprovalRequester(log)
     approval = make_approval(
-        host, asker, company.modes, workplace, (stored.directory / OUTPUTS, *workplace.skills.places)
+        policy, config, asker, company.modes, workplace, (stored.directory / OUTPUTS, *workplace.skills.places)
     )
     plan_mode = PlanMode(switch, log, stored.directory)
     return Permission(approval, asker, company.modes, plan_mode, Questions(log.channel), company)
 
 
-def local_workspace(host: HostServices, workplace: Workplace) -> LocalWorkspace:
+def local_workspace(guard: ProcessGuard, workplace: Workplace) -> LocalWorkspace:
     """The disk, and commands under the daemon's guard."""
     opening, environment = workplace.opening, workplace.environment
-    runner = CommandRunner(host.guard, environment)
+    runner = CommandRunner(guard, environment)
     return LocalWorkspace(opening.cwd, workplace.directories, runner.run, environment.home, umask=opening.umask)
 
 
@@ -202,7 +216,7 @@ async def make_agent(
     if not (opening.model or state.model):
         await use_model(models, spec)
     market = make_market(
-        services, log, agents, BackgroundTasks(log, services.directory, services.host.config, listener)
+        services, log, agents, BackgroundTasks(log, services.directory, services.host.configuration.live, listener)
     )
     crew = Crew(market, log, spec, services.mailbox.connect("", log))
     extensions = (TaskReminder(market.tasks), *extensions)
@@ -217,7 +231,7 @@ def make_market(
     return LaborMarket(
         log=log,
         directory=services.directory / FOLDER,
-        config=services.host.config,
+        config=services.host.configuration.live,
         catalog=catalog,
         builder=SessionSubagents(services),
         tasks=tasks,
@@ -238,8 +252,8 @@ def make_environment(config: Config, opening: Opening, directories: Directories)
 
 
 def _catalog(host: HostServices, opening: Opening, state: SessionState) -> AgentCatalog:
-    folder = host.config_dir and host.config_dir / "agents"
-    return AgentCatalog(folder, opening.cwd, host.trust, state.agent_files)
+    folder = host.configuration.directory / "agents"
+    return AgentCatalog(folder, opening.cwd, host.policy.trust, state.agent_files)
 
 
 async def open_files(
@@ -251,23 +265,23 @@ async def open_files(
     mailbox: Mailbox,
 ) -> WorkFiles:
     """What the session's agents open and change, also by the programs they run."""
-    environment = workplace.environment
-    clients = ClientFiles(local_workspace(host, workplace), host.projects.buffers)
+    environment, projects = workplace.environment, host.files.projects
+    clients = ClientFiles(local_workspace(host.guard, workplace), projects.buffers)
     author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
-    files = await SessionFiles.open(clients, host.projects, author)
+    files = await SessionFiles.open(clients, projects, author)
     capture = Capture(
         files,
-        host.projects.store,
+        projects.store,
         stored.info.id,
         stored.directory,
         environment.variables,
-        host.own,
-        host.writers,
-        host.config.now.capture,
+        host.policy.own,
+        host.files.writers,
+        host.configuration.live.now.capture,
         approval,
     )
     files.watch(capture)
-    return WorkFiles(CallFiles(files, approval, host.projects.locks), files, clients, Rewinder(log, files, mailbox))
+    return WorkFiles(CallFiles(files, approval, projects.locks), files, clients, Rewinder(log, files, mailbox))
 
 
 def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:
@@ -277,24 +291,29 @@ def make_modes(config: Config, remembered: Mode | None, state: SessionState, ope
     return Modes(opening.mode or state.mode or first, usual)
 
 
-def make_budgets(host: HostServices, log: SessionLog, state: SessionState, costs: Costs) -> Budgets:
-    """The budgets of the session and of the day."""
-    return Budgets(log.channel, state.account, DailySpend(host.state_dir / "spending.json"), host.config, costs)
+def make_budgets(directory: Path, config: LiveConfig, log: SessionLog, state: SessionState, costs: Costs) -> Budgets:
+    """The budgets of the session and of the day, which is kept in `directory` for all sessions."""
+    return Budgets(log.channel, state.account, DailySpend(directory / "spending.json"), config, costs)
 
 
 def make_approval(
-    host: HostServices, asker: ApprovalRequester, modes: Modes, workplace: Workplace, readable: tuple[Path, ...]
+    policy: Policy,
+    config: LiveConfig,
+    asker: ApprovalRequester,
+    modes: Modes,
+    workplace: Workplace,
+    readable: tuple[Path, ...],
 ) -> Approval:
     """The session's one door to effects, with the user's rules and trust."""
     workspace, environment = workplace.opening.cwd, workplace.environment
     account = account_places(environment.home)
-    where = PolicyContext.of(workspace, workplace.directories, environment, host.own, readable, account)
+    where = PolicyContext.of(workspace, workplace.directories, environment, policy.own, readable, account)
     return Approval(
         ask=asker,
-        rules=host.rules,
-        trust=host.trust.state(workspace),
+        rules=policy.rules,
+        trust=policy.trust.state(workspace),
         modes=modes,
-        where=replace(where, secret_names=lambda: _secret_names(host.config.now)),
+        where=replace(where, secret_names=lambda: _secret_names(config.now)),
     )
 
 
@@ -303,16 +322,10 @@ def _secret_names(config: Config) -> SecretNames:
 
 
 def make_hooks(
-    services: HostServices,
-    project: ProjectHooks,
-    environment: Environment,
-    opening: Opening,
-    log: SessionLog,
-    stored: StoredSession,
+    config: LiveConfig, runner: HookRunner, project: ProjectHooks, log: SessionLog, stored: StoredSession
 ) -> Hooks:
     """The user's hooks and the project's, read anew for every event."""
-    runner = HookRunner(services.guard, environment, opening.cwd)
-    return Hooks(log, runner, stored.info.id, lambda: (*services.config.now.hooks, *project.hooks()))
+    return Hooks(log, runner, stored.info.id, lambda: (*config.now.hooks, *project.hooks()))
 
 
 def make_servers(
@@ -325,16 +338,16 @@ def make_servers(
     workplace, approval = services.workplace, services.permission.approval
     opening = replace(workplace.opening, additional=tuple(workplace.directories))
     sampler = Sampler(agent.soul.model, services.model.budgets.allow)
-    files, variables = mcp_files(services.host, workplace), workplace.environment.variables
-    mcp = SessionServers(services.host.mcp, files, log, approval, variables, opening, sampler)
+    host, variables = services.host, workplace.environment.variables
+    files = mcp_files(host.configuration, host.policy.trust, workplace)
+    mcp = SessionServers(host.mcp, files, log, approval, variables, opening, sampler)
     services.sources.add(mcp)
     services.sources.add(external)
     return mcp
 
 
-def mcp_files(host: HostServices, workplace: Workplace) -> Files:
+def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:
     """Where the session's MCP servers are configured: a kimi-cli user's file, our own, and the project's."""
     share = workplace.environment.variables.get("KIMI_SHARE_DIR")
     kimi = (Path(share) if share else workplace.environment.home / ".kimi") / "mcp.json"
-    own = (host.config_dir / "mcp.json",) if host.config_dir is not None else ()
-    return Files((kimi, *own), TrustedServers(host.trust, workplace.opening.cwd))
+    return Files((kimi, configuration.directory / "mcp.json"), TrustedServers(trust, workplace.opening.cwd))

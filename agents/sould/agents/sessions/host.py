@@ -53,11 +53,12 @@ class SessionHost:
     def __init__(self, services: HostServices, commands: CommandsOf) -> None:
         """`commands`: what a session does with prompts; given in, because commands stand upon sessions."""
         self._services = services
+        self._store = services.storage.store
         self._commands = commands
         self._sessions: dict[str, Session] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
-        self._loops = LoopKeeper(services, self._sessions, self._open)
+        self._loops = LoopKeeper(services.storage, services.models, self._sessions, self._open)
         self._closing = asyncio.Event()
         self._handing_over = False
         self._waiting_loops: set[asyncio.Task[None]] = set()
@@ -71,9 +72,7 @@ class SessionHost:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
         async with self._services.mcp.running(), asyncio.TaskGroup() as group:
             self._group = group
-            group.create_task(
-                asyncio.to_thread(self._services.store.forget_blank, time.time() - BLANK_S), name="blank sessions"
-            )
+            group.create_task(asyncio.to_thread(self._store.forget_blank, time.time() - BLANK_S), name="blank sessions")
             self.started.set()
             await self._closing.wait()
             for session in self._sessions.values():
@@ -98,12 +97,11 @@ class SessionHost:
             WorkspaceGoneError: the directory does not exist.
         """
         self._require_directory(opening.cwd)
-        store = self._services.store
-        stored = store.create(opening.cwd, additional=opening.additional)
+        stored = self._store.create(opening.cwd, additional=opening.additional)
         listener = _Rested(self, stored.info.id)
         try:
             log = await SessionLog.create(
-                stored.directory, self._services.writer, session_id=stored.info.id, cwd=opening.cwd
+                stored.directory, self._services.storage.writer, session_id=stored.info.id, cwd=opening.cwd
             )
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, stored, log, opening, listener, opened)
@@ -111,9 +109,9 @@ class SessionHost:
                 parts.choices.state.save(stored.directory)
                 await log.commit()
         except BaseException:
-            store.delete(stored.info.id)
+            self._store.delete(stored.info.id)
             raise
-        session = Session(stored.info, store, parts, opening, self._commands, listener)
+        session = Session(stored.info, self._store, parts, opening, self._commands, listener)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -135,14 +133,14 @@ class SessionHost:
                 live.mcp.add(opening.mcp_servers)
                 live.add_directories(opening.additional)
                 return live
-            stored = self._services.store.find(session_id)
+            stored = self._store.find(session_id)
             listener = _Rested(self, session_id)
             began = load_state(stored.directory).directory
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
-            log = await SessionLog.open(stored.directory, self._services.writer)
+            log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, stored, log, opening, listener, opened)
-                session = Session(stored.info, self._services.store, parts, opening, self._commands, listener)
+                session = Session(stored.info, self._store, parts, opening, self._commands, listener)
                 await session.recover()
             self._start(session)
         return session
@@ -169,7 +167,7 @@ class SessionHost:
         Raises:
             OptionError: a cursor that this store did not give.
         """
-        return self._services.store.list(cwd, cursor, limit, used=True, archived=archived)
+        return self._store.list(cwd, cursor, limit, used=True, archived=archived)
 
     async def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
         """Take a session, live or stored, out of lists and search, or back into them.
@@ -178,7 +176,7 @@ class SessionHost:
             SessionNotFoundError: there is none.
             JournalFullError: the disk refuses.
         """
-        return self._services.store.archive(session_id, archived=archived)
+        return self._store.archive(session_id, archived=archived)
 
     async def delete(self, session_id: str) -> None:
         """End and remove a session; one that does not exist is already deleted."""
@@ -187,7 +185,7 @@ class SessionHost:
             if live is not None:
                 await self._unload(live)
             with contextlib.suppress(SessionNotFoundError):
-                self._services.store.delete(session_id)
+                self._store.delete(session_id)
             self._loops.forget(session_id)
 
     async def delete_unused(self, session_id: str) -> None:
@@ -200,7 +198,7 @@ class SessionHost:
         async with self._lock(session_id):
             if session_id in self._sessions:
                 raise SessionOpenElsewhereError(OPEN)
-            await asyncio.to_thread(self._services.store.delete, session_id)
+            await asyncio.to_thread(self._store.delete, session_id)
             self._loops.forget(session_id)
 
     async def rename(self, session_id: str, title: str) -> None:
@@ -209,7 +207,7 @@ class SessionHost:
         if live is not None:
             live.rename(title)
         else:
-            self._services.store.rename(session_id, title)
+            self._store.rename(session_id, title)
 
     async def fork(self, session_id: str, opening: Opening) -> Session:
         """A new session that begins with everything the other one has said and changed by now.
@@ -217,7 +215,7 @@ class SessionHost:
         Raises:
             As `new` and `open`; JournalFullError: the disk refuses.
         """
-        source = self._services.store.find(session_id)
+        source = self._store.find(session_id)
         fork = await self.new(opening)
         try:
             await fork.travel.rewinder.files.inherit(session_id, source.directory)
@@ -240,7 +238,7 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients.any and self._services.config.now.daemon.on_last_detach == "cancel":
+        if not session.clients.any and self._services.configuration.live.now.daemon.on_last_detach == "cancel":
             session.cancel(None)
             session.tasks.cancel("The last client left.")
         self._unload_soon(session)
@@ -311,7 +309,7 @@ class SessionHost:
         """Its last client has closed it, and there is nothing to come back to."""
         if session.info.blank:
             try:
-                self._services.store.delete(session.id)
+                self._store.delete(session.id)
             except SouldError as error:  # it is not listed either way
                 logger.warning("blank session: %s", error.message)
 

@@ -14,7 +14,7 @@ from sould.agents.flows.looprequest import is_about_loops
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.shared import ModelAccess, Storage
 from sould.agents.settings.state import load_state
 
 logger = logging.getLogger(__name__)
@@ -31,15 +31,17 @@ class LoopKeeper:
 
     def __init__(
         self,
-        services: HostServices,
+        storage: Storage,
+        models: ModelAccess,
         sessions: Mapping[str, Session],
         open_session: OpenSession,
     ) -> None:
         """`sessions` are the live ones; `open_session` brings a stored one back."""
-        self._services = services
+        self._store = storage.store
+        self._models = models
         self._sessions = sessions
         self._open = open_session
-        self._loops = LoopStore(services.state_dir / "loops")
+        self._loops = LoopStore(storage.directory / "loops")
         self._taken_up: set[str] = set()
         self._cut_off: set[str] | None = None
         """Sessions whose loop the last daemon left running: later on none comes to wait."""
@@ -50,10 +52,10 @@ class LoopKeeper:
 
     async def by_themselves(self, environment: Mapping[str, str]) -> tuple[LoopState, ...]:
         """Loops that wait and need no client: their model can be asked with a stored key."""
-        stored = self._services.stored_keys()
+        stored = self._models.stored_keys()
         if not stored:
             return ()
-        models = await self._services.providers.models(environment)
+        models = await self._models.providers.models(environment)
         found: list[LoopState] = []
         for loop in self._waiting():
             wanted = self._model_of(loop.session_id)
@@ -97,7 +99,7 @@ class LoopKeeper:
     def _of_a_session(self, session_id: str) -> LoopState | None:
         """A loop whose session was removed behind our back goes, too."""
         try:
-            self._services.store.find(session_id)
+            self._store.find(session_id)
         except SessionNotFoundError:
             self._loops.delete(session_id)
         return self._loops.load(session_id)
@@ -112,7 +114,7 @@ class LoopKeeper:
 
     def _model_of(self, session_id: str) -> str | None:
         try:
-            stored = self._services.store.find(session_id)
+            stored = self._store.find(session_id)
         except SouldError:
             return None
         return load_state(stored.directory).model

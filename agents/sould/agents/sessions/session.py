@@ -90,9 +90,9 @@ class Session:
         self._external = parts.further.clients
         self.trusting = choices.trusting
         self.skills = services.workplace.skills
-        self._services = services.host
-        self._news = NewsReader(self._services.news, parts.log, opening.environment)
-        self.loops = LoopStore(self._services.state_dir / "loops")
+        self._config = services.host.configuration.live
+        self._news = NewsReader(services.host.news, parts.log, opening.environment)
+        self.loops = LoopStore(services.host.storage.directory / "loops")
         self._repeats = False
         self._command_registry = command_registry(self)
         self.hooks = parts.hooks
@@ -313,12 +313,12 @@ class Session:
     @property
     def config(self) -> Config:
         """The configuration as it is now."""
-        return self._services.config.now
+        return self._config.now
 
     @property
     def live_config(self) -> LiveConfig:
         """The same for whoever outlives a change of it."""
-        return self._services.config
+        return self._config
 
     @contextmanager
     def repeating(self) -> Generator[None]:

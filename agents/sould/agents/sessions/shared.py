@@ -38,32 +38,69 @@ KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class HostServices:
-    """What all sessions of a daemon share."""
+class Storage:
+    """Where sessions are kept, and what they remember of one another."""
 
     store: SessionStore
     writer: JournalWriter
-    guard: ProcessGuard
-    config: LiveConfig
-    providers: ProviderPool
+    """Commits the journals of all of them."""
+    directory: Path
+    """The daemon's own state: what outlives a session and is none of its journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserConfiguration:
+    """What the user configured, for every project."""
+
+    live: LiveConfig
+    directory: Path
+    """Where the file is, and beside it the user's own agents and MCP servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is asked about, and what is never allowed, in every session."""
+
     trust: TrustStore
     rules: RulesSource
-    state_dir: Path
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
-    mcp: McpPool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """The models of the user, and who pays for them without a client."""
+
+    providers: ProviderPool
+    stored_keys: KeyedProviders
+    """The providers whose key needs no client's environment, because the user has stored it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFiles:
+    """The files that sessions work on, whichever of them does."""
+
     projects: Projects
-    """Their files: locks, edit logs, and what clients say of their buffers."""
-    config_dir: Path | None = None
-    """Where the user's own agents are, in `agents/`."""
-    dmail: DMailRouter = field(default_factory=DMailRouter)
-    """Through which sessions reach each other."""
+    """Their locks, edit logs, and what clients say of their buffers."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
-    news: News = field(default_factory=News)
+
+
+@dataclass(frozen=True, slots=True)
+class HostServices:
+    """What all sessions of a daemon share."""
+
+    storage: Storage
+    configuration: UserConfiguration
+    policy: Policy
+    models: ModelAccess
+    files: SharedFiles
+    guard: ProcessGuard
+    mcp: McpPool
+    news: News
     """What the sessions tell their users of the daemon."""
-    stored_keys: KeyedProviders = frozenset
-    """The providers whose key needs no client's environment, because the user has stored it."""
+    dmail: DMailRouter = field(default_factory=DMailRouter)
+    """Through which sessions reach each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def build_soul(
     Raises:
         ConfigError, InvalidToolError
     """
-    model, config, permission = services.model, services.host.config, services.permission
+    model, config, permission = services.model, services.host.configuration.live, services.permission
     toolset = load_tools(services, spec, injected(services, spec, todos, crew))
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=services.workplace.prompt(spec), made_of=spec.made_of))
@@ -96,7 +96,7 @@ def injected(services: SessionServices, spec: AgentSpec, todos: TodoList, crew: 
         Rewinder: files.rewinder,
         CallFiles: files.judged,
         Workspace: files.judged,
-        Config: services.host.config.now,
+        Config: services.host.configuration.live.now,
         Approval: permission.approval,
         Environment: workplace.environment,
         TodoList: todos,

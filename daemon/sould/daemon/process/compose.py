@@ -21,7 +21,7 @@ from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
-from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
 from sould.daemon.configuration.configfile import config_path, other_configuration
@@ -131,20 +131,18 @@ def compose(paths: Paths) -> Composition:
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     services = HostServices(
-        store=store,
-        writer=writer,
+        storage=Storage(store, writer, state),
+        configuration=UserConfiguration(config, Path(paths.config)),
+        policy=Policy(
+            trust=TrustStore(state / "trust.json"),
+            rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
+            own=(Path(paths.runtime), state, Path(paths.config)),
+        ),
+        models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
+        files=SharedFiles(Projects(state)),
         guard=guard,
-        config=config,
-        providers=providers,
-        trust=TrustStore(state / "trust.json"),
-        rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
-        state_dir=state,
-        own=(Path(paths.runtime), state, Path(paths.config)),
         mcp=mcp,
-        projects=Projects(state),
-        config_dir=Path(paths.config),
         news=config.news,
-        stored_keys=lambda: frozenset(credentials.stored()),
     )
     host = SessionHost(services, command_registry)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)
