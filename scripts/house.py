@@ -1,22 +1,23 @@
 """The rules of the house that no linter knows, checked in one pass over the tracked files.
 
-Prints one line per broken rule and exits 1; prints one line of numbers and exits 0 when all hold. It only reads, but with
-`--lower`, which writes the exceptions of `housedesign` anew, as few as are needed. It uses nothing but the standard
-library and git.
+Prints one line per broken rule and exits 1; prints one line of numbers and exits 0 when all hold. It only reads, each
+file once, and uses nothing but the standard library and git.
 """
 
 import ast
+import gc
 import re
 import statistics
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import housecircles
 import housedesign
 import housefaces
+from housetree import SourceFile, last_name, read
 
 FILE_LIMIT = 500
 FUNCTION_LIMIT = 60
@@ -111,7 +112,6 @@ class Finding:
 class Function:
     """A function and its length, decorators and docstring not counted."""
 
-    path: str
     name: str
     line: int
     length: int
@@ -119,76 +119,78 @@ class Function:
 
 def main(root: Path) -> int:
     """Check the tree at `root`; the exit status."""
-    paths = tracked(root)
+    files = read(root)
+    ours = [file for file in files if file.root in ALLOWED and file.is_python]
     findings = [
-        *imports(root, paths),
-        *layers(root, paths),
-        *faces(root, paths),
-        *opening(root, paths),
-        *design(root, paths),
-        *namespace(paths),
-        *sizes(root, paths),
+        *imports(ours),
+        *layers(ours),
+        *circles(ours),
+        *faces(ours),
+        *opening(ours),
+        *design(ours),
+        *namespace(files),
+        *sizes(files),
         *changelog(root),
-        *addresses(root, paths),
+        *addresses(files),
     ]
     for finding in findings:
         print(finding)
     if findings:
         print(f"house: {len(findings)} broken rules")
         return 1
-    print(summary(root, paths))
+    print(summary(ours))
     return 0
 
 
-def tracked(root: Path) -> list[str]:
-    """Files git knows or would add: what a clone of the next commit holds."""
-    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
-    return sorted(name for name in names if name and (root / name).is_file())
-
-
-def imports(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def imports(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """`agents` <- `acp`, `editors` <- `daemon`, absolute imports only, wherever in a file they stand."""
-    for path in paths:
-        portion = path.split("/", 1)[0]
-        if portion not in ALLOWED or not path.endswith(".py"):
-            continue
-        for node in ast.walk(parse(root, path)):
+    for file in files:
+        for node in file.imports():
             for name in imported(node):
                 if name.startswith("."):
-                    yield Finding(path, line_of(node), "relative import; write from sould... import ...")
-                elif foreign(name, ALLOWED[portion]):
-                    yield Finding(path, line_of(node), f"{portion} must not import {name}")
+                    yield Finding(file.path, node.lineno, "relative import; write from sould... import ...")
+                elif foreign(name, ALLOWED[file.root]):
+                    yield Finding(file.path, node.lineno, f"{file.root} must not import {name}")
 
 
-def layers(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def layers(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """A package imports only packages before it in `LAYERS`."""
-    for path in paths:
-        portion, *parts = path.split("/")
-        if portion not in LAYERS or not path.endswith(".py") or parts[:2] != ["sould", portion]:
-            continue
-        order = LAYERS[portion]
-        own = parts[2] if len(parts) > 3 else ""
+    files = [file for file in files if file.root in LAYERS and file.path.split("/")[1:3] == ["sould", file.root]]
+    packages = {(file.root, package) for file in files if (package := package_with(file))}
+    for file in files:
+        order, own = LAYERS[file.root], package_with(file)
         if own not in order:
-            yield Finding(path, 0, f"package {own} stands in no layer; add it to LAYERS")
+            yield Finding(file.path, 0, f"package {own} stands in no layer; add it to LAYERS")
             continue
-        for node in ast.walk(parse(root, path)):
+        for node in file.imports():
             for module in reached(node):
-                other = package_of(root, portion, module)
-                if other is not None and other in order and order.index(other) > order.index(own):
-                    yield Finding(
-                        path, line_of(node), f"{own or 'a module beside the packages'} must not import {other}"
-                    )
+                sould, root, other = [*module.split("."), "", "", ""][:3]
+                other = other if (root, other) in packages else ""
+                if (sould, root) == ("sould", file.root) and other in order[order.index(own) + 1 :]:
+                    by = own or "a module beside the packages"
+                    yield Finding(file.path, node.lineno, f"{by} must not import {other}")
 
 
-def faces(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def package_with(file: SourceFile) -> str:
+    """The package of its root that a module is in; "" beside the packages."""
+    parts = file.path.split("/")
+    return parts[3] if len(parts) > 4 else ""
+
+
+def circles(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """No module of a root needs itself, through others, to be imported."""
+    for path, line, said in housecircles.circles(files):
+        yield Finding(path, line, said)
+
+
+def faces(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """A face reaches sessions and projects through their ports only."""
-    for path in paths:
-        if not path.startswith(housefaces.FACES) or not path.endswith(".py"):
+    for file in files:
+        if not file.path.startswith(housefaces.FACES):
             continue
-        for node in ast.walk(parse(root, path)):
-            for name in housefaces.past_ports(path, reached(node)):
-                yield Finding(path, line_of(node), f"{name} in a face; use the ports of sessions and projects")
+        for node in file.imports():
+            for name in housefaces.past_ports(file.path, reached(node)):
+                yield Finding(file.path, node.lineno, f"{name} in a face; use the ports of sessions and projects")
 
 
 def reached(node: ast.AST) -> list[str]:
@@ -198,48 +200,34 @@ def reached(node: ast.AST) -> list[str]:
     return imported(node)
 
 
-def package_of(root: Path, portion: str, module: str) -> str | None:
-    """The package of `portion` that `module` belongs to; None when it is another portion's."""
-    if not f"{module}.".startswith(f"sould.{portion}."):
-        return None
-    name = module.split(".")[2:3]
-    return name[0] if name and (root / portion / "sould" / portion / name[0]).is_dir() else ""
-
-
-def opening(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def opening(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """A tool opens what a model names through `CallFiles` only, which judges it first."""
-    for path in paths:
-        if not path.startswith("agents/") or not path.endswith(".py"):
+    for file in files:
+        if file.root != "agents" or file.path.removeprefix("agents/sould/agents/") in OWN_FILES:
             continue
-        tree = parse(root, path)
-        if not path.startswith(TOOLS) and not any(defines_tool(node) for node in ast.walk(tree)):
-            continue
-        if path.startswith(TOOLS) and path.removeprefix("agents/sould/agents/") in OWN_FILES:
-            continue
-        for node, name in openings(tree):
-            yield Finding(path, node.lineno, f"{name} in a tool; open files through CallFiles")
+        if file.path.startswith(TOOLS) or any(map(defines_tool, file.of(ast.ClassDef))):
+            for line, name in openings(file):
+                yield Finding(file.path, line, f"{name} in a tool; open files through CallFiles")
 
 
-def defines_tool(node: ast.AST) -> bool:
+def defines_tool(node: ast.ClassDef) -> bool:
     """Whether it is a class `X(Tool[...])`."""
-    return isinstance(node, ast.ClassDef) and any(ast.unparse(base).split("[")[0] == "Tool" for base in node.bases)
+    return "Tool" in map(last_name, node.bases)
 
 
-def openings(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """What opens files, or looks for them, with its name."""
-    awaited = {node.value for node in ast.walk(tree) if isinstance(node, ast.Await)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from ((node, name) for name in imported(node) if name in OPENING_MODULES)
-        match node:
-            case ast.ImportFrom(module="sould.agents.workspace", names=names) if any(
-                n.name == "Workspace" for n in names
-            ):
-                yield node, "Workspace"
-            case ast.Call(func=ast.Name(id="open")):
-                yield node, "open"
-            case ast.Call(func=ast.Attribute(attr=attr)) if attr in OPENING_CALLS and node not in awaited:
-                yield node, attr
+def openings(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """What opens files, or looks for them, with its line and name."""
+    for node in file.imports():
+        yield from ((node.lineno, name) for name in imported(node) if name in OPENING_MODULES)
+        if "sould.agents.workspace.Workspace" in reached(node):
+            yield node.lineno, "Workspace"
+    awaited = {node.value for node in file.of(ast.Await)}
+    for node in file.of(ast.Call):
+        match node.func:
+            case ast.Name(id="open"):
+                yield node.lineno, "open"
+            case ast.Attribute(attr=attr) if attr in OPENING_CALLS and node not in awaited:
+                yield node.lineno, attr
             case _:
                 pass
 
@@ -265,112 +253,87 @@ def foreign(module: str, allowed: frozenset[str]) -> bool:
     return head == "acp" or (head == "sould" and rest.split(".", 1)[0] not in allowed)
 
 
-def design(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
-    """The rules about classes, each with the exceptions it still has."""
-    for rule in design_rules(root, paths):
-        yield from (Finding(*finding) for finding in housedesign.ratchet(rule))
+def design(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """The rules about classes."""
+    for path, line, said in housedesign.broken(files):
+        yield Finding(path, line, said)
 
 
-def design_rules(root: Path, paths: Iterable[str]) -> list[housedesign.Rule]:
-    """The rules about classes over the files of the four roots."""
-    ours = [path for path in paths if path.split("/", 1)[0] in ALLOWED and path.endswith(".py")]
-    return housedesign.rules({path: parse(root, path) for path in ours})
-
-
-def lower(root: Path) -> int:
-    """Write the exceptions anew, as few as are needed; it never raises a number."""
-    file = Path(housedesign.__file__)
-    file.write_text(housedesign.lowered(file.read_text(), design_rules(root, tracked(root))))
-    return 0
-
-
-def namespace(paths: Iterable[str]) -> Iterator[Finding]:
+def namespace(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """One `sould/__init__.py` in any root would hide the other three."""
-    for path in paths:
-        if re.fullmatch(r"[^/]+/sould/__init__\.py", path):
-            yield Finding(path, 0, "must not exist: sould is a namespace shared by four roots")
+    for file in files:
+        if re.fullmatch(r"[^/]+/sould/__init__\.py", file.path):
+            yield Finding(file.path, 0, "must not exist: sould is a namespace shared by four roots")
 
 
-def sizes(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def sizes(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """The size ratchet."""
-    for path in paths:
-        if Path(path).suffix not in SOURCE:
+    for file in files:
+        if Path(file.path).suffix not in SOURCE:
             continue
-        lines = text(root, path).count("\n")
-        limit = RAISED.get(path, FILE_LIMIT)
+        lines = file.text.count("\n")
+        limit = RAISED.get(file.path, FILE_LIMIT)
         if lines > limit:
-            yield Finding(path, 0, f"{lines} lines; the limit is {limit}")
-        if path.endswith(".py"):
-            for function in functions(root, path):
-                limit = RAISED.get(f"{path}::{function.name}", FUNCTION_LIMIT)
-                if function.length > limit:
-                    yield Finding(
-                        path, function.line, f"{function.name} has {function.length} lines; the limit is {limit}"
-                    )
+            yield Finding(file.path, 0, f"{lines} lines; the limit is {limit}")
+        for function in functions(file):
+            limit = RAISED.get(f"{file.path}::{function.name}", FUNCTION_LIMIT)
+            if function.length > limit:
+                said = f"{function.name} has {function.length} lines; the limit is {limit}"
+                yield Finding(file.path, function.line, said)
 
 
-def functions(root: Path, path: str) -> Iterator[Function]:
+def functions(file: SourceFile) -> Iterator[Function]:
     """Every function of a file, nested ones too."""
-    for node in ast.walk(parse(root, path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-            length = (node.end_lineno or node.lineno) - (body[0].lineno if body else node.lineno) + 1
-            header = node.body[0].lineno - node.lineno
-            yield Function(path, node.name, node.lineno, length + header if body else header)
+    for node in file.of(ast.FunctionDef, ast.AsyncFunctionDef):
+        body = node.body[1:] if is_docstring(node.body[0]) else node.body
+        length = (node.end_lineno or node.lineno) - (body[0].lineno if body else node.lineno) + 1
+        header = node.body[0].lineno - node.lineno
+        yield Function(node.name, node.lineno, length + header if body else header)
+
+
+def is_docstring(statement: ast.stmt) -> bool:
+    """Whether it is one, when it stands first."""
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+        case _:
+            return False
 
 
 def changelog(root: Path) -> Iterator[Finding]:
     """The newest version in the changelog is the package's."""
-    version = tomllib.loads(text(root, "pyproject.toml"))["project"]["version"]
-    heading = re.search(r"^## \[?(\d+\.\d+\.\d+\S*?)\]?(?:\s|$)", text(root, "CHANGELOG.md"), re.MULTILINE)
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    heading = re.search(r"^## \[?(\d+\.\d+\.\d+\S*?)\]?(?:\s|$)", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
     if heading is None:
         yield Finding("CHANGELOG.md", 0, "names no version")
     elif heading[1] != version:
         yield Finding("CHANGELOG.md", 0, f"its newest version is {heading[1]}, the package's is {version}")
 
 
-def addresses(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+def addresses(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """No path of somebody's machine and no package registry's address in any file."""
-    for path in paths:
-        if path == "LICENSE":
-            continue
-        for number, line in enumerate(text(root, path).splitlines(), 1):
-            if MACHINE_PATH.search(line):
-                yield Finding(path, number, "a path of one machine")
-            if REGISTRY.search(line) or RESOLVED.search(line):
-                yield Finding(path, number, "the address of a package registry")
+    rules = {MACHINE_PATH: "a path of one machine"}
+    rules |= {REGISTRY: "the address of a package registry", RESOLVED: "the address of a package registry"}
+    for file in files:
+        for rule, said in rules.items() if file.path != "LICENSE" else ():
+            for line in sorted({file.text.count("\n", 0, found.end()) + 1 for found in rule.finditer(file.text)}):
+                yield Finding(file.path, line, said)
 
 
-def summary(root: Path, paths: Iterable[str]) -> str:
+def summary(files: Iterable[SourceFile]) -> str:
     """The numbers worth watching: the tail is where quality decays."""
-    ours = [path for path in paths if path.split("/", 1)[0] in ALLOWED and path.endswith(".py")]
-    lengths = sorted(function.length for path in ours for function in functions(root, path))
+    files = list(files)
+    lengths = sorted(function.length for file in files for function in functions(file))
     if len(lengths) < 2:
         return "house: in order"
     tail = statistics.quantiles(lengths, n=20)[-1]
     return (
-        f"house: in order; {len(ours)} modules, {len(lengths)} functions, "
+        f"house: in order; {len(files)} modules, {len(lengths)} functions, "
         f"median {statistics.median(lengths):.0f} lines, p95 {tail:.0f}, longest {lengths[-1]}"
     )
 
 
-def parse(root: Path, path: str) -> ast.Module:
-    """The syntax tree of a file."""
-    return ast.parse(text(root, path), path)
-
-
-def text(root: Path, path: str) -> str:
-    """A file as text; bytes that are no UTF-8 are replaced, so binary files never match anything."""
-    return (root / path).read_text(encoding="utf-8", errors="replace")
-
-
-def line_of(node: ast.AST) -> int:
-    """Where a statement stands."""
-    return node.lineno if isinstance(node, ast.stmt) else 0
-
-
 if __name__ == "__main__":
+    gc.disable()  # trees are many objects and stay until the end: looking for circles among them takes a third of the time
     here = Path(__file__).resolve().parent.parent
-    if sys.argv[1:] == ["--lower"]:
-        sys.exit(lower(here))
     sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else here))

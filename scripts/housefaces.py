@@ -32,11 +32,12 @@ MAY_IMPORT: dict[str, str] = {
 }
 """Modules, packages and names of theirs, each with what it is to a face."""
 
+_BEHIND = tuple(f"sould.agents.{package}." for package in BEHIND_PORTS)
+_ALLOWED = tuple(f"sould.agents.{name}." for name in MAY_IMPORT)
+
 
 def past_ports(path: str, names: list[str]) -> list[str]:
     """Of the dotted names that a file imports (with what is taken from a module), those that a face may not know."""
     if not path.startswith(FACES) or path == COMPOSITION_ROOT:
         return []
-    packages = tuple(f"sould.agents.{package}." for package in BEHIND_PORTS)
-    allowed = tuple(f"sould.agents.{name}." for name in MAY_IMPORT)
-    return [name for name in names if f"{name}.".startswith(packages) and not f"{name}.".startswith(allowed)]
+    return [name for name in names if f"{name}.".startswith(_BEHIND) and not f"{name}.".startswith(_ALLOWED)]

@@ -1,6 +1,5 @@
 """The rules of the house: each is shown to bite on a small tree, and the real tree keeps them all."""
 
-import ast
 import runpy
 import subprocess
 import sys
@@ -8,8 +7,8 @@ import textwrap
 from pathlib import Path
 
 import house
-import housedesign
 import housefaces
+import housetree
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -187,26 +186,6 @@ def test_what_the_rules_about_classes_allow(tree: Path, content: str) -> None:
     assert check(tree)[0] == 0
 
 
-def test_an_exception_that_is_no_longer_needed_is_named() -> None:
-    two = [(1, "x.y is assigned outside its class"), (2, "x.z is assigned outside its class")]
-    assert not list(housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 2})))
-    assert len(list(housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 1})))) == 2
-    needless = housedesign.ratchet(housedesign.Rule("X", {"a.py": two}, {"a.py": 3}))
-    assert [text for _, _, text in needless] == ["3 exceptions, but it needs 2; lower it with --lower"]
-
-
-def test_exceptions_are_lowered_and_never_raised() -> None:
-    two = [(1, "x.y is assigned outside its class"), (2, "x.z is assigned outside its class")]
-    source = 'X: dict[str, int] = {\n    "a.py": 3,\n    "b.py": 1,\n    "c.py": 1,\n}\nY = 1\n'
-    rule = housedesign.Rule("X", {"a.py": two, "b.py": [], "c.py": two}, {"a.py": 3, "b.py": 1, "c.py": 1})
-    assert housedesign.lowered(source, [rule]) == 'X: dict[str, int] = {\n    "a.py": 2,\n    "c.py": 1,\n}\nY = 1\n'
-
-
-def test_every_exception_is_of_a_file_that_exists() -> None:
-    excepted = {*housedesign.ASSIGNED_OUTSIDE, *housedesign.WIDE_CLASSES, *housedesign.UNNAMED_CALLBACKS}
-    assert [path for path in excepted if not (ROOT / path).is_file()] == []
-
-
 def test_a_face_may_import_ports_and_values_and_only_the_composition_root_more(tree: Path) -> None:
     write(tree, "acp/sould/acp/good.py", "from sould.agents.sessions.port import SessionPort\n")
     write(tree, "acp/sould/acp/values.py", "from sould.agents.turns.turns import INTERRUPTED, Prompt\n")
@@ -215,14 +194,51 @@ def test_a_face_may_import_ports_and_values_and_only_the_composition_root_more(t
 
 
 def test_nothing_but_the_ports_stands_on_the_list_of_faces_without_need() -> None:
-    faces = [path for path in house.tracked(ROOT) if path.startswith(housefaces.FACES) and path.endswith(".py")]
-    names = {name for path in faces for node in ast.walk(house.parse(ROOT, path)) for name in house.reached(node)}
+    paths = [path for path in housetree.tracked(ROOT) if path.startswith(housefaces.FACES) and path.endswith(".py")]
+    faces = [housetree.read_file(ROOT, path) for path in paths]
+    names = {name for face in faces for node in face.imports() for name in house.reached(node)}
     needless = [
         each
         for each in housefaces.MAY_IMPORT
         if not each.endswith("port") and not any(f"{name}.".startswith(f"sould.agents.{each}.") for name in names)
     ]
     assert needless == []
+
+
+def test_a_circle_of_imports_is_named_with_the_way_round_it(tree: Path) -> None:
+    write(tree, "acp/sould/acp/first.py", "import os\n\nfrom sould.acp import second\n")
+    write(tree, "acp/sould/acp/second.py", "try:\n    from sould.acp.third import x\nexcept ImportError:\n    pass\n")
+    write(tree, "acp/sould/acp/third.py", "class Third:\n    import sould.acp.first\n")
+    status, output = check(tree)
+    assert status == 1
+    assert "acp/sould/acp/first.py:3: a circle of imports: " in output
+    assert "sould.acp.first -> sould.acp.second -> sould.acp.third -> sould.acp.first" in output
+
+
+def test_a_package_that_imports_its_own_modules_must_not_be_imported_by_them(tree: Path) -> None:
+    write(tree, "agents/sould/agents/tools/__init__.py", "from sould.agents.tools.shell import Shell\n")
+    write(tree, "agents/sould/agents/tools/shell.py", "from sould.agents.tools import Tool\n")
+    assert "sould.agents.tools -> sould.agents.tools.shell -> sould.agents.tools" in check(tree)[1]
+
+
+def test_a_package_runs_when_a_module_of_it_is_imported(tree: Path) -> None:
+    write(tree, "agents/sould/agents/tools/__init__.py", "import sould.agents.floor\n")
+    write(tree, "agents/sould/agents/tools/shell.py", "")
+    write(tree, "agents/sould/agents/floor.py", "from sould.agents.tools.shell import Shell\n")
+    assert "sould.agents.floor -> sould.agents.tools -> sould.agents.floor" in check(tree)[1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "def f():\n    from sould.acp.first import x\n",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from sould.acp.first import X\n",
+    ],
+)
+def test_an_import_that_does_not_run_makes_no_circle(tree: Path, content: str) -> None:
+    write(tree, "acp/sould/acp/first.py", "from sould.acp.second import y\n")
+    write(tree, "acp/sould/acp/second.py", content)
+    assert check(tree)[0] == 0
 
 
 def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:
