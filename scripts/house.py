@@ -51,6 +51,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
         *("settings", "turns", "sessions", "commands"),
     ),
+    "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "daemon": ("", "configuration", "process", "cli"),
 }
 """The packages of each portion, lowest first: each imports only those before it. "" are the modules beside the packages."""

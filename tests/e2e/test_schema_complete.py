@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sould.acp.dispatch import ROUTES
+from sould.acp.server.dispatch import ROUTES
 from soultest.acpclient import FULL, AcpClient, ProcessStream
 from soultest.schema import Transcript, methods, schema
 from soultest.world import SOULD, World, call
@@ -28,7 +28,7 @@ NOT_SENT = {
     "terminal/wait_for_exit": "as terminal/create",
     "terminal/kill": "as terminal/create",
     "terminal/release": "as terminal/create",
-    "elicitation/create": "no built-in tool asks questions yet; the dialog itself is proven in tests/acp/test_questions.py",
+    "elicitation/create": "no built-in tool asks questions yet; the dialog itself is proven in tests/acp/dialogs/test_questions.py",
     "elicitation/complete": "questions are forms; nothing is asked by URL",
     "update:compaction_summary_chunk": "the summary is sent whole, in compaction_update",
 }

@@ -1,7 +1,7 @@
 """Where tools work: files as the user sees them, and commands in the session's environment.
 
 The soul and the projects know this interface only. Implementations: `LocalWorkspace` (disk), the ACP client's buffers
-(`sould.acp.workspace`), `SessionFiles`, which wraps either and keeps what is written over, and `CallFiles` round that,
+(`sould.acp.client.workspace`), `SessionFiles`, which wraps either and keeps what is written over, and `CallFiles` round that,
 which judges: tools get no other.
 
 WorkspaceError

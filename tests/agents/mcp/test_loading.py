@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-IMPORTS = "import sould.acp.server, sould.agents.sessions.host, sould.daemon.process.compose, sould.daemon.process.controlface, sys; "
+IMPORTS = (
+    "import sould.acp.server.server, sould.agents.sessions.host, "
+    "sould.daemon.process.compose, sould.daemon.process.controlface, sys; "
+)
 LOADED = "print(sorted({'fastmcp', 'mcp', 'mcp_types'} & set(sys.modules)))"
 
 

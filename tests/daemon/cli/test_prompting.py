@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sould.acp.asking import permission
-from sould.acp.toolcalls import Call
+from sould.acp.dialogs.asking import permission
+from sould.acp.projection.toolcalls import Call
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.policycontext import PolicyContext

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from sould.acp.features import Facts, Features
-from sould.acp.projection import UpdatesV1
+from sould.acp.projection.projection import UpdatesV1
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.modeswitch import MODES

@@ -1,7 +1,7 @@
 """`initialize`, `authenticate`, `logout`, `auth/status`. Nothing heavy is imported on this path (D9)."""
 
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import AuthenticateParams, InitializeParams, NoParams
 from sould.agents.hooks.events import EVENTS
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError

@@ -4,8 +4,8 @@ Every answer is the list as it is then, with what became of the request; a promp
 because it may have begun a moment ago.
 """
 
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import SessionParams, WaitingEditParams, WaitingMoveParams, WaitingParams
 
 

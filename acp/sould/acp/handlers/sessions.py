@@ -7,9 +7,9 @@ stands, before it answers (the conformance kit's ACP-LOAD-002).
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.acp.brought import servers_of
+from sould.acp.client.brought import servers_of
+from sould.acp.connection.peer import Peer, absolute
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer, absolute
 from sould.acp.schema import (
     ArchiveParams,
     ListParams,
@@ -23,7 +23,7 @@ from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
-    from sould.acp.attachment import Attachment
+    from sould.acp.connection.attachment import Attachment
     from sould.agents.store.store import SessionInfo
 
 
@@ -118,13 +118,13 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
 
 
 def _state(attachment: "Attachment") -> Json:
-    from sould.acp.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
+    from sould.acp.projection.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
 
     return {**session_state(attachment.session.options())}
 
 
 def _info(info: "SessionInfo") -> Json:
-    from sould.acp.status import iso_time  # noqa: PLC0415 -- as above
+    from sould.acp.projection.status import iso_time  # noqa: PLC0415 -- as above
 
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:

@@ -1,7 +1,7 @@
 """The tools that a client runs for the agent, under `_sould/tools` (docs/clients.md)."""
 
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import ToolsParams
 from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
 

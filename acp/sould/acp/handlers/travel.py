@@ -6,8 +6,8 @@ They wait for the running turn and are none themselves; every client of the sess
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams
 
 if TYPE_CHECKING:

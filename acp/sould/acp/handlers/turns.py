@@ -1,7 +1,7 @@
 """Turns and options of an open session: prompt, cancel, steering, set_mode, set_config_option."""
 
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import McpMessageParams, ModeParams, OptionParams, PromptParams, SessionParams
 
 
@@ -42,7 +42,7 @@ async def set_mode(peer: Peer, params: ModeParams) -> Json:
 
 async def set_option(peer: Peer, params: OptionParams) -> Json:
     """Choose an option's value; the answer is the complete list."""
-    from sould.acp.options import config_options  # noqa: PLC0415 -- initialize is answered without the soul's modules
+    from sould.acp.projection.options import config_options  # noqa: PLC0415 -- initialize is answered without the soul's modules
 
     session = peer.attached(params.session_id).session
     await session.set_option(params.config_id, params.value, peer.id)

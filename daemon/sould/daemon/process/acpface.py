@@ -1,7 +1,7 @@
 """The ACP face: the protocol, and the keys that its clients may ask about."""
 
-from sould.acp.server import serve_acp
-from sould.acp.services import Accounts
+from sould.acp.connection.services import Accounts
+from sould.acp.server.server import serve_acp
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import FaceServices
 

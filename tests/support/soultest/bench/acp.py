@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
-from sould.acp.server import serve_acp
-from sould.acp.services import Accounts
+from sould.acp.connection.services import Accounts
+from sould.acp.server.server import serve_acp
 from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
 from sould.agents.sessions.hostport import HostPort
 from soultest.acpclient import AcpClient, Json, Policy

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.acp.titles import MAX_TITLE, title
-from sould.acp.toolcalls import Call
+from sould.acp.projection.titles import MAX_TITLE, title
+from sould.acp.projection.toolcalls import Call
 from sould.agents.permissions.visible import cut_to
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
 from sould.agents.wire.content import FunctionCall

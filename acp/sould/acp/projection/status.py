@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from sould.acp.features import Facts
-from sould.acp.options import config_options, session_modes
 from sould.acp.outbound import Json
+from sould.acp.projection.options import config_options, session_modes
 from sould.agents.wire import messages as wire
 
 

@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from sould.acp.connection.peer import NOT_FOUND, Peer
 from sould.acp.handlers import handshake, queue, sessions, tools, travel, turns
 from sould.acp.outbound import Json
-from sould.acp.peer import NOT_FOUND, Peer
 from sould.acp.schema import (
     ArchiveParams,
     AuthenticateParams,

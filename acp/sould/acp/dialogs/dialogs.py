@@ -12,15 +12,15 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from sould.acp.asking import buttons, form, form_answers, permission, pressed
-from sould.acp.chunks import chunk
 from sould.acp.content import text_block
+from sould.acp.dialogs.asking import buttons, form, form_answers, permission, pressed
+from sould.acp.dialogs.intext import TextQuestions
+from sould.acp.dialogs.serverforms import form_response, server_form, shows
 from sould.acp.features import Features
-from sould.acp.intext import TextQuestions
 from sould.acp.outbound import Json
-from sould.acp.projection import UpdatesV1
+from sould.acp.projection.chunks import chunk
+from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
-from sould.acp.serverforms import form_response, server_form, shows
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sould.acp.asking import permission
-from sould.acp.chunks import PIECE
+from sould.acp.dialogs.asking import permission
 from sould.acp.features import Features
-from sould.acp.toolcalls import CLEAR, MAX_TEXT, fenced
+from sould.acp.projection.chunks import PIECE
+from sould.acp.projection.toolcalls import CLEAR, MAX_TEXT, fenced
 from sould.agents.readable import as_lines
 from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire

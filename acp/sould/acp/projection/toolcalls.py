@@ -14,7 +14,7 @@ import orjson
 
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
-from sould.acp.titles import first_title, title
+from sould.acp.projection.titles import first_title, title
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
 from sould.agents.wire.content import ContentPart

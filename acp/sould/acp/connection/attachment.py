@@ -9,13 +9,13 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from sould.acp.brought import ClientServers
-from sould.acp.clienttools import ClientTools
+from sould.acp.client.brought import ClientServers
+from sould.acp.client.clienttools import ClientTools
 from sould.acp.content import user_input
-from sould.acp.dialogs import Dialogs, answered
+from sould.acp.dialogs.dialogs import Dialogs, answered
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
-from sould.acp.projection import UpdatesV1
+from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
 from sould.agents.patience import first_of
 from sould.agents.rpc.connection import Connection

@@ -2,7 +2,7 @@
 
 from sould.acp.content import text_block
 from sould.acp.outbound import Json
-from sould.acp.titles import title
+from sould.acp.projection.titles import title
 from sould.agents.timetravel.outcome import LEFT, headline, line
 from sould.agents.wire.messages import FilesRestored
 

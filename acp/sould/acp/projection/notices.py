@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from sould.acp.chunks import chunk
 from sould.acp.content import text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json
+from sould.acp.projection.chunks import chunk
 from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
 

@@ -5,8 +5,8 @@ from typing import cast
 
 from sould.acp.content import text_block
 from sould.acp.outbound import Json
-from sould.acp.titles import title
-from sould.acp.toolcalls import Call, permission_call
+from sould.acp.projection.titles import title
+from sould.acp.projection.toolcalls import Call, permission_call
 from sould.agents.permissions.scopes import ALSO_CHANGED
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 

@@ -2,12 +2,12 @@
 
 import logging
 
-from sould.acp.brought import servers_of, unpack
-from sould.acp.dispatch import Dispatcher, parsed
+from sould.acp.client.brought import servers_of, unpack
+from sould.acp.connection.peer import Peer
+from sould.acp.connection.services import Accounts
 from sould.acp.outbound import Json
-from sould.acp.peer import Peer
 from sould.acp.schema import InitializeParams, OpeningParams
-from sould.acp.services import Accounts
+from sould.acp.server.dispatch import Dispatcher, parsed
 from sould.agents.errors import SouldError
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError

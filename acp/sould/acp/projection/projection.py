@@ -10,17 +10,17 @@ from typing import assert_never
 
 import orjson
 
-from sould.acp.calls import Calls
-from sould.acp.chunks import TextChunks, chunk, user_chunks
 from sould.acp.content import block, text_block
-from sould.acp.custom import custom_in, custom_line
 from sould.acp.features import Facts, Features
-from sould.acp.notices import STOPPED, Notices
 from sould.acp.outbound import Json
-from sould.acp.plans import Plan
-from sould.acp.restores import restored
-from sould.acp.status import SessionStatus
-from sould.acp.waiting import Waiting
+from sould.acp.projection.calls import Calls
+from sould.acp.projection.chunks import TextChunks, chunk, user_chunks
+from sould.acp.projection.custom import custom_in, custom_line
+from sould.acp.projection.notices import STOPPED, Notices
+from sould.acp.projection.plans import Plan
+from sould.acp.projection.restores import restored
+from sould.acp.projection.status import SessionStatus
+from sould.acp.projection.waiting import Waiting
 from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
-from sould.acp.titles import title
-from sould.acp.toolcalls import Call
+from sould.acp.projection.titles import title
+from sould.acp.projection.toolcalls import Call
 from sould.agents.wire import messages as wire
 
 CallMessage: TypeAlias = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sould.acp.workspace import GONE, ClientWorkspace
+from sould.acp.client.workspace import GONE, ClientWorkspace
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.workspace import Command, FileChangedError, NotAFileError, RunningCommand

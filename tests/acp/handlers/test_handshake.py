@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic.alias_generators import to_camel
 
-from sould.acp.dispatch import ROUTES
 from sould.acp.schema import OwnCapabilities
+from sould.acp.server.dispatch import ROUTES
 from soultest.acpclient import FULL, AgentError
 from soultest.bench import Bench
 from soultest.bench.acp import Connect, Keys
@@ -51,7 +51,7 @@ async def test_what_is_beyond_the_protocol_is_said_in_one_place_and_written_on_o
     own = answer["agentCapabilities"]["_meta"]["sould"]
     assert own["hooks"]["configured"] == {"Stop": 100}
     assert set(answer["_meta"]) == {"steering"}
-    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "clients.md").read_text()
     said = {field.alias or to_camel(name) for name, field in OwnCapabilities.model_fields.items()} - {"_meta"}
     rows = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
     assert rows >= {*said, *own}

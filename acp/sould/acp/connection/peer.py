@@ -8,11 +8,11 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.acp.brought import ClientServers, pack
-from sould.acp.mcp import McpCarrier
+from sould.acp.client.brought import ClientServers, pack
+from sould.acp.client.mcp import McpCarrier
+from sould.acp.connection.services import Accounts
 from sould.acp.outbound import Json
 from sould.acp.schema import ClientCapabilities, Implementation, InitializeParams, OpeningParams
-from sould.acp.services import Accounts
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
 from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceServices, Unanswered
@@ -20,8 +20,8 @@ from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceService
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sould.acp.attachment import Attachment
-    from sould.acp.clienttools import ClientTools
+    from sould.acp.client.clienttools import ClientTools
+    from sould.acp.connection.attachment import Attachment
     from sould.agents.hooks.events import Subscription
     from sould.agents.opening.opening import Opening
     from sould.agents.sessions.hostport import HostPort
@@ -142,8 +142,8 @@ class Peer:
 
         `forked`: the notices in it are another session's.
         """
-        from sould.acp.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
-        from sould.acp.clienttools import ClientTools  # noqa: PLC0415 -- as above
+        from sould.acp.client.clienttools import ClientTools  # noqa: PLC0415 -- as above
+        from sould.acp.connection.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
         from sould.acp.features import features_of  # noqa: PLC0415 -- as above
         from sould.agents.sessions.pendingprompts import PendingPrompts  # noqa: PLC0415 -- as above
 
@@ -191,7 +191,7 @@ class Peer:
 
     def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
         """The client's buffers over the disk, when it offers any."""
-        from sould.acp.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
+        from sould.acp.client.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
 
         files = self.capabilities.fs
         if not files.read_text_file and not files.write_text_file:
@@ -218,7 +218,7 @@ class Peer:
         Raises:
             RpcError: a directory that is not absolute, named.
         """
-        from sould.acp.mcpservers import given_servers  # noqa: PLC0415 -- as above
+        from sould.acp.client.mcpservers import given_servers  # noqa: PLC0415 -- as above
         from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- as above
 
         return Opening(

@@ -1,0 +1,1 @@
+"""One client and the sessions it shows."""

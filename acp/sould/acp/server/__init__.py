@@ -1,0 +1,1 @@
+"""A connection served: the table of its methods, from its first byte to its last."""
