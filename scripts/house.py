@@ -49,7 +49,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "flows",
             "store",
         ),
-        *("settings", "turns", "sessions", "commands"),
+        *("settings", "turns", "operations", "commands", "sessions"),
     ),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "daemon": ("", "configuration", "process", "cli"),

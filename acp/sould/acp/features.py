@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sould.acp.clients import shows_names
 from sould.acp.schema import ClientCapabilities, Implementation
-from sould.agents.sessions.slash import SlashCommand
+from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
 

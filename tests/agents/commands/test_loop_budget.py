@@ -20,7 +20,7 @@ async def begin(bench: Bench) -> Watcher:
 
 
 def loop_of(session: Session) -> LoopState:
-    loop = session.loops.load(session.id)
+    loop = session.loops.load()
     assert loop is not None
     return loop
 

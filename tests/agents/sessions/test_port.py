@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from sould.agents.sessions.operations.context import NotCondensed
-from sould.agents.sessions.operations.sharing import NotExportedError
-from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, WentBack
+from sould.agents.operations.context import NotCompacted
+from sould.agents.operations.sharing import NotExportedError
+from sould.agents.operations.travel import NothingToGoTo, Returned, WentBack
 from sould.agents.sessions.port import SessionPort
 from sould.agents.turns.operating import OperationCancelledError
 from sould.agents.wire.messages import ContextReverted, Notification, TurnBegin
@@ -112,7 +112,7 @@ async def test_the_context_is_cleared_and_condensed_only_where_there_is_somethin
         port = SessionPort(watcher.session)
         await port.clear("me")
         assert not watcher.session.log.context.messages
-        assert await port.compact("me") == NotCondensed("There is nothing to compact yet.")
+        assert await port.compact("me") == NotCompacted("There is nothing to compact yet.")
         undone = await port.undo("me")
         assert isinstance(undone, WentBack)
         assert undone.undid == "clearing"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.agents.sessions.slash import for_people
+from sould.agents.commands.slash import for_people
 from sould.agents.wire.content import TextPart, UserInput
 from soultest.bench import Bench, Watcher, finish
 

@@ -124,7 +124,7 @@ async def test_loops_and_flows_stop_by_it(tmp_path: Path, command: str, choice: 
         turn = watcher.session.prompt(command, "watcher")
         answer(watcher, await question(watcher), STOP)
         await turn.outcome()
-        loop = watcher.session.loops.load(watcher.session.id)
+        loop = watcher.session.loops.load()
     assert len(watcher.of(StepBegin)) == 2
     if loop is not None:
         assert (loop.status, loop.reason) == ("paused", "the budget is used up (140 of 100 tokens)")

@@ -37,7 +37,7 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         assert again.info.additional == (library,)
         Watcher(again)
         await again.options.choose("mode", "review", "watcher")
-        path = again.sharing.files.resolve(str(library / "b.txt"))
+        path = again.operations.sharing.files.resolve(str(library / "b.txt"))
         assert path.inside
         assert again.soul.tools.approval.judge(EditFile(path, "modify")).decision == "allow"
 
@@ -70,4 +70,4 @@ async def test_a_second_client_brings_its_directories(tmp_path: Path) -> None:
         Watcher(session)
         opening = Opening(bench.project, additional=(library,), environment=dict(os.environ))
         assert await bench.host.open(session.id, opening) is session
-        assert session.sharing.files.resolve(str(library / "b.txt")).inside
+        assert session.operations.sharing.files.resolve(str(library / "b.txt")).inside

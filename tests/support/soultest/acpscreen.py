@@ -6,8 +6,8 @@ import orjson
 
 from sould.acp.features import Facts, Features
 from sould.acp.projection.projection import UpdatesV1
+from sould.agents.commands.slash import SlashCommand
 from sould.agents.sessionlog.channel import Record
-from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.modeswitch import MODES
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt

@@ -11,7 +11,7 @@ from sould.acp.outbound import Json
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.operations.travel import TravelResult
+    from sould.agents.operations.travel import TravelResult
 
 
 async def show(peer: Peer, params: TimelineParams) -> Json:
@@ -49,7 +49,7 @@ async def redo(peer: Peer, params: SessionParams) -> Json:
 
 
 async def _answer(operation: "Awaitable[TravelResult]") -> Json:
-    from sould.agents.sessions.operations.travel import NothingToGoTo  # noqa: PLC0415 -- initialize does not wait for it
+    from sould.agents.operations.travel import NothingToGoTo  # noqa: PLC0415 -- initialize does not wait for it
     from sould.agents.turns.operating import OperationCancelledError  # noqa: PLC0415 -- as above
 
     try:

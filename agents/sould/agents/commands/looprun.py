@@ -7,19 +7,20 @@ import asyncio
 import contextlib
 from dataclasses import replace
 
+from sould.agents.commands.conversation import Conversation
 from sould.agents.errors import JournalFullError
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.overdraft import ask_for_more
 from sould.agents.flows.ralph import LoopRunner, loop_flow
-from sould.agents.flows.runner import Agent
 from sould.agents.flows.spending import Spending
-from sould.agents.sessions.session import Session
+from sould.agents.settings.modeluse import ModelUse
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import left
-from sould.agents.turns.loopcontrols import count
+from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.turns.loopcontrols import LoopControls, count
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 
@@ -28,60 +29,72 @@ _STOPPED = Ending("cancelled")
 
 
 class LoopRun(StepExtension):
-    """One run of one loop, from wherever it stands. `told`: the first iteration's prompt is in the context already."""
+    """One run of one loop, from wherever it stands, in one turn."""
 
-    def __init__(self, session: Session, loop: LoopState, task: LoopTask, *, told: bool) -> None:
-        self._session = session
+    def __init__(
+        self,
+        conversation: Conversation,
+        controls: LoopControls,
+        model: ModelUse,
+        rewinder: Rewinder,
+        turn: Turn,
+        loop: LoopState,
+    ) -> None:
+        self._log = conversation.log
+        self._controls = controls
+        self._budgets = model.budgets
+        self._rewinder = rewinder
         self._loop = loop
-        turn = replace(session.current_turn, unattended=True)
-        self._spending = Spending(session.log, loop, session.soul.model.meter.costs)
-        self._runner = LoopRunner(
-            loop_flow(task),
-            Agent(session.log, session.soul, turn, session.live_config, (self,)),
-            session.config.flows.model_copy(update={"max_moves": 10**15}),
-            loop=loop,
-            task=task,
-            store=session.loops,
-            host=self,
-            told=told,
-        )
+        self._turn = replace(turn, unattended=True)
+        self._agent = conversation.agent(self._turn, (self,))
+        self._spending = Spending(conversation.log, loop, model.costs)
 
-    async def run(self) -> Ending:
-        """Until the loop finishes, pauses or is cut off; a daemon that stops leaves it `running`, for the next one."""
-        session, loop = self._session, self._loop
-        session.loops.save(loop)
+    async def run(self, task: LoopTask, *, told: bool) -> Ending:
+        """Until the loop finishes, pauses or is cut off; a daemon that stops leaves it `running`, for the next one.
+
+        `told`: the first iteration's prompt is in the context already.
+        """
+        loop, runner = self._loop, self._runner(task, told=told)
+        self._save()
         try:
-            with session.repeating():
-                ending = await self._run()
+            with self._controls.run():
+                ending = await self._run(runner)
         except BaseException as error:
-            if loop.status == "running" and not session.closing:
+            if loop.status == "running" and not self._controls.interrupted:
                 loop.settle("stopped", "cancelled" if isinstance(error, asyncio.CancelledError) else "it failed")
             with contextlib.suppress(JournalFullError):  # what ended the loop is what is told
-                session.loops.save(loop)
+                self._save()
             if loop.status == "stopped":
-                session.log.publish(_notice(loop))
+                self._log.publish(_notice(loop))
             raise
         finally:
-            self._runner.show(None)
+            runner.show(None)
         if loop.status == "running":
             self._pause(ending.error.message if ending.error else ending.stop_reason.replace("_", " "))
-        session.loops.save(loop)
-        session.log.publish(_notice(loop))
+        self._save()
+        self._log.publish(_notice(loop))
         return ending
 
-    async def _run(self) -> Ending:
+    def _runner(self, task: LoopTask, *, told: bool) -> LoopRunner:
+        limits = self._agent.config.now.flows.model_copy(update={"max_moves": 10**15})
+        store = self._controls.store
+        return LoopRunner(
+            loop_flow(task), self._agent, limits, loop=self._loop, task=task, store=store, host=self, told=told
+        )
+
+    async def _run(self, runner: LoopRunner) -> Ending:
         while True:
             try:
                 async with self._spending:
-                    ending = await self._runner.run(self._runner.begins_at)
+                    ending = await runner.run(runner.begins_at)
             except TimeoutError:
                 if not self._spending.interrupted:
                     raise
                 if not await self._may_go_on():
                     return Ending("finished")
             else:
-                if self._session.budgets.stopped:
-                    self._pause(f"the budget is used up ({self._session.budgets.stopped})")
+                if self._budgets.stopped:
+                    self._pause(f"the budget is used up ({self._budgets.stopped})")
                     return Ending("finished")
                 return Ending("finished") if ending is _STOPPED else ending
 
@@ -102,27 +115,29 @@ class LoopRun(StepExtension):
         """The budget is used up: ask (D38). Until there is an answer the loop is paused, also for the next daemon."""
         loop = self._loop
         self._pause(f"its budget is used up ({loop.overspent})")
-        more = await ask_for_more(self._session.log.channel, loop)
+        more = await ask_for_more(self._log.channel, loop)
         if more is None:
             return False
         loop.grant(more)
         loop.settle("running")
-        self._session.loops.save(loop)
+        self._save()
         return True
 
     async def go_back(self, checkpoint: int) -> str:
-        """Files and context as they were; a context that was condensed since stays as it is."""
-        session = self._session
-        reached = session.log.context.reaches(checkpoint)
-        rewind = session.travel.rewinder.go_back if reached else session.travel.rewinder.restore
-        done = await rewind(checkpoint, session.current_turn.id)
+        """Files and context as they were; a context that was compacted since stays as it is."""
+        reached = self._log.context.reaches(checkpoint)
+        rewind = self._rewinder.go_back if reached else self._rewinder.restore
+        done = await rewind(checkpoint, self._turn.id)
         conflicts = ", ".join(file.path for file in left(done))
         kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
         return f"The files you changed in it are as they were before{kept}."
 
+    def _save(self) -> None:
+        self._controls.store.save(self._loop)
+
     def _pause(self, reason: str) -> None:
         self._loop.settle("paused", reason)
-        self._session.loops.save(self._loop)
+        self._save()
 
 
 def _notice(loop: LoopState) -> Notification:

@@ -5,43 +5,52 @@ A prompt's text is given to the model as the server wrote it; the user sees whic
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
-from sould.agents.commands.replies import say
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.mcp.naming import cleaned, tool_name
 from sould.agents.mcp.resources import listing
 from sould.agents.mcp.results import PromptDefinition
 from sould.agents.mcp.server import Server, UnavailableError
-from sould.agents.sessions.session import Session
-from sould.agents.sessions.slash import Entry, SlashCommand, for_people
+from sould.agents.mcp.session import SessionServers
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.messages import ContextNote
+from sould.agents.soul.turn import Turn
 from sould.agents.wording import plural
 
 
-def mcp_commands(session: Session) -> Iterator[Entry]:
-    """`/mcp [server]`, and `/mcp:SERVER:PROMPT` for every prompt of a server that is connected."""
-    yield SlashCommand("mcp", "Show the MCP servers of this session", "[server]"), partial(_show, session)
-    for server in session.mcp.servers.values():
-        for prompt in server.prompts:
-            name = "".join(cleaned(f"mcp:{server.spec.name}:{prompt.name}").split())
-            hint = " ".join(argument if required else f"[{argument}]" for argument, required in prompt.arguments)
-            about = for_people(cleaned(prompt.description)) or f"A prompt of {server.spec.name}"
-            yield SlashCommand(name, about, cleaned(hint)), partial(_use, server, prompt, session)
+@dataclass(frozen=True, slots=True)
+class ServerCommands:
+    """Of one session."""
 
+    conversation: Conversation
+    servers: SessionServers
 
-async def _use(server: Server, prompt: PromptDefinition, session: Session, text: str) -> Ending:
-    try:
-        given = prompt_arguments(prompt, text)
-        said = await server.prompt(prompt.name, given)
-    except UnavailableError as error:
-        return say(session, str(error))
-    session.log.publish(
-        ContextNote(
-            text=f"The user asks for the prompt `{prompt.name}` of the MCP server {server.spec.name}:\n\n{said}"
-        )
-    )
-    return await session.soul.turn(session.current_turn)
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`: `/mcp`, and `/mcp:SERVER:PROMPT` for every prompt of a server that is connected."""
+        yield SlashCommand("mcp", "Show the MCP servers of this session", "[server]"), self._show
+        for server in self.servers.servers.values():
+            for prompt in server.prompts:
+                name = "".join(cleaned(f"mcp:{server.spec.name}:{prompt.name}").split())
+                hint = " ".join(argument if required else f"[{argument}]" for argument, required in prompt.arguments)
+                about = for_people(cleaned(prompt.description)) or f"A prompt of {server.spec.name}"
+                yield SlashCommand(name, about, cleaned(hint)), partial(self._use, server, prompt)
+
+    async def _use(self, server: Server, prompt: PromptDefinition, turn: Turn, argument: str) -> Ending:
+        try:
+            said = await server.prompt(prompt.name, prompt_arguments(prompt, argument))
+        except UnavailableError as error:
+            return self.conversation.say(str(error))
+        asked = f"The user asks for the prompt `{prompt.name}` of the MCP server {server.spec.name}:"
+        return await self.conversation.ask(turn, f"{asked}\n\n{said}")
+
+    async def _show(self, _: Turn, argument: str) -> Ending:
+        known = self.servers.servers
+        if argument:
+            return self.conversation.say(_details(known.get(argument), argument))
+        lines = [_line(name, server) for name, server in known.items()]
+        return self.conversation.say("\n".join(lines) or "There are no MCP servers. Add one with `sould mcp add`.")
 
 
 def prompt_arguments(prompt: PromptDefinition, text: str) -> dict[str, str]:
@@ -64,17 +73,14 @@ def prompt_arguments(prompt: PromptDefinition, text: str) -> dict[str, str]:
     return given
 
 
-async def _show(session: Session, name: str) -> Ending:
-    if name:
-        return say(session, _details(session.mcp.servers.get(name), name))
-    lines = [
-        f"- **{name}** ({server.spec.source}, {server.spec.transport}): {server.state}, "
-        f"{plural(len(server.definitions), 'tool')}, {plural(len(server.prompts), 'prompt')}, "
-        f"{plural(len(server.resources), 'resource')}. "
-        f"{server.trouble}".rstrip()
-        for name, server in session.mcp.servers.items()
-    ]
-    return say(session, "\n".join(lines) or "There are no MCP servers. Add one with `sould mcp add`.")
+def _line(name: str, server: Server) -> str:
+    offers = (
+        plural(len(server.definitions), "tool"),
+        plural(len(server.prompts), "prompt"),
+        plural(len(server.resources), "resource"),
+    )
+    about = f"({server.spec.source}, {server.spec.transport}): {server.state}, {', '.join(offers)}."
+    return f"- **{name}** {about} {server.trouble}".rstrip()
 
 
 def _details(server: Server | None, name: str) -> str:

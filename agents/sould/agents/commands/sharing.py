@@ -1,26 +1,43 @@
 """`/export` and `/import`: the words around the operations that share a conversation."""
 
-from sould.agents.commands.replies import say
-from sould.agents.sessions.operations.sharing import NotExportedError, NotImportedError
-from sould.agents.sessions.session import Session
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand
+from sould.agents.operations.sharing import NotExportedError, NotImportedError, Sharing
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
 
 
-async def export(session: Session, argument: str) -> Ending:
-    """Write the conversation, without the turn that asks for it; `argument` is a file or a directory."""
-    try:
-        done = await session.sharing.export(argument, until=session.current_turn.id)
-    except NotExportedError as error:
-        return say(session, error.message)
-    return say(session, f"The conversation is in `{done.path}`.")
+@dataclass(frozen=True, slots=True)
+class SharingCommands:
+    """Of one session."""
 
+    conversation: Conversation
+    sharing: Sharing
 
-async def bring(session: Session, argument: str) -> Ending:
-    """`/import`: a file, or another session by its id."""
-    if not argument:
-        return say(session, "Say what to import: `/import PATH`, or the id of another session.")
-    try:
-        done = await session.sharing.bring(argument)
-    except NotImportedError as error:
-        return say(session, error.message)
-    return say(session, f"Imported {done.source}: about {done.tokens} tokens, which the agent now knows.")
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        export = "Write the conversation to a file"
+        yield SlashCommand("export", export, "[path ending in .md, .json or .jsonl]"), self._export
+        bring = "Bring in a conversation from a file or another session"
+        yield SlashCommand("import", bring, "path or session id"), self._import
+
+    async def _export(self, turn: Turn, argument: str) -> Ending:
+        """The conversation without the turn that asks for it; `argument` is a file or a directory."""
+        try:
+            done = await self.sharing.export(argument, until=turn.id)
+        except NotExportedError as error:
+            return self.conversation.say(error.message)
+        return self.conversation.say(f"The conversation is in `{done.path}`.")
+
+    async def _import(self, _: Turn, argument: str) -> Ending:
+        say = self.conversation.say
+        if not argument:
+            return say("Say what to import: `/import PATH`, or the id of another session.")
+        try:
+            done = await self.sharing.bring(argument)
+        except NotImportedError as error:
+            return say(error.message)
+        return say(f"Imported {done.source}: about {done.tokens} tokens, which the agent now knows.")

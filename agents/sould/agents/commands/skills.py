@@ -2,51 +2,76 @@
 
 import difflib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
-from sould.agents.commands.replies import say
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.errors import OptionError
-from sould.agents.sessions.session import Session
-from sould.agents.sessions.slash import Entry, SlashCommand, for_people
+from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
-from sould.agents.wire.messages import ContextNote
+from sould.agents.soul.turn import Turn
 
 
-def skill_commands(session: Session) -> Iterator[Entry]:
-    """`/skills`, and `/skill:NAME` for every skill that is no flow."""
-    yield SlashCommand("skills", "List the skills of this session"), partial(_list, session)
-    for skill in session.skills.skills.values():
-        if not skill.flow:
-            command = SlashCommand(
-                f"skill:{skill.name}", for_people(skill.description) or "Use this skill", "what for (optional)"
-            )
-            yield command, partial(_use, skill, session)
+@dataclass(frozen=True, slots=True)
+class SkillCommands:
+    """Of one session."""
+
+    conversation: Conversation
+    catalog: SkillCatalog
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`: also every skill that is no flow."""
+        yield SlashCommand("skills", "List the skills of this session"), self._list
+        for skill in self.catalog.skills.values():
+            if not skill.flow:
+                about = for_people(skill.description) or "Use this skill"
+                command = SlashCommand(f"skill:{skill.name}", about, "what for (optional)")
+                yield command, partial(self._use, skill)
+
+    async def _use(self, skill: Skill, turn: Turn, argument: str) -> Ending:
+        return await self.conversation.ask(turn, skill_prompt(skill, argument))
+
+    async def _list(self, _turn: Turn, _: str) -> Ending:
+        lines = [
+            f"- `/{'flow' if skill.flow else 'skill'}:{skill.name}` ({skill.scope}) {skill.description}"
+            for skill in self.catalog.skills.values()
+        ]
+        lines += [f"- problem: {problem}" for problem in self.catalog.problems]
+        lines += [f"- note: {remark}" for remark in self.catalog.remarks]
+        return self.conversation.say("\n".join(lines) or "There are no skills.")
 
 
-def require_known(session: Session, text: str) -> None:
+def require_known(catalog: SkillCatalog, text: str) -> None:
     """A skill or flow that is called for and not there is no prompt for the model.
 
     Raises:
         OptionError: with what is there in its place.
     """
-    word = text.split(None, 1)[0] if text.strip() else ""
-    kind, _, name = word.removeprefix("/").partition(":")
-    if not word.startswith("/") or kind not in ("skill", "flow") or not name:
+    kind, name = _called_for(text)
+    if not name:
         return
-    other = session.skills.skills.get(name)
+    other = catalog.skills.get(name)
     if other is not None:
         what = "flow" if other.flow else "skill"
         raise OptionError(f"{name} is a {what}: `/{what}:{name}`. {other.mistake}".strip())
-    wanted = [said for said in (*session.skills.problems, *session.skills.remarks) if name in said]
-    near = difflib.get_close_matches(name, session.skills.skills, 1)
+    wanted = [said for said in (*catalog.problems, *catalog.remarks) if name in said]
+    near = difflib.get_close_matches(name, catalog.skills, 1)
     advice = wanted[0] if wanted else f"Did you mean {near[0]!r}?" if near else "`/skills` lists those there are."
     raise OptionError(f"There is no {kind} {name!r}. {advice}")
 
 
-async def _use(skill: Skill, session: Session, request: str) -> Ending:
-    session.log.publish(ContextNote(text=skill_prompt(skill, request)))
-    return await session.soul.turn(session.current_turn)
+def calls_for_skill(text: str) -> bool:
+    """Whether a prompt begins with the name of a skill or flow, be it there or not."""
+    return bool(_called_for(text)[1])
+
+
+def _called_for(text: str) -> tuple[str, str]:
+    """`skill` or `flow` and a name; the name is "" when the text calls for neither."""
+    word = text.split(None, 1)[0] if text.strip() else ""
+    kind, _, name = word.removeprefix("/").partition(":")
+    return (kind, name) if word.startswith("/") and kind in ("skill", "flow") else ("", "")
 
 
 def skill_prompt(skill: Skill, request: str) -> str:
@@ -60,14 +85,3 @@ def skill_prompt(skill: Skill, request: str) -> str:
     if request and "$ARGUMENTS" not in skill.body:
         parts.append(f"What the user wants done with it: {request}")
     return "\n\n".join(parts)
-
-
-async def _list(session: Session, _: str) -> Ending:
-    catalog = session.skills
-    lines = [
-        f"- `/{'flow' if skill.flow else 'skill'}:{skill.name}` ({skill.scope}) {skill.description}"
-        for skill in catalog.skills.values()
-    ]
-    lines += [f"- problem: {problem}" for problem in catalog.problems]
-    lines += [f"- note: {remark}" for remark in catalog.remarks]
-    return say(session, "\n".join(lines) or "There are no skills.")

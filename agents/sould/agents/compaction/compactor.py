@@ -135,6 +135,11 @@ class Compactor:
         return self.size.used
 
     @property
+    def window(self) -> int:
+        """Tokens that the model takes in all."""
+        return self._info.max_context_size
+
+    @property
     def free(self) -> int:
         """Tokens that can still come before the conversation is condensed by itself."""
         return self._trigger - self.used

@@ -7,7 +7,7 @@ event over Wire. One that fails, is too slow or has gone decides nothing. What r
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -64,6 +64,12 @@ class Hooks:
         events = [hook.event for hook in self.commands()]
         events += [each.event for several in self._subscriptions.values() for each in several]
         return {event: events.count(event) for event in EVENTS if event in events}
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        counts = self.counts()
+        if counts:
+            yield f"- hooks: {', '.join(f'{event} ({count})' for event, count in counts.items())}"
 
     def commanded(self, event: str, target: str) -> bool:
         """Whether a command may run on this event."""

@@ -201,6 +201,10 @@ class SessionServers:
         """The session's servers by name."""
         return self._servers
 
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        yield f"- MCP servers: {len(self._servers)}"
+
     async def elicit(self, server: str, question: Elicitation) -> Elicited:
         """Put a server's question to whoever looks at the session."""
         return await ask_user(self._log, server, question)

@@ -24,6 +24,10 @@ from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.opening.opening import Opening
+from sould.agents.operations.context import ModelContext
+from sould.agents.operations.directories import AddedDirectories
+from sould.agents.operations.sharing import Sharing
+from sould.agents.operations.travel import TimeTravel
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Mode
@@ -39,7 +43,6 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.children import FOLDER, SessionSubagents
 from sould.agents.sessions.shared import (
     HostServices,
-    ModelUse,
     Permission,
     Policy,
     SessionServices,
@@ -55,6 +58,7 @@ from sould.agents.settings.directories import Directories
 from sould.agents.settings.loopoption import LoopOption
 from sould.agents.settings.modeloptions import model_options
 from sould.agents.settings.models import SessionModels
+from sould.agents.settings.modeluse import ModelUse
 from sould.agents.settings.modes import Modes, usual_mode
 from sould.agents.settings.modeswitch import ModeSwitch
 from sould.agents.settings.options import SessionOptions
@@ -68,6 +72,7 @@ from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
+from sould.agents.store.entry import SessionEntry
 from sould.agents.store.store import StoredSession
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
@@ -98,11 +103,23 @@ class FurtherTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Operations:
+    """What can be done with a session that is no turn."""
+
+    travel: TimeTravel
+    context: ModelContext
+    sharing: Sharing
+    directories: AddedDirectories
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What a session is made of: what its agents share, its own agent, and what takes part in its turns."""
 
     services: SessionServices
     log: SessionLog
+    entry: SessionEntry
+    operations: Operations
     attached: AttachedClients
     choices: Choices
     agent: SessionAgent
@@ -150,15 +167,34 @@ async def compose(
     repeats = LoopOption(configuration.live, state, options)
     options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
     trusting = TrustQuestion(policy.trust, opening.cwd, stored.directory.parent, log, permission.questions)
+    entry = SessionEntry(stored.info, host.storage.store, log)
+    further = FurtherTools(make_servers(services, log, agent, external), external)
     return Parts(
         services,
         log,
+        entry,
+        make_operations(services, log, entry, agent, further.mcp),
         attached,
         Choices(state, options, switch, repeats, trusting),
         agent,
         todos,
-        FurtherTools(make_servers(services, log, agent, external), external),
+        further,
         session_hooks,
+    )
+
+
+def make_operations(
+    services: SessionServices, log: SessionLog, entry: SessionEntry, agent: SessionAgent, mcp: SessionServers
+) -> Operations:
+    """What can be done with the session that is no turn."""
+    workplace, compactor = services.workplace, agent.soul.compactor
+    context = ModelContext(log, compactor)
+    disk = services.files.clients.disk
+    return Operations(
+        TimeTravel(log, services.files.rewinder, compactor),
+        context,
+        Sharing(services.stored, services.host.storage.store, context, disk, services.permission.approval),
+        AddedDirectories(log, entry, workplace.directories, workplace.environment.home, agent, mcp, context),
     )
 
 

@@ -8,10 +8,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from sould.agents.errors import (
@@ -29,7 +28,6 @@ from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.slash import CommandRegistry
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
@@ -43,18 +41,12 @@ LONG = 100
 """Entries of a context that take about as much memory as a session without any."""
 
 
-CommandsOf: TypeAlias = Callable[[Session], CommandRegistry]
-"""What a session does with prompts."""
-
-
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices, commands: CommandsOf) -> None:
-        """`commands`: what a session does with prompts; given in, because commands stand upon sessions."""
+    def __init__(self, services: HostServices) -> None:
         self._services = services
         self._store = services.storage.store
-        self._commands = commands
         self._sessions: dict[str, Session] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
@@ -111,7 +103,7 @@ class SessionHost:
         except BaseException:
             self._store.delete(stored.info.id)
             raise
-        session = Session(stored.info, self._store, parts, opening, self._commands, listener)
+        session = Session(parts, listener)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -131,7 +123,7 @@ class SessionHost:
             live = self._sessions.get(session_id)
             if live is not None:
                 live.mcp.add(opening.mcp_servers)
-                live.add_directories(opening.additional)
+                live.operations.directories.add(opening.additional)
                 return live
             stored = self._store.find(session_id)
             listener = _Rested(self, session_id)
@@ -140,7 +132,7 @@ class SessionHost:
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, stored, log, opening, listener, opened)
-                session = Session(stored.info, self._store, parts, opening, self._commands, listener)
+                session = Session(parts, listener)
                 await session.recover()
             self._start(session)
         return session
@@ -205,7 +197,7 @@ class SessionHost:
         """Give a session a title, live or stored."""
         live = self._sessions.get(session_id)
         if live is not None:
-            live.rename(title)
+            live.entry.rename(title)
         else:
             self._store.rename(session_id, title)
 
@@ -218,14 +210,14 @@ class SessionHost:
         source = self._store.find(session_id)
         fork = await self.new(opening)
         try:
-            await fork.travel.rewinder.files.inherit(session_id, source.directory)
+            await fork.operations.travel.rewinder.files.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be kept: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
         await fork.log.commit()
-        fork.go_on_from(source.info)
+        fork.entry.continue_from(source.info)
         return fork
 
     def attach(self, session: Session, client: Client) -> None:

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from sould.agents.commands.slash import SlashCommand
 from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
 from sould.agents.opening.opening import Client
+from sould.agents.operations.context import Compacted, NotCompacted
+from sould.agents.operations.sharing import Exported, Imported
+from sould.agents.operations.travel import NothingToGoTo, Returned, Timeline, TravelResult, WentBack
+from sould.agents.operations.wording import CLEARED, travelled
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
-from sould.agents.sessions.operations.context import Condensed, NotCondensed
-from sould.agents.sessions.operations.sharing import Exported, Imported
-from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, Timeline, TravelResult, WentBack
-from sould.agents.sessions.operations.wording import CLEARED, travelled
 from sould.agents.sessions.pendingprompts import recorded_end
-from sould.agents.sessions.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.store.store import SessionInfo
 from sould.agents.turns.operating import Work
@@ -162,7 +162,7 @@ class SessionPort:
 
     def tell_model(self, note: str) -> None:
         """Something about the client that the model must know, such as what became of its buffers."""
-        self._session.context.tell(note)
+        self._session.operations.context.tell(note)
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -230,23 +230,23 @@ class SessionPort:
 
     def timeline(self) -> Timeline:
         """The places to go back to, as things are now."""
-        return self._session.travel.timeline()
+        return self._session.operations.travel.timeline()
 
     async def rewind(self, checkpoint: int, client_id: str) -> WentBack | NothingToGoTo:
         """Context and files as they were at a checkpoint."""
-        return await self._travel(client_id, lambda: self._session.travel.rewind(checkpoint))
+        return await self._travel(client_id, lambda: self._session.operations.travel.rewind(checkpoint))
 
     async def undo(self, client_id: str) -> WentBack | NothingToGoTo:
         """To before the last turn, or to before a clearing since which there was none."""
-        return await self._travel(client_id, self._session.travel.undo)
+        return await self._travel(client_id, self._session.operations.travel.undo)
 
     async def redo(self, client_id: str) -> Returned | NothingToGoTo:
         """To where the last undo or rewind left from, as long as nobody went on from there."""
-        return await self._travel(client_id, self._session.travel.redo)
+        return await self._travel(client_id, self._session.operations.travel.redo)
 
-    async def compact(self, client_id: str, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
+    async def compact(self, client_id: str, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
         """Compact the conversation; a cancel ends it. `guidance`: what to keep; `preview`: the user sees it first."""
-        context = self._session.context
+        context = self._session.operations.context
         return await self._session.between_turns(
             client_id, lambda: context.compact(guidance, preview=preview), interruptible=True
         )
@@ -255,7 +255,7 @@ class SessionPort:
         """Start over with an empty context; the history stays readable."""
 
         async def clear() -> None:
-            self._session.context.clear()
+            self._session.operations.context.clear()
             self._session.log.publish(notice("history", CLEARED))
             await self._session.log.commit()
 
@@ -275,7 +275,7 @@ class SessionPort:
 
     def rename(self, title: str) -> None:
         """Give the session a title of the user's."""
-        self._session.rename(title)
+        self._session.entry.rename(title)
 
     def add_directory(self, named: str) -> Path:
         """Work in one more directory, by a name as the user types it.
@@ -283,7 +283,7 @@ class SessionPort:
         Raises:
             OptionError: it is none.
         """
-        return self._session.add_directory(named)
+        return self._session.operations.directories.add_named(named)
 
     async def export(self, place: str) -> Exported:
         """Write the conversation so far to a file or into a directory of the user's.
@@ -291,7 +291,7 @@ class SessionPort:
         Raises:
             NotExportedError: with the reason.
         """
-        return await self._session.sharing.export(place, until=self._session.current_turn.id)
+        return await self._session.operations.sharing.export(place, until=self._session.turn_id)
 
     async def bring(self, source: str) -> Imported:
         """Bring in the conversation of a file, or of another session by its id, as background for the model.
@@ -299,4 +299,4 @@ class SessionPort:
         Raises:
             NotImportedError: with the reason.
         """
-        return await self._session.sharing.bring(source)
+        return await self._session.operations.sharing.bring(source)

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
-from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.permissions.approval import Approval, RulesSource
@@ -20,9 +19,8 @@ from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.company import Company
-from sould.agents.settings.models import SessionModels
+from sould.agents.settings.modeluse import ModelUse
 from sould.agents.settings.modes import Modes
 from sould.agents.settings.news import News
 from sould.agents.settings.workplace import Workplace
@@ -125,16 +123,6 @@ class Permission:
     plan_mode: PlanMode
     questions: Questions
     company: Company
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUse:
-    """Which model agents ask, and at whose expense."""
-
-    models: SessionModels
-    costs: Costs
-    budgets: Budgets
-    """Of the whole session, whichever agent spends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ class Directories(Sequence[Path]):
             raise OptionError(f"{real} is part of this session's workspace already: it lies in {inside}.")
         return real
 
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        return (f"- also works in: `{path}`" for path in self)
+
     def add(self, directory: Path) -> bool:
         """From now on the session works there, too; False when it did already."""
         real = Path(os.path.realpath(directory))

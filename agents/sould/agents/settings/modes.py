@@ -4,7 +4,7 @@ Everything that asks what happens without asking, whether a plan is being made o
 It publishes, saves and dismisses nothing: that is `ModeSwitch`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -88,6 +88,10 @@ class Modes:
     def away(self) -> bool:
         """Nobody answers, by the user's own word; only with full access."""
         return self._state.position == "away"
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        return ("- away: questions are dismissed; `/afk off` ends that",) if self.away else ()
 
     @property
     def planning(self) -> bool:

@@ -3,6 +3,7 @@
 What an option does is its source's; here a choice is checked, shown to all clients and kept.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,10 @@ class SessionOptions:
     def all(self) -> tuple[SessionOption, ...]:
         """All options with their current values."""
         return tuple(option for source in self._sources if (option := source.option()) is not None)
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        return (f"- {option.name.lower()}: {option.value or 'none'}" for option in self.all())
 
     async def choose(self, option_id: str, value: str | bool, client_id: str) -> None:
         """Choose a value; it holds from the next step on and for the session's life.

@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,6 +163,10 @@ class BackgroundTasks:
     def records(self) -> Mapping[str, TaskRecord]:
         """All that are known, oldest first."""
         return self._records
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        yield f"- background tasks running: {self.running}"
 
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator[None, None]:

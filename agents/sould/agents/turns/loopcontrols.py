@@ -1,35 +1,60 @@
-"""What is said to a loop while it runs: it could not wait behind what it is about.
+"""The loop of a session: whether it runs, its state on disk, and what is said to it while it runs.
 
-Stopping and pausing end the running turn and come next; looks are answered at once. Nothing here begins a loop.
+What is about a running loop could not wait behind it: stopping and pausing end the running turn and come next, looks are
+answered at once. Nothing here begins a loop.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.looprequest import USAGE, is_about_loops, read_request
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.settings.loopoption import LoopOption
 from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_summary
 from sould.agents.wire.notice import notice
 
 
-@dataclass(frozen=True, slots=True)
 class LoopControls:
     """Of one session."""
 
-    session_id: str
-    log: SessionLog
-    turns: Turns
-    loops: LoopStore
+    def __init__(self, session_id: str, log: SessionLog, turns: Turns, store: LoopStore, option: LoopOption) -> None:
+        """`store`: the loops of all sessions; `option`: how often prompts of this one are repeated."""
+        self.session_id = session_id
+        self.store = store
+        self.running = False
+        """A loop runs in the current turn."""
+        self._log = log
+        self._turns = turns
+        self._option = option
 
-    def take(self, user_input: UserInput, client_id: str, *, repeats: bool) -> Prompt | None:
-        """Do what a `/loop` says that begins none, if a loop runs. `repeats`: prompts of the session are repeated."""
-        running = self.turns.current
-        if running is None or not is_about_loops(user_input):
+    @property
+    def interrupted(self) -> bool:
+        """The daemon lets go of the session: a loop that ends now was not ended by a person."""
+        return self._turns.closing
+
+    @contextmanager
+    def run(self) -> Generator[None]:
+        """A loop runs in the current turn while the block runs."""
+        self.running = True
+        try:
+            yield
+        finally:
+            self.running = False
+
+    def load(self) -> LoopState | None:
+        """The session's loop, as it stands on disk."""
+        return self.store.load(self.session_id)
+
+    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
+        """See `AnswersAtOnce`: do what a `/loop` says that begins none, if a loop runs."""
+        current = self._turns.current
+        if current is None or not is_about_loops(user_input):
             return None
-        runs = (repeats and not running.command) or is_about_loops(running.user_input)
+        repeats = self.running or self._option.limit != 0
+        runs = (repeats and not current.command) or is_about_loops(current.user_input)
         try:
             request = read_request(user_input)
         except OptionError as error:
@@ -44,28 +69,28 @@ class LoopControls:
 
     def _forget_waiting(self) -> None:
         """Loops that have not begun do not begin behind the word that ends them."""
-        for prompt in self.turns.queue:
+        for prompt in self._turns.queue:
             if is_about_loops(prompt.user_input):
-                self.turns.remove(prompt.turn_id)
+                self._turns.remove(prompt.turn_id)
 
     def _end(self, prompt: Prompt) -> Prompt:
-        self.turns.supersede(prompt)
+        self._turns.supersede(prompt)
         return prompt
 
     def _told(self, user_input: UserInput, client_id: str, title: str, body: str) -> Prompt:
-        self.log.publish(notice("loop", title, body))
+        self._log.publish(notice("loop", title, body))
         return Prompt.answered(user_input, client_id)
 
     def _answer(self, action: str) -> tuple[str, str]:
         match action:
             case "list":
-                return "Loops", describe_loops(self.loops, {self.session_id})
+                return "Loops", describe_loops(self.store, {self.session_id})
             case "help":
                 return "Loops", USAGE
             case "resume":
                 return "The loop runs already", ""
             case _:
-                return "Loop", describe_loop(self.loops.load(self.session_id))
+                return "Loop", describe_loop(self.load())
 
 
 def describe_loop(loop: LoopState | None) -> str:

@@ -3,6 +3,7 @@
 `/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -56,12 +57,17 @@ class PromptQueue:
         return "moved" if self.turns.move(turn_id, position) else "not_waiting"
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Do what `/queue` says, if this is it: a prompt that is answered already."""
+        """See `AnswersAtOnce`: do what `/queue` says, if this is it."""
         command, _, rest = input_text(user_input).strip().partition(" ")
         if command != PREFIX:
             return None
         self.log.publish(notice("queue", self._act(rest), self.text()))
         return Prompt.answered(user_input, client_id)
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        yield f"- waiting prompts: {len(self.waiting)}"
+        yield from (f"  {line}" for line in self.text().splitlines())
 
     def text(self) -> str:
         """The prompts, a line each."""

@@ -60,7 +60,7 @@ class SideQuestions:
                 self.cancel(None)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Begin to answer, if this is a side question. Synchronous, so that a cancel right behind it finds it."""
+        """See `AnswersAtOnce`: begin to answer, if this is a side question."""
         command, _, question = input_text(user_input).strip().partition(" ")
         if command != PREFIX or not question.strip() or self._ended:
             return None

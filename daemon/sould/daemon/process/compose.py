@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sould.agents.commands.registry import command_registry
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
@@ -144,5 +143,5 @@ def compose(paths: Paths) -> Composition:
         mcp=mcp,
         news=config.news,
     )
-    host = SessionHost(services, command_registry)
+    host = SessionHost(services)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)

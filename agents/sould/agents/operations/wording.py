@@ -1,10 +1,10 @@
 """What an operation came to, in words: the same in the answer of a slash command and in the notice to all clients. Pure."""
 
-from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, TravelResult
+from sould.agents.operations.travel import NothingToGoTo, Returned, TravelResult
 from sould.agents.timetravel.outcome import describe
 
 CLEARED = "The context has been cleared."
-CONDENSED = "The context has been compacted."
+COMPACTED = "The context has been compacted."
 _NOTHING = {
     "unknown_checkpoint": "There is no such checkpoint to go back to. `/rewind` lists them.",
     "nothing_to_undo": "There is no turn to undo.",

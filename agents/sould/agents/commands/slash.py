@@ -1,17 +1,18 @@
-"""Slash commands as a session knows them: what it can do with a prompt, given to it from outside.
+"""Slash commands as a session knows them: what it can do with a prompt that begins with a slash.
 
-Knows no command by name and no session, so that commands may use sessions and sessions commands.
+Knows no command by name. A command's prompt and reply are shown and journaled, but are no part of the model's context.
 """
 
 import difflib
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sould.agents.permissions.visible import visible
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput, input_text
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
@@ -31,36 +32,47 @@ class SlashCommand:
     aliases: tuple[str, ...] = ()
 
 
-Handler: TypeAlias = Callable[[str], Awaitable[Ending]]
-"""Does what a command says; given is the text behind its name."""
+class Handler(Protocol):
+    """Does what a command says."""
+
+    async def __call__(self, turn: Turn, argument: str, /) -> Ending:
+        """In the turn that its prompt began; `argument` is the text behind the command's name, trimmed.
+
+        Raises:
+            SouldError: it cannot; the turn ends with the error's message.
+        """
+        ...
+
+
 Entry: TypeAlias = tuple[SlashCommand, Handler]
-PlainPrompt: TypeAlias = Callable[[UserInput], Awaitable[Ending]]
-"""Does what a prompt says that is no command."""
-CommandSource: TypeAlias = Callable[[], Iterable[Entry]]
-"""Commands that come and go with what a session has: skills, flows, prompts of servers. Asked anew each time."""
 
 
-@dataclass(frozen=True, slots=True)
+class CommandSource(Protocol):
+    """Has commands."""
+
+    def entries(self) -> Iterable[Entry]:
+        """Those on offer, asked anew each time: they come and go with skills, flows and servers."""
+        ...
+
+
 class CommandRegistry:
-    """What one session does with prompts: `sources` of commands, the first one wins a name, and `plain` for the rest.
+    """The commands of one session. Of two with one name, that of the source which was added first counts."""
 
-    `unknown` answers what is meant as a command and is none.
-    """
+    def __init__(self) -> None:
+        self._sources: list[CommandSource] = []
 
-    sources: tuple[CommandSource, ...]
-    plain: PlainPrompt
-    unknown: Handler
+    def add(self, *sources: CommandSource) -> None:
+        """From now on their commands are on offer, too."""
+        self._sources += sources
 
     def find(self, user_input: UserInput) -> tuple[Handler, str] | None:
-        """The handler and argument text of a prompt that is a command, or is meant as one; the rest goes to the model."""
+        """The handler and argument of a prompt that is a command on offer."""
         text = input_text(user_input).strip()
         if not text.startswith("/"):
             return None
         name, *argument = text[1:].split(None, 1) or [""]
         handler = next((run for command, run in self._entries() if name in (command.name, *command.aliases)), None)
-        if handler is None:
-            return (self.unknown, text) if meant_as_command(user_input) else None
-        return handler, argument[0].strip() if argument else ""
+        return (handler, argument[0].strip() if argument else "") if handler is not None else None
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """Every command on offer, each name once."""
@@ -68,6 +80,10 @@ class CommandRegistry:
         for command, _ in self._entries():
             known.setdefault(command.name, command)
         return tuple(known.values())
+
+    def names(self) -> frozenset[str]:
+        """What they are called, aliases included."""
+        return frozenset(name for command in self.commands() for name in (command.name, *command.aliases))
 
     def nearest(self, name: str) -> list[str]:
         """The commands whose name, or the last part of it (`skill:NAME`), is most like this one; the most like it first."""
@@ -77,8 +93,8 @@ class CommandRegistry:
         return list(dict.fromkeys(names[near] for near in difflib.get_close_matches(name.lower(), names)))
 
     def _entries(self) -> Iterator[Entry]:
-        for source in self.sources:
-            yield from source()
+        for source in self._sources:
+            yield from source.entries()
 
 
 def for_people(description: str) -> str:

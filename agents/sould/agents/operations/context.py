@@ -1,5 +1,6 @@
-"""What the model is told of a session, changed by the user: condensed, cleared, added to."""
+"""What the model is told of a session, changed by the user: compacted, cleared, added to."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sould.agents.compaction.compactor import Compactor
@@ -8,7 +9,7 @@ from sould.agents.wire.messages import ContextCleared, ContextNote
 
 
 @dataclass(frozen=True, slots=True)
-class Condensed:
+class Compacted:
     """The conversation stands in a summary; the history stays readable."""
 
     tokens: int
@@ -16,7 +17,7 @@ class Condensed:
 
 
 @dataclass(frozen=True, slots=True)
-class NotCondensed:
+class NotCompacted:
     """The context is as it was; `reason` is a sentence."""
 
     reason: str
@@ -34,15 +35,21 @@ class ModelContext:
         """Of the window that are taken, as far as is known."""
         return self.log.context.token_count + self.log.context.pending_estimate
 
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
+        if made := self.log.context.subagents:
+            yield f"- subagent types made here: {', '.join(made)}"
+
     @property
     def free(self) -> int:
-        """Tokens that can come before the conversation is condensed by itself."""
+        """Tokens that can come before the conversation is compacted by itself."""
         return self.compactor.free
 
-    async def compact(self, guidance: str = "", *, preview: bool = False) -> Condensed | NotCondensed:
+    async def compact(self, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
         """Compact the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
         done = await self.compactor.compact(guidance, preview=preview)
-        return Condensed(self.compactor.used) if done else NotCondensed(self.compactor.why)
+        return Compacted(self.compactor.used) if done else NotCompacted(self.compactor.why)
 
     def clear(self) -> None:
         """Start over with an empty context."""

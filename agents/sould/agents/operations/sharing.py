@@ -13,9 +13,9 @@ import orjson
 
 from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError, SouldError
+from sould.agents.operations.context import ModelContext
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.permissions.approval import Approval
-from sould.agents.sessions.operations.context import ModelContext
 from sould.agents.store.conversation import as_json, as_jsonl, as_markdown
 from sould.agents.store.imports import conversation_in
 from sould.agents.store.info import JOURNAL

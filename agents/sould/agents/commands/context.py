@@ -1,0 +1,46 @@
+"""The commands about what the model knows: `/init`, `/compact`, `/clear`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand
+from sould.agents.operations.context import ModelContext, NotCompacted
+from sould.agents.operations.wording import CLEARED, COMPACTED
+from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
+
+_INIT_PROMPT = Path(__file__).with_name("init.md")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCommands:
+    """Of one session."""
+
+    conversation: Conversation
+    context: ModelContext
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        init = "Study the project and write its AGENTS.md"
+        yield SlashCommand("init", init, "what to stress (optional)"), self._init
+        yield SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), self._compact
+        yield SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), self._clear
+
+    async def _init(self, turn: Turn, wishes: str) -> Ending:
+        instruction = _INIT_PROMPT.read_text(encoding="utf-8").strip()
+        return await self.conversation.ask(turn, f"{instruction}\n\n{wishes}".strip())
+
+    async def _compact(self, _turn: Turn, guidance: str) -> Ending:
+        """`preview` as the first word shows the summary before it is used."""
+        first, _, rest = guidance.partition(" ")
+        preview = first == "preview"
+        done = await self.context.compact(rest.strip() if preview else guidance, preview=preview)
+        if isinstance(done, NotCompacted):
+            return self.conversation.say(f"The context is as it was. {done.reason}")
+        return self.conversation.say(COMPACTED)
+
+    async def _clear(self, _turn: Turn, _: str) -> Ending:
+        self.context.clear()
+        return self.conversation.say(f"{CLEARED} The history stays readable.")

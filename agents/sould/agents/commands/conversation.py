@@ -1,0 +1,34 @@
+"""What a slash command says to people, and what it asks of the session's agent."""
+
+from dataclasses import dataclass
+
+from sould.agents.flows.runner import Agent
+from sould.agents.liveconfig import LiveConfig
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.loop import Ending, Soul, StepExtension
+from sould.agents.soul.turn import Turn
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import ContextNote
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Of one session, in the turn of a command."""
+
+    log: SessionLog
+    soul: Soul
+    config: LiveConfig
+
+    def say(self, text: str) -> Ending:
+        """Reply to a command, to people only."""
+        self.log.publish(TextPart(text=text))
+        return Ending("finished")
+
+    async def ask(self, turn: Turn, prompt: str) -> Ending:
+        """Let the agent work on `prompt`, which people are not shown: they see the command."""
+        self.log.publish(ContextNote(text=prompt))
+        return await self.soul.turn(turn)
+
+    def agent(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> Agent:
+        """The agent, for a flow that asks it step by step within the turn."""
+        return Agent(self.log, self.soul, turn, self.config, extensions)

@@ -1,0 +1,63 @@
+"""The commands that go back and return: `/rewind`, `/undo`, `/redo`. What they say is for people only."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand
+from sould.agents.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
+from sould.agents.operations.wording import travelled
+from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
+from sould.agents.timetravel.timeline import Moment
+
+SHOWN = 20
+"""Turns that `/rewind` lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class TravelCommands:
+    """Of one session."""
+
+    conversation: Conversation
+    travel: TimeTravel
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        yield SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), self._rewind
+        undo = "Undo the last turn, files included, or a /clear since which there was none"
+        yield SlashCommand("undo", undo), self._undo
+        yield SlashCommand("redo", "Take back the last undo or rewind"), self._redo
+
+    async def _rewind(self, turn: Turn, argument: str) -> Ending:
+        """Without a number, the places to go back to; with one, go there."""
+        if not argument:
+            return self.conversation.say(_listing(self.travel.timeline()))
+        unknown = f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them."
+        if not argument.isdecimal():
+            return self.conversation.say(unknown)
+        done = await self.travel.rewind(int(argument), turn.id)
+        return self.conversation.say(unknown) if isinstance(done, NothingToGoTo) else self._say(done)
+
+    async def _undo(self, turn: Turn, _: str) -> Ending:
+        return self._say(await self.travel.undo(turn.id))
+
+    async def _redo(self, turn: Turn, _: str) -> Ending:
+        return self._say(await self.travel.redo(turn.id))
+
+    def _say(self, done: TravelResult) -> Ending:
+        return self.conversation.say(" ".join(travelled(done)).strip())
+
+
+def _listing(places: Timeline) -> str:
+    known = {moment.checkpoint: moment for moment in places.moments if moment.kind == "turn"}
+    lines = [_line(known[at]) for at in places.turns[-SHOWN:] if at in known]
+    if not lines:
+        return "There is nowhere to go back to yet."
+    return "Go back to before a turn with `/rewind NUMBER`:\n\n" + "\n".join(lines)
+
+
+def _line(moment: Moment) -> str:
+    first = moment.text.strip().partition("\n")[0][:70]
+    return f"- `{moment.checkpoint}` {time.strftime('%H:%M', time.localtime(moment.timestamp))} {first}"

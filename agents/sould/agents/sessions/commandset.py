@@ -1,0 +1,85 @@
+"""The commands of a session: each group given the parts of the session that it is about, and nothing else."""
+
+from sould.agents.commands.choosing import ModeCommands, OptionCommands
+from sould.agents.commands.context import ContextCommands
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.flows import FlowCommands
+from sould.agents.commands.loops import LoopCommands
+from sould.agents.commands.looptasks import LoopTasks
+from sould.agents.commands.servers import ServerCommands
+from sould.agents.commands.sharing import SharingCommands
+from sould.agents.commands.showing import ShowingCommands
+from sould.agents.commands.skills import SkillCommands
+from sould.agents.commands.slash import CommandRegistry, CommandSource
+from sould.agents.commands.travel import TravelCommands
+from sould.agents.commands.workplace import WorkplaceCommands
+from sould.agents.sessions.compose import Parts
+from sould.agents.turns.loopcontrols import LoopControls
+from sould.agents.turns.queueing import PromptQueue
+
+
+def command_sources(
+    parts: Parts, conversation: Conversation, registry: CommandRegistry, waiting: PromptQueue, loops: LoopCommands
+) -> tuple[CommandSource, ...]:
+    """All of them. The session's own come first: they win over those of skills, flows and servers."""
+    operations, workplace = parts.operations, parts.services.workplace
+    return (
+        ContextCommands(conversation, operations.context),
+        _mode_commands(parts, conversation),
+        TravelCommands(conversation, operations.travel),
+        _showing_commands(parts, conversation, registry, waiting),
+        _workplace_commands(parts, conversation),
+        SharingCommands(conversation, operations.sharing),
+        OptionCommands(conversation, parts.choices.options),
+        SkillCommands(conversation, workplace.skills),
+        loops.tasks.flows,
+        loops,
+        ServerCommands(conversation, parts.further.mcp),
+    )
+
+
+def make_loops(
+    parts: Parts, conversation: Conversation, registry: CommandRegistry, controls: LoopControls
+) -> LoopCommands:
+    """`/loop`, and what repeats the prompts of the session."""
+    services = parts.services
+    flows = FlowCommands(conversation, services.workplace.skills)
+    tasks = LoopTasks(conversation.config, flows, registry)
+    return LoopCommands(
+        conversation,
+        tasks,
+        controls,
+        parts.choices.repeats,
+        services.model,
+        services.files.rewinder,
+        parts.entry.info.cwd,
+    )
+
+
+def _mode_commands(parts: Parts, conversation: Conversation) -> ModeCommands:
+    choices, permission = parts.choices, parts.services.permission
+    return ModeCommands(conversation, choices.options, permission.modes, choices.mode_switch, permission.plan_mode)
+
+
+def _workplace_commands(parts: Parts, conversation: Conversation) -> WorkplaceCommands:
+    can_ask = "questions" in parts.services.workplace.opening.capabilities
+    tasks = parts.agent.crew.market.tasks
+    return WorkplaceCommands(conversation, parts.operations.directories, parts.choices.trusting, tasks, can_ask)
+
+
+def _showing_commands(
+    parts: Parts, conversation: Conversation, registry: CommandRegistry, waiting: PromptQueue
+) -> ShowingCommands:
+    services = parts.services
+    shown = (
+        parts.entry,
+        parts.choices.options,
+        parts.operations.context,
+        services.workplace.directories,
+        services.permission.modes,
+        waiting,
+        parts.agent.crew.market.tasks,
+        parts.further.mcp,
+        services.hooks,
+    )
+    return ShowingCommands(conversation, registry, shown)

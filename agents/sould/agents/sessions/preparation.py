@@ -1,0 +1,89 @@
+"""What is brought up to date before a turn of a session runs, as an ordered list of named steps.
+
+Each step knows one part of the session. None of them runs the turn or ends it.
+"""
+
+from typing import Protocol
+
+from sould.agents.llm.requests import not_taken
+from sould.agents.sessions.compose import Parts
+from sould.agents.settings.news import NewsReader
+from sould.agents.skills.renewal import renew_skills
+from sould.agents.turns.turns import Prompt
+from sould.agents.wire.notice import notice
+
+
+class PreparationStep(Protocol):
+    """One of them."""
+
+    async def __call__(self, prompt: Prompt, /) -> None:
+        """Before the turn that `prompt` asks for."""
+        ...
+
+
+class TurnPreparation:
+    """Of one session."""
+
+    def __init__(self, parts: Parts) -> None:
+        host, workplace = parts.services.host, parts.services.workplace
+        self._parts = parts
+        self._new = not parts.entry.info.turns
+        self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
+        self._steps: tuple[PreparationStep, ...] = (
+            self._serve_buffers_of_its_client,
+            self._forget_late_steering,
+            self._begin_budgets,
+            self._count_turn,  # before servers are waited for: another client may look for the newest session now
+            self._refresh_models,
+            self._tell_left_out_media,
+            self._tell_news,
+            self._refresh_servers,
+            self._refresh_agent,
+            self._renew_skills,
+        )
+
+    async def prepare(self, prompt: Prompt) -> None:
+        """Do it all, in order.
+
+        Raises:
+            SouldError: the turn cannot begin, and ends with this.
+        """
+        for step in self._steps:
+            await step(prompt)
+
+    async def _serve_buffers_of_its_client(self, prompt: Prompt) -> None:
+        self._parts.services.files.clients.turn_of(prompt.client_id)
+
+    async def _forget_late_steering(self, _: Prompt) -> None:
+        self._parts.agent.soul.steering.clear()
+
+    async def _begin_budgets(self, _: Prompt) -> None:
+        self._parts.services.model.budgets.begin()
+
+    async def _count_turn(self, prompt: Prompt) -> None:
+        """But of commands: those count by what they leave behind."""
+        if not prompt.resumes and not prompt.command:
+            self._parts.entry.count_turn(prompt.user_input)
+
+    async def _refresh_models(self, _: Prompt) -> None:
+        await self._parts.services.model.models.refresh()
+
+    async def _tell_left_out_media(self, prompt: Prompt) -> None:
+        model = self._parts.services.model.models.info
+        if media := not_taken(prompt.user_input, model):
+            told = "It was left out; choose another model, or send words."
+            self._parts.log.publish(notice("media", f"{model.model} takes no {media}", told, severity="warning"))
+
+    async def _tell_news(self, _: Prompt) -> None:
+        self._news.tell()
+        await self._parts.choices.trusting.tell(new=self._new)
+
+    async def _refresh_servers(self, _: Prompt) -> None:
+        await self._parts.further.mcp.refresh()
+
+    async def _refresh_agent(self, _: Prompt) -> None:
+        self._parts.agent.refresh()
+
+    async def _renew_skills(self, prompt: Prompt) -> None:
+        if not prompt.resumes:
+            await renew_skills(self._parts.services.workplace.skills, self._parts.log, self._parts.agent.lists)
