@@ -130,6 +130,16 @@ class WatchedFiles(Protocol):
         """The other directories it works in, as they are at the time."""
         ...
 
+    @property
+    def watched(self) -> Sequence[Path]:
+        """Those of all these that are looked at."""
+        ...
+
+    @property
+    def unwatched(self) -> Sequence[Path]:
+        """The others: they are never projects, as the user's home."""
+        ...
+
     async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
         """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
 
@@ -159,6 +169,8 @@ class Capture:
     _found: dict[str, Findings] = field(default_factory=dict[str, Findings])
     _looked: tuple[float, float] = (0.0, 0.0)
     """When the last two looks began."""
+    _said_unwatched: set[Path] = field(default_factory=set[Path])
+    """Directories of which it was told that they are not looked at."""
 
     async def begin(self, call_id: str, turn_id: str, agent: str) -> None:
         """The call may have its effects from here on. Called again, it is from there on."""
@@ -221,12 +233,12 @@ class Capture:
         What they were is not known: the call was cut off with the process that knew.
         """
         async with self._one:
-            found, whole = await run_shielded_in_thread(self._changed_since, self._roots(), since)
+            found, whole = await run_shielded_in_thread(self._changed_since, tuple(self.files.watched), since)
             paths = [path for path in found if _is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
                 await self.files.note(changes, moment(), turn_id, call_id)
-        return paths, whole
+        return paths, whole and not self.files.unwatched
 
     async def aclose(self) -> None:
         """Let go of all copies."""
@@ -281,6 +293,13 @@ class Capture:
 
     def _worded(self, lost: Sequence[Path]) -> str:
         said: list[str] = []
+        unsaid = [each for each in self.files.unwatched if each not in self._said_unwatched]
+        self._said_unwatched.update(unsaid)
+        if unsaid:
+            said.append(
+                f"{_named(unsaid)} is no project and is not watched: what commands change in it is not known, and going "
+                "back cannot restore it."
+            )
         if any(each.partial for each in self._directories.values()):
             said.append("There was no time to look at all files of the project, so not all that changed is known.")
         if any(each.beyond or each.changed_beyond for each in self._directories.values()):
@@ -304,7 +323,7 @@ class Capture:
 
     async def _look(self, *, told: bool) -> dict[Path, list[Difference]]:
         self._looked = (self._looked[1], time.monotonic())
-        return await run_shielded_in_thread(self._differences, self._roots(), told)
+        return await run_shielded_in_thread(self._differences, tuple(self.files.watched), told)
 
     def _differences(self, roots: tuple[Path, ...], told: bool) -> dict[Path, list[Difference]]:
         """What the first look at a directory finds was there before, even when a call runs in which it was added."""

@@ -47,11 +47,20 @@ class Project:
             OSError: it cannot be opened.
             ProjectOpenElsewhereError: another process holds it.
         """
-        project = cls(root, await asyncio.to_thread(_opened, directory, root), store)
-        if project._state.written_at != root:
-            await project._append(Rooted(n=0, root=str(root)), sync=True)
-        await project._settle_found()
+        with contextlib.ExitStack() as undo:
+            file = await run_shielded_in_thread(_opened, directory, root, undo)
+            project = cls(root, file, store)
+            if project._state.written_at != root:
+                await project._append(Rooted(n=0, root=str(root)), sync=True)
+            await project._settle_found()
+            undo.pop_all()
         return project
+
+    async def move_to(self, root: Path) -> None:
+        """Its directory is there by now: so are all its files, of earlier edits, too. Raises OSError: it could not be kept."""
+        await run_shielded_in_thread(self._file.append, Rooted(n=0, root=str(root)), sync=True)
+        self._state.move_to(root)
+        self.root = root
 
     async def aclose(self) -> None:
         """Let go of the log; no write may follow."""
@@ -114,15 +123,7 @@ class Project:
         """Keep changes that were found when they had been made. Raises OSError: they could not be kept."""
         first = self._state.next_n
         events = [draft.model_copy(update={"n": first + index}) for index, draft in enumerate(drafts)]
-        for event in events:
-            self._state.apply(event, moment())
-        try:
-            if events:
-                await run_shielded_in_thread(self._file.append, *events, sync=True)
-        except OSError:
-            for event in events:
-                self._state.apply(Settled(n=event.n, written=False))
-            raise
+        await self._append_all(events, seen=True)
 
     async def inherit(self, session_id: str, source: str) -> None:
         """A session goes on where another one is: its edits until now count as this one's, too. Raises OSError."""
@@ -139,10 +140,7 @@ class Project:
             events.append(event.model_copy(update={"n": number, "taken_from": event.n}))
             if settled:
                 events.append(Settled(n=number, written=True))
-        if events:
-            await run_shielded_in_thread(self._file.append, *events, sync=True)
-        for event in events:
-            self._state.apply(event)
+        await self._append_all(events)
         foreign = [event for event, _ in edits if event.session_id != session_id]
         numbers = [n for event in foreign if (n := self._state.taken(event)) is not None]
         await self._inherit(session_id, numbers)
@@ -156,6 +154,18 @@ class Project:
     async def _append(self, event: Event, *, sync: bool) -> None:
         self._state.apply(event)
         await run_shielded_in_thread(self._file.append, event, sync=sync)
+
+    async def _append_all(self, events: Sequence[Event], *, seen: bool = False) -> None:
+        """Keep events with numbers of their own, known at once: others number theirs meanwhile. `seen`: they happened now."""
+        for event in events:
+            self._state.apply(event, moment() if seen else 0)
+        try:
+            if events:
+                await run_shielded_in_thread(self._file.append, *events, sync=True)
+        except OSError:
+            for event in events:
+                self._state.apply(Settled(n=event.n, written=False))
+            raise
 
     def _save(self, contents: Sequence[bytes], intent: Intent) -> None:
         for data in contents:
@@ -174,10 +184,12 @@ class Project:
             await self.settle(edit.n, written=False)
 
 
-def _opened(directory: Path, root: Path) -> EditLogFile:
+def _opened(directory: Path, root: Path, undo: contextlib.ExitStack) -> EditLogFile:
+    """The open log; `undo` closes it, also when nobody waits for it any more."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         file = EditLogFile(directory / LOG)
+        undo.callback(file.close)
     except BlockingIOError:
         raise ProjectOpenElsewhereError(
             f"The edit log of {root} ({directory / LOG}) is open in pid {_holder(directory)}; "

@@ -18,6 +18,7 @@ from sould.agents.environment import USUAL_UMASK
 from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobMissingError
+from sould.agents.projects.borrowing import BorrowedProjects
 from sould.agents.projects.capture import Capture, Change, explained
 from sould.agents.projects.editlog import Captured, Intent
 from sould.agents.projects.moments import moment
@@ -31,10 +32,10 @@ from sould.agents.projects.nodes import (
     set_permissions,
     surroundings,
 )
+from sould.agents.projects.ownership import ALONE, never_projects
 from sould.agents.projects.project import Project
-from sould.agents.projects.projects import Projects, root_of
+from sould.agents.projects.projects import Projects
 from sould.agents.projects.secretblobs import SecretJudge
-from sould.agents.projects.sessionlogs import add_logs, logs_of, old_edits, set_aside
 from sould.agents.projects.state import DIRECTORY, Edit, FileChange, changes_of
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.workspace import (
@@ -62,6 +63,8 @@ class Author:
     home: Path
     secrets: SecretJudge | None = None
     umask: int = USUAL_UMASK
+    temporary: str = ""
+    """TMPDIR as the session sees it."""
 
 
 class SessionFiles:
@@ -72,10 +75,9 @@ class SessionFiles:
         self.umask = author.umask
         self.capture: Capture | None = None
         self._author = author
-        self._projects = projects
         self._locks = projects.locks
-        self._borrowed: dict[str, Project] = {}
-        self._borrowing = asyncio.Lock()
+        never = never_projects(author.home, author.temporary)
+        self._borrowed = BorrowedProjects(projects, inner, author.directory, never)
 
     @classmethod
     async def open(cls, inner: Workspace, projects: Projects, author: Author) -> "SessionFiles":
@@ -89,20 +91,11 @@ class SessionFiles:
         """
         files = cls(inner, projects, author)
         try:
-            await files._open_logs(author)
+            await files._borrowed.open(author.session_id)
         except BaseException:
             await files.aclose()
             raise
         return files
-
-    async def _open_logs(self, author: Author) -> None:
-        ids = await asyncio.to_thread(logs_of, author.directory) if author.directory is not None else []
-        if ids or author.directory is None:
-            await self._project(self.inner.root / "any")  # first: that it was moved is known by it
-        for log_id in ids:
-            await self._borrow_log(log_id)
-        if author.directory is not None:
-            await self._take_over(author.session_id, author.directory)
 
     async def inherit(self, session_id: str, directory: Path) -> None:
         """Know the edits of another session, too: this one, still new, goes on where that one is.
@@ -110,12 +103,7 @@ class SessionFiles:
         Raises:
             OSError: they cannot be read, or could not be kept.
         """
-        await self._take_over(session_id, directory)
-        for log_id in await asyncio.to_thread(logs_of, directory):
-            project = await self._borrow_log(log_id)
-            if project is not None:
-                await self._note_log(log_id)
-                await project.inherit(self._author.session_id, session_id)
+        await self._borrowed.inherit(self._author.session_id, session_id, directory)
 
     def watch(self, capture: Capture) -> None:
         """From now on what commands do is known, too. Said once, before anything runs."""
@@ -125,65 +113,28 @@ class SessionFiles:
         """Give the projects back; no write may follow."""
         if self.capture is not None:
             await self.capture.aclose()
-        for log_id in tuple(self._borrowed):
-            del self._borrowed[log_id]
-            await self._projects.give_back(log_id)
-
-    # --- the projects -----------------------------------------------------------------------------------------------
-
-    async def _project(self, path: Path) -> Project:
-        """The one a file belongs to. Raises OSError, SouldError."""
-        directories = (self.inner.root, *self.inner.additional)
-        root = await asyncio.to_thread(root_of, path, directories, self._author.home)
-        async with self._borrowing:
-            known = next((project for project in self._borrowed.values() if project.root == root), None)
-            if known is not None:
-                return known
-            log_id, project = await self._projects.borrow(root)
-            try:
-                await self._note_log(log_id)
-            except BaseException:
-                await self._projects.give_back(log_id)
-                raise
-            if log_id in self._borrowed:
-                await self._projects.give_back(log_id)
-            self._borrowed[log_id] = project
-            return project
-
-    async def _note_log(self, log_id: str) -> None:
-        """Before the first edit of the session is in it."""
-        if self._author.directory is not None:
-            await run_shielded_in_thread(add_logs, self._author.directory, [log_id])
-
-    async def _borrow_log(self, log_id: str) -> Project | None:
-        async with self._borrowing:
-            project = self._borrowed.get(log_id) or await self._projects.borrow_log(log_id)
-            if project is not None:
-                self._borrowed[log_id] = project
-            return project
-
-    async def _take_over(self, session_id: str, directory: Path) -> None:
-        """The edits that earlier versions kept beside a session; they are in the projects' logs when this returns."""
-        edits = await asyncio.to_thread(old_edits, directory)
-        by_project: dict[int, tuple[Project, list[tuple[Intent, bool]]]] = {}
-        for edit, settled in edits:
-            project = await self._project(Path(edit.path))
-            by_project.setdefault(id(project), (project, []))[1].append((edit, settled))
-        for project, found in by_project.values():
-            await project.take_over(session_id, found)
-        if edits:
-            await run_shielded_in_thread(add_logs, directory, [*self._borrowed])
-            await asyncio.to_thread(set_aside, directory)
+        await self._borrowed.aclose()
 
     # --- what was changed --------------------------------------------------------------------------------------------
+
+    @property
+    def watched(self) -> Sequence[Path]:
+        """See `WatchedFiles`."""
+        return self._borrowed.watched
+
+    @property
+    def unwatched(self) -> Sequence[Path]:
+        """See `WatchedFiles`."""
+        return self._borrowed.unwatched
 
     @property
     def edits(self) -> Mapping[Path, Sequence[Edit]]:
         """Every edit of the session by resolved path, oldest first, taken back or not."""
         found: dict[Path, list[Edit]] = {}
-        for project in self._borrowed.values():
+        for project in self._borrowed:
             for path, edits in project.edits(self._author.session_id or None).items():
-                found.setdefault(path, []).extend(edits)
+                if self._author.session_id or project.root != ALONE or path.is_relative_to(self.root):
+                    found.setdefault(path, []).extend(edits)
         return {path: sorted(edits, key=lambda edit: edit.timestamp) for path, edits in found.items()}
 
     @property
@@ -198,7 +149,7 @@ class SessionFiles:
     async def content(self, digest: str) -> bytes:
         """A content named in `changes`, nothing for a directory. Raises BlobMissingError."""
         missing = BlobMissingError("no edit of the session names it")
-        for project in self._borrowed.values():
+        for project in self._borrowed:
             try:
                 return await project.content(digest)
             except BlobMissingError as error:
@@ -212,7 +163,7 @@ class SessionFiles:
             OSError, SouldError: they could not be kept.
         """
         own: dict[Path, Sequence[Edit]] = {}
-        for project in self._borrowed.values():
+        for project in self._borrowed:
             own |= project.edits_since(self._author.session_id, since)
         noted: list[Path] = []
         drafts: dict[int, tuple[Project, list[Captured]]] = {}
@@ -221,7 +172,7 @@ class SessionFiles:
             for change in explained(found, own.get(found.path, ())):
                 parent = change.path.parent
                 if parent not in roots:
-                    roots[parent] = await self._project(change.path)
+                    roots[parent] = await self._borrowed.of(change.path)
                 project = roots[parent]
                 drafts.setdefault(id(project), (project, []))[1].append(self._captured(change, turn_id, call_id))
                 noted.append(change.path)
@@ -293,7 +244,7 @@ class SessionFiles:
     async def _writable(self, path: Path) -> Project:
         """The project of a file that is to be written. Raises WorkspaceError."""
         try:
-            return await self._project(path)
+            return await self._borrowed.of(path)
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             raise WorkspaceError(f"{path} was not written: its old text could not be saved ({why})") from error

@@ -1,5 +1,6 @@
 """Which edit logs hold a session's edits: a list in the session's directory. Blocks: use it in a thread."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -52,4 +53,5 @@ def old_edits(directory: Path) -> list[tuple[Intent, bool]]:
 
 def set_aside(directory: Path) -> None:
     """The session's own log is not needed any more."""
-    (directory / OLD_LOG).rename(directory / TAKEN_OVER)
+    with contextlib.suppress(FileNotFoundError):  # a fork of the session was opened at the same time
+        (directory / OLD_LOG).rename(directory / TAKEN_OVER)

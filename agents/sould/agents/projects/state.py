@@ -87,6 +87,7 @@ class EditState:
             case Settled(written=False):
                 self._edits.pop(event.n, None)
                 self._unsettled.discard(event.n)
+                self._taken = {each: n for each, n in self._taken.items() if n != event.n}
             case Settled():
                 self._unsettled.discard(event.n)
                 if event.n in self._edits:
@@ -100,9 +101,15 @@ class EditState:
 
     def _path(self, event: Intent) -> Path:
         path = Path(event.path)
-        if self.root is None or self.written_at in (None, self.root) or not path.is_relative_to(self.written_at):
+        if self.root is None or self.written_at is None:
             return path
-        return self.root / path.relative_to(self.written_at)
+        return _moved(path, self.written_at, self.root)
+
+    def move_to(self, root: Path) -> None:
+        """The root is there from now on; so are the files of all edits below it."""
+        before, self.root, self.written_at = self.root, root, root
+        if before is not None:
+            self._edits = {n: (_moved(path, before, root), edit) for n, (path, edit) in self._edits.items()}
 
     def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
         """Every edit by resolved path, in the order they were made; those of one session, when it is named."""
@@ -133,6 +140,10 @@ def changes_of(edits: Mapping[Path, Sequence[Edit]]) -> Mapping[Path, FileChange
     """The files that are not as they were, by resolved path."""
     changes = (FileChange(path, each[0].before, each[-1].after, tuple(each)) for path, each in edits.items())
     return {change.path: change for change in changes if change.base != change.current}
+
+
+def _moved(path: Path, before: Path, now: Path) -> Path:
+    return now / path.relative_to(before) if path.is_relative_to(before) else path
 
 
 def _edit(event: Intent, order: int) -> Edit:

@@ -303,7 +303,8 @@ async def open_files(
     """What the session's agents open and change, also by the programs they run."""
     environment, projects = workplace.environment, host.files.projects
     clients = ClientFiles(local_workspace(host.guard, workplace), projects.buffers)
-    author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask)
+    temporary = environment.variables.get("TMPDIR", "")
+    author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask, temporary)
     files = await SessionFiles.open(clients, projects, author)
     capture = Capture(
         files,

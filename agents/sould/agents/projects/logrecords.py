@@ -1,0 +1,134 @@
+"""Which edit log is about which directory: a small file beside each log. Blocks: use it in a thread.
+
+A log belongs to a directory by `identity`, not by its path: a directory that was moved keeps its log, and another one that
+took its place gets one of its own. Not followed: a move to another file system, which is a copy; a move on a file system
+that tells no time of birth, where the path alone counts.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from pydantic import BaseModel, ValidationError
+
+from sould.agents.privatefile import write_private
+from sould.agents.projects.identity import DirectoryIdentity, identity_of
+from sould.agents.projects.ownership import ALONE
+
+RECORD: Final = "project.json"
+
+
+class _Record(BaseModel):
+    root: str
+    device: int
+    inode: int
+    born: int = 0
+    """Missing where earlier versions wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    record: _Record
+    stamp: tuple[int, int]
+    """Inode and time of the file it was read from: each writing makes another one."""
+
+    def is_here(self, found: DirectoryIdentity) -> bool:
+        """Whether the directory at the recorded path is the one it is about."""
+        if not found.born:
+            return not self.record.born
+        if self.record.inode != found.inode:
+            return False
+        # one that was born after the record was written has the inode of one that is gone
+        return self.record.born == found.born if self.record.born else found.born <= self.stamp[1]
+
+    def has_become(self, found: DirectoryIdentity) -> bool:
+        """Whether a directory at another path is the one it is about, which was moved there."""
+        return bool(found.born) and self.record.device == found.device and self.is_here(found) and not self._is_there()
+
+    def _is_there(self) -> bool:
+        """One directory may be seen at two paths (a bind mount)."""
+        try:
+            return self.is_here(identity_of(Path(self.record.root)))
+        except OSError:
+            return False
+
+
+@dataclass(slots=True)
+class LogRecords:
+    """The records in `directory`. `assign` is called by one caller at a time; the others whenever."""
+
+    directory: Path
+    _by_id: Mapping[str, _Known] | None = None
+    _by_root: Mapping[str, tuple[_Known, ...]] = field(default_factory=dict[str, tuple[_Known, ...]])
+
+    def assign(self, root: Path) -> str:
+        """The id of the log about `root`, a new one when there is none. Raises OSError."""
+        found = place_identity(root)
+        record = _Record(root=str(root), device=found.device, inode=found.inode, born=found.born)
+        known = self._read()
+        here = (name for name, each in known.items() if each.record.root == record.root and each.is_here(found))
+        moved = (name for name, each in known.items() if each.record.root != record.root and each.has_become(found))
+        name = next(here, None) or next(moved, None)
+        if name is None:
+            name = token_hex(8)
+            (self.directory / name).mkdir(mode=0o700)
+        if name not in known or known[name].record != record:
+            write_private(self.directory / name / RECORD, record.model_dump_json().encode(), durable=True)
+            self._read()
+        return name
+
+    def root_of_log(self, log_id: str) -> Path | None:
+        """Where the directory of a log is, or was last; None: there is no such log, or another directory is there now."""
+        before = (self._by_id or {}).get(log_id) or self._read().get(log_id)
+        known = before and _known(f"{self.directory}/{log_id}/{RECORD}", before)
+        if known is None:
+            return None
+        root = Path(known.record.root)
+        try:
+            return root if known.is_here(place_identity(root)) else None
+        except OSError:
+            return root
+
+    def has(self, directory: Path) -> bool:
+        """Whether there is a log about the directory. See `KnownProjects`."""
+        if self._by_id is None:
+            self._read()
+        candidates = self._by_root.get(str(directory), ())
+        try:
+            return bool(candidates) and any(each.is_here(identity_of(directory)) for each in candidates)
+        except OSError:
+            return False
+
+    def _read(self) -> Mapping[str, _Known]:
+        """What the records say now; those that are as they were are not read again."""
+        before = self._by_id or {}
+        found: dict[str, _Known] = {}
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in os.listdir(self.directory):
+            known = _known(f"{self.directory}/{name}/{RECORD}", before.get(name))
+            if known is not None:
+                found[name] = known
+        by_root: dict[str, tuple[_Known, ...]] = {}
+        for known in found.values():
+            by_root[known.record.root] = (*by_root.get(known.record.root, ()), known)
+        self._by_id, self._by_root = found, by_root
+        return found
+
+
+def place_identity(root: Path) -> DirectoryIdentity:
+    """Of a project's root; of the files that stand alone nothing but the path counts. Raises OSError."""
+    return DirectoryIdentity(0, 0, 0) if root == ALONE else identity_of(root)
+
+
+def _known(file: str, before: _Known | None) -> _Known | None:
+    try:
+        status = os.stat(file)
+        stamp = (status.st_ino, status.st_mtime_ns)
+        if before is not None and before.stamp == stamp:
+            return before
+        return _Known(_Record.model_validate_json(Path(file).read_bytes()), stamp)
+    except (OSError, ValidationError):
+        return None
