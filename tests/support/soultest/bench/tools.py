@@ -11,6 +11,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
+from sould.agents.process.ripgrep import Ripgrep
 from sould.agents.process.searching import SearchLimits
 from sould.agents.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
@@ -72,6 +73,7 @@ class ToolBench:
         workspace: Workspace | None = None,
         approval: Approval | None = None,
         path: str = "",
+        ripgrep: Ripgrep | None = None,
         seconds: float = PATIENCE,
     ) -> None:
         self.workspace = workspace or LocalWorkspace(root, (), no_commands)
@@ -85,6 +87,7 @@ class ToolBench:
                 Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}),
                 TodoList: self.todos,
                 SearchLimits: SearchLimits(seconds=seconds),
+                Ripgrep: ripgrep or Ripgrep(),
             },
         )
         self._calls = 0

