@@ -12,11 +12,13 @@ import pytest
 
 from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.opening.opening import Opening
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.projects.editlog import EditLogFile, Intent, Settled
 from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.sessions.session import Session
+from sould.agents.settings.trusting import standing
 from soultest.bench import Bench, Watcher, call, finish
 
 
@@ -186,6 +188,34 @@ async def test_a_repository_that_was_moved_keeps_the_edits_of_sessions_from_else
         again = Watcher(await bench.host.open(session.id, Opening(bench.project, environment=dict(os.environ))))
         await finish(again.session, "/undo")
     assert (moved / "a.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("laundered", [False, True], ids=["moved", "copied and put in its place"])
+async def test_what_the_agent_wrote_is_marked_in_the_question_about_trust(bench: Bench, *, laundered: bool) -> None:
+    own = Path(".sould") / "agents" / "mine.yaml"
+    async with bench.running():
+        session = await new(bench, bench.project)
+        await write(bench, session, bench.project / own, "version: 1\n")
+    place = bench.project.rename(bench.root / "elsewhere")
+    if laundered:
+        place = Path(shutil.copytree(place, bench.project))
+    (line,) = standing(TrustStore(bench.state / "trust.json"), place, bench.state / "sessions").lines
+    assert line == f"{own}: there BY THE AGENT (session {session.id})"
+
+
+async def test_what_earlier_versions_kept_as_the_project_of_home_can_be_taken_back(bench: Bench) -> None:
+    home = {**os.environ, "HOME": str(bench.project)}
+    async with bench.running():
+        session = await new(bench, bench.project)
+        await write(bench, session, bench.project / "a.txt", "1\n")
+    async with bench.running():
+        again = Watcher(await bench.host.open(session.id, Opening(bench.project, environment=home))).session
+        await write(bench, again, bench.project / "a.txt", "2\n")
+        await finish(again, "/undo")
+        assert (bench.project / "a.txt").read_text() == "1\n"
+        await finish(again, "/undo")
+        assert (bench.project / "a.txt").read_text() == "hello\n"
+    assert len(list((bench.state / "projects").glob("*/edits.jsonl"))) == 2
 
 
 # --- at the same time ------------------------------------------------------------------------------------------------

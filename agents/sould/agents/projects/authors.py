@@ -1,6 +1,7 @@
 """Which agent wrote a file: what the edit logs of all projects say of it.
 
-Reads logs beside their owners: takes no lock and changes nothing.
+Reads logs beside their owners: takes no lock and changes nothing. A file counts as an agent's also when its directory was
+put back as a copy: a mark too many is a question, one too few may be a trap.
 """
 
 import json
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from sould.agents.permissions.projectfiles import Change
 from sould.agents.projects.editlog import read_events
+from sould.agents.projects.logrecords import LogRecords
+from sould.agents.projects.ownership import ALONE
 from sould.agents.projects.project import LOG
 from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.projects.state import Edit, EditState
@@ -56,18 +59,27 @@ def _line(change: Change, workspace: Path, author: Author | None) -> str:
 
 
 def _edits(sessions: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
-    needles = [json.dumps(str(path), ensure_ascii=False).encode(errors="surrogateescape") for path in files]
-    for log in (*sessions.glob(f"*/{OLD_LOG}"), *(sessions.parent / "projects").glob(f"*/{LOG}")):
+    projects = sessions.parent / "projects"
+    around = {parent for path in files for parent in path.parents}
+    logs = dict.fromkeys(sessions.glob(f"*/{OLD_LOG}"), ALONE)
+    logs |= {projects / log_id / LOG: root for log_id, root in LogRecords(projects).roots(around).items()}
+    for log, root in logs.items():
         try:
             data = log.read_bytes()
         except OSError:
             continue
-        if any(needle in data for needle in needles):  # most logs know none of them and are not parsed
-            yield from _of(data, files)
+        if any(_needle(path, root) in data for path in files):  # most logs know none of them and are not parsed
+            yield from _of(data, root, files)
 
 
-def _of(data: bytes, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
-    state = EditState()
+def _needle(path: Path, root: Path) -> bytes:
+    """How a path ends in a log, whatever its root was when it was written."""
+    name = path.relative_to(root) if path.is_relative_to(root) else path
+    return json.dumps(f"/{name}", ensure_ascii=False)[2:].encode(errors="surrogateescape")
+
+
+def _of(data: bytes, root: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
+    state = EditState(root)
     for event in read_events(data)[0]:
         state.apply(event)
     for path, edits in state.edits().items():

@@ -5,8 +5,9 @@ took its place gets one of its own. Not followed: a move to another file system,
 that tells no time of birth, where the path alone counts.
 """
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -48,10 +49,18 @@ class _Known:
         """Whether a directory at another path is the one it is about, which was moved there."""
         return bool(found.born) and self.record.device == found.device and self.is_here(found) and not self._is_there()
 
+    def root_now(self, candidates: Mapping[Path, DirectoryIdentity]) -> Path | None:
+        """Where its directory is: as recorded, or at one of the candidates; else where it was last, None if another one is there."""
+        root = Path(self.record.root)
+        if self._is_there():
+            return root
+        moved = next((each for each, found in candidates.items() if each != root and self.has_become(found)), None)
+        return moved or (None if os.path.lexists(root) else root)
+
     def _is_there(self) -> bool:
         """One directory may be seen at two paths (a bind mount)."""
         try:
-            return self.is_here(identity_of(Path(self.record.root)))
+            return self.is_here(place_identity(Path(self.record.root)))
         except OSError:
             return False
 
@@ -66,6 +75,7 @@ class LogRecords:
 
     def assign(self, root: Path) -> str:
         """The id of the log about `root`, a new one when there is none. Raises OSError."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = place_identity(root)
         record = _Record(root=str(root), device=found.device, inode=found.inode, born=found.born)
         known = self._read()
@@ -84,13 +94,16 @@ class LogRecords:
         """Where the directory of a log is, or was last; None: there is no such log, or another directory is there now."""
         before = (self._by_id or {}).get(log_id) or self._read().get(log_id)
         known = before and _known(f"{self.directory}/{log_id}/{RECORD}", before)
-        if known is None:
-            return None
-        root = Path(known.record.root)
-        try:
-            return root if known.is_here(place_identity(root)) else None
-        except OSError:
-            return root
+        return known.root_now({}) if known is not None else None
+
+    def roots(self, candidates: Iterable[Path]) -> Mapping[str, Path]:
+        """Where the directory of each log is, or was last, by id; those that were moved are looked for among the candidates."""
+        found: dict[Path, DirectoryIdentity] = {}
+        for directory in candidates:
+            with contextlib.suppress(OSError):
+                found[directory] = identity_of(directory)
+        known = self._read().items()
+        return {log_id: each.root_now(found) or Path(each.record.root) for log_id, each in known}
 
     def has(self, directory: Path) -> bool:
         """Whether there is a log about the directory. See `KnownProjects`."""
@@ -106,8 +119,11 @@ class LogRecords:
         """What the records say now; those that are as they were are not read again."""
         before = self._by_id or {}
         found: dict[str, _Known] = {}
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in os.listdir(self.directory):
+        try:
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            names = []
+        for name in names:
             known = _known(f"{self.directory}/{name}/{RECORD}", before.get(name))
             if known is not None:
                 found[name] = known
