@@ -15,7 +15,7 @@ Json = dict[str, Any]
 DEPLOYING = """\
 from sould.agents.tools import Command, ToolCallContext, Workspace, tool
 
-@tool(kind="execute")
+@tool(kind="execute", title="Deploy somewhere")
 async def deploy(target: str, workspace: Workspace, call: ToolCallContext) -> str:
     "Deploy."
     if target == "nowhere":
@@ -118,6 +118,7 @@ async def test_a_tool_of_the_user_s_has_a_display_terminal_when_it_runs_a_comman
         await client.request("session/set_config_option", sessionId=session, configId="agent", value="builder")
         await client.prompt(session, "deploy")
         updates = [update for update in client.updates() if update["sessionUpdate"].startswith("tool_call")]
+        assert (updates[0]["title"], updates[0]["kind"]) == ("Deploy somewhere", "execute")
         first, second = dict.fromkeys(update["toolCallId"] for update in updates)
         metas = [update.get("_meta", {}) for update in updates if update["toolCallId"] == first]
         assert [key for meta in metas for key in meta] == ["terminal_info", "terminal_output", "terminal_exit"]

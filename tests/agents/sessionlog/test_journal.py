@@ -66,7 +66,7 @@ def kimi_style(path: Path) -> str:
 GOLDEN = """{"type":"metadata","protocol_version":"1.10","format":1,"session_id":"s1","cwd":"/w","created":1.5,"c":"225b7168"}
 {"timestamp":2.5,"message":{"type":"TurnBegin","payload":{"user_input":"hi","turn_id":"t","client_id":"","command":false}},"n":1,"c":"8a40893b"}
 {"timestamp":3.5,"message":{"type":"ContentPart","payload":{"type":"text","text":"hello é"}},"n":2,"c":"d02b3ce6"}
-{"timestamp":4.5,"message":{"type":"ToolCall","payload":{"type":"function","id":"c","function":{"name":"Shell","arguments":null},"extras":null}},"incomplete":true,"n":3,"c":"053e3fa5"}
+{"timestamp":4.5,"message":{"type":"ToolCall","payload":{"type":"function","id":"c","function":{"name":"Shell","arguments":null},"extras":null,"preview":null}},"incomplete":true,"n":3,"c":"f021998d"}
 """.encode()
 
 

@@ -1,12 +1,15 @@
 """Loading and calling tools: what is wrong is said with names, and a bad call never ends a turn."""
 
 import asyncio
+import importlib
+import pkgutil
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import pytest
 from pydantic import Field
 
+from sould.agents import tools
 from sould.agents.toolapi.decorator import SERVICES
 from sould.agents.tools import (
     CheckedCall,
@@ -19,6 +22,7 @@ from sould.agents.tools import (
     tool_ok,
 )
 from sould.agents.tools.todo import TodoList
+from sould.agents.wire.messages import CallPreview
 from soultest.bench.tools import FILE_TOOLS, ToolBench
 from soultest.toolcalling import call_tool
 
@@ -150,6 +154,24 @@ def test_every_tool_has_a_description_and_the_order_of_the_spec(tmp_path: Path) 
     specs = ToolBench(tmp_path).tools.specs
     assert [spec.name for spec in specs] == [path.partition(":")[2] for path in FILE_TOOLS]
     assert all(len(spec.description) > 100 for spec in specs)
+
+
+def test_every_tool_of_ours_says_what_a_call_does_before_its_arguments_are_known() -> None:
+    names = [f"{tools.__name__}.{module.name}" for module in pkgutil.iter_modules(tools.__path__)]
+    ours = [each for name in names for each in vars(importlib.import_module(name)).values() if is_tool_of(name, each)]
+    assert len(ours) > 20
+    assert [each.name for each in ours if each.title in ("", each.name)] == []
+
+
+def is_tool_of(module: str, value: object) -> TypeGuard[type[Tool[Any]]]:
+    return isinstance(value, type) and issubclass(value, Tool) and value.__module__ == module
+
+
+def test_a_tool_that_declares_what_no_tool_can_be_is_only_shown_worse() -> None:
+    toolset = load("Counting", "Juggling")
+    assert toolset.preview("Counting") == CallPreview()
+    assert toolset.preview("Juggling") is None
+    assert toolset.preview("Nobody") is None
 
 
 class Local(Tool[Params]):

@@ -66,9 +66,16 @@ def lawful(lines: bytes) -> list[Json]:
     return found
 
 
+PREVIEWS = {
+    "Shell": wire.CallPreview(title="Run a command", kind="execute", command=True),
+    "StrReplaceFile": wire.CallPreview(title="Edit a file", kind="edit"),
+}
+"""What tools declare that projections are tried with; all others are tools that are not there."""
+
+
 def tool_call(name: str = "Shell", identifier: str = "c1", **arguments: Any) -> wire.ToolCall:
     given = orjson.dumps(arguments).decode() if arguments else None
-    return wire.ToolCall(id=identifier, function=FunctionCall(name=name, arguments=given))
+    return wire.ToolCall(id=identifier, function=FunctionCall(name=name, arguments=given), preview=PREVIEWS.get(name))
 
 
 def result(identifier: str = "c1", **fields: Any) -> wire.ToolResult:

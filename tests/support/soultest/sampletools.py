@@ -44,6 +44,11 @@ class Plain(Tool[ToolParams]):
         return tool_ok()
 
 
+class Juggling(Plain):
+    name = "Juggling"
+    kind = "juggle"  # pyright: ignore[reportAssignmentType] -- its maker's mistake
+
+
 class NeedsMore(Plain):
     name = "NeedsMore"
 

@@ -27,7 +27,7 @@ from sould.agents.wire.display import (
     TodoBlock,
     UnknownBlock,
 )
-from sould.agents.wire.messages import ApprovalRequest, ToolCall, ToolCallDetail, ToolKind, ToolReturn
+from sould.agents.wire.messages import ApprovalRequest, CallPreview, ToolCall, ToolCallDetail, ToolKind, ToolReturn
 from sould.agents.wording import subagent_of
 
 MAX_TEXT = 20_000
@@ -36,17 +36,6 @@ CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 """Empties a display terminal."""
 TAIL = 4096
 """Characters of running output shown by clients without display terminals."""
-
-KINDS: dict[str, ToolKind] = {
-    "ReadFile": "read",
-    "Glob": "search",
-    "Grep": "search",
-    "WriteFile": "edit",
-    "StrReplaceFile": "edit",
-    "Shell": "execute",
-    "SetTodoList": "think",
-}
-"""Kinds of the built-in tools, for the moment between a call's opening and its description."""
 
 _CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
 _MARKUP = re.compile(r"[`<>*\[\]|~#&\\]|__")
@@ -81,14 +70,14 @@ class Call:
     @classmethod
     def opened(cls, call: ToolCall, cwd: str, *, terminals: bool, parent: str | None) -> "Call":
         """The call as the model opened it."""
-        kind = KINDS.get(call.function.name, "other")
+        preview = call.preview or CallPreview()
         return cls(
             id=call.id,
             name=call.function.name,
             cwd=cwd,
-            terminal=terminals and kind == "execute",
-            title=first_title(call.function.name),
-            kind=kind,
+            terminal=terminals and preview.command,
+            title=title(preview.title) or first_title(call.function.name),
+            kind=preview.kind,
             fragments=[call.function.arguments] if call.function.arguments else [],
             parent=parent,
         )
@@ -129,7 +118,7 @@ class Call:
     def describe(self, detail: ToolCallDetail, *, waits: bool) -> ToolFields:
         """Take in what the call will do; the update that says it. `waits`: the call before it has not ended."""
         said = detail.title != self.name and title(detail.title)
-        self.title = said or first_title(self.name)
+        self.title = said or self.title
         self.kind = detail.kind
         self.cwd = detail.cwd or self.cwd
         self.arguments = detail.arguments

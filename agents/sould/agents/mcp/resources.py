@@ -40,6 +40,7 @@ class ReadMcpResource(Tool[Params]):
     """For one session; `servers` are those it has now."""
 
     name = NAME
+    title = "Read from an MCP server"
     kind = "read"
     params = Params
 

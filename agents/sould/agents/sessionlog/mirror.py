@@ -117,7 +117,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         return {"role": "_usage", "token_count": entry.token_count}
     fields: dict[str, Any] = {"role": entry.role, "content": [part.model_dump(mode="json") for part in entry.content]}
     if entry.tool_calls:
-        fields["tool_calls"] = [call.model_dump(mode="json") for call in entry.tool_calls]
+        fields["tool_calls"] = [call.model_dump(mode="json", exclude={"preview"}) for call in entry.tool_calls]
     if entry.tool_call_id is not None:
         fields["tool_call_id"] = entry.tool_call_id
     return fields

@@ -120,7 +120,8 @@ class ModelCaller:
                     calls.extend(delta)
                 case ToolCall():
                     room -= len(delta.function.arguments or "")
-                    calls.open(delta, self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new())
+                    call_id = self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new()
+                    calls.open(delta, call_id, self.toolset.preview(delta.function.name))
                 case Finish():
                     return delta
             if room < 0:

@@ -28,6 +28,7 @@ from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
 from sould.agents.wire.messages import (
+    CallPreview,
     CommandBegin,
     Custom,
     FunctionCall,
@@ -135,15 +136,15 @@ class StepCalls:
         """Every call, answered or not."""
         return self._calls
 
-    def open(self, delta: ToolCall, call_id: str) -> None:
-        """The model begins a call; it is shown under `call_id`, which no other call of the session has."""
+    def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None) -> None:
+        """The model begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
         call = OpenCall(call_id, delta.id, delta.function.name)
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
         self._calls.append(call)
         self.shown()
         function = FunctionCall(name=call.name, arguments=delta.function.arguments)
-        self._publish(ToolCall(id=call.id, function=function, extras=delta.extras))
+        self._publish(ToolCall(id=call.id, function=function, extras=delta.extras, preview=preview))
 
     def extend(self, delta: ToolCallPart) -> None:
         """A fragment of arguments, of the last call or of the one the server names."""

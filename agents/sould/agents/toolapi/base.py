@@ -18,7 +18,7 @@ from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
-from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
+from sould.agents.wire.messages import CallPreview, Custom, Location, ToolKind, ToolReturn
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
@@ -183,8 +183,12 @@ class Tool(ABC, Generic[ParamsT]):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     """Further names a model may call it by; they are not offered."""
+    title: ClassVar[str] = ""
+    """What people see a call as until its arguments are whole and `view` says more: "Edit a file"."""
     kind: ClassVar[ToolKind] = "other"
     """What people see it as; it also says whether a call has effects, see `has_effects`."""
+    is_command: ClassVar[bool] = False
+    """A call is one command, and its result what that prints: it may have a display terminal before it runs."""
     example: ClassVar[dict[str, JsonValue]] = {}
     """Good arguments, shown to a model that sent bad ones."""
     params: type[ParamsT]
@@ -196,6 +200,11 @@ class Tool(ABC, Generic[ParamsT]):
     def view(self, params: ParamsT) -> CallView:
         """What to show before running. Its locations are all that the call looks at or changes; without any it may be all."""
         return CallView(title=self.name)
+
+    @property
+    def preview(self) -> CallPreview:
+        """What to show as soon as the model names the tool."""
+        return CallPreview(title=self.title, kind=self.kind, command=self.is_command)
 
     @property
     def has_effects(self) -> bool:

@@ -40,6 +40,7 @@ class ToolFunction:
     name: str
     description: str
     kind: ToolKind
+    title: str = ""
 
     def __call__(self, *args: object, **kwargs: object) -> Awaitable[ToolReturn | str] | ToolReturn | str:
         """Call the function as it is."""
@@ -84,6 +85,7 @@ class FunctionTool(Tool[BaseModel]):
         calls: frozenset[str],
     ) -> None:
         self.name = made.name  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
+        self.title = made.title  # pyright: ignore[reportAttributeAccessIssue] -- as above
         self.kind = made.kind  # pyright: ignore[reportAttributeAccessIssue] -- as above
         self.params = params
         self.description = made.description
@@ -147,16 +149,16 @@ def _from_thread(call: ToolCallContext) -> ToolCallContext:
 @overload
 def tool(function: Function, /) -> ToolFunction: ...
 @overload
-def tool(*, name: str = "", kind: ToolKind = "other") -> Callable[[Function], ToolFunction]: ...
+def tool(*, name: str = "", kind: ToolKind = "other", title: str = "") -> Callable[[Function], ToolFunction]: ...
 def tool(
-    function: Function | None = None, /, *, name: str = "", kind: ToolKind = "other"
+    function: Function | None = None, /, *, name: str = "", kind: ToolKind = "other", title: str = ""
 ) -> ToolFunction | Callable[[Function], ToolFunction]:
-    """Make a function a tool. `name` is what the model calls it, else the function's name in CamelCase."""
+    """Make a function a tool. `name` is what the model calls it, else the function's name in CamelCase; `title`: see `Tool`."""
 
     def make(function: Function) -> ToolFunction:
         own = cast("str", getattr(function, "__name__", "tool"))
         called = name or "".join(part.capitalize() for part in own.split("_"))
-        return ToolFunction(function, called, inspect.getdoc(function) or called, kind)
+        return ToolFunction(function, called, inspect.getdoc(function) or called, kind, title)
 
     return make(function) if function is not None else make
 

@@ -23,7 +23,7 @@ from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolEr
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
-from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wire.messages import CallPreview, ToolKind, ToolReturn
 from sould.agents.wording import fault
 from sould.agents.workspace import WorkspaceError
 
@@ -144,6 +144,15 @@ class Toolset:
         """The tool called `name`."""
         entry = self._entry(name)
         return entry.tool if entry is not None else None
+
+    def preview(self, name: str) -> CallPreview | None:
+        """How a call is shown as soon as the model has named the tool; None: no such tool, or one that says it badly."""
+        tool = self.find(name)
+        try:
+            return tool.preview if tool is not None else None
+        except (Exception, SystemExit):  # as in `check`; the call is only shown worse for it
+            log.exception("preview of tool %s failed", name)
+            return None
 
     def unasked_changes(self, name: str) -> bool:
         """A tool of the user's that may change something. Ours, and servers', ask before they do; theirs need not."""

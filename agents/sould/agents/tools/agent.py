@@ -53,6 +53,7 @@ class Agent(Tool[Params]):
     """Start a subagent."""
 
     name = "Agent"
+    title = "Start a subagent"
     aliases = ("Task",)
     kind: ClassVar[ToolKind] = "other"
     example: ClassVar[dict[str, JsonValue]] = {

@@ -62,6 +62,7 @@ class AskUserQuestion(Tool[Params]):
     """Ask the user."""
 
     name = "AskUserQuestion"
+    title = "Ask a question"
     kind: ClassVar[ToolKind] = "think"
     example: ClassVar[dict[str, JsonValue]] = {
         "questions": [

@@ -24,6 +24,7 @@ class CreateSubagent(Tool[Params]):
     """Make a dynamic type."""
 
     name = "CreateSubagent"
+    title = "Create a subagent type"
     kind: ClassVar[ToolKind] = "other"
     example: ClassVar[dict[str, JsonValue]] = {
         "name": "translator",

@@ -37,6 +37,7 @@ class FetchURL(Tool[Params]):
     """Read a page."""
 
     name = "FetchURL"
+    title = "Fetch a page"
     kind: ClassVar[ToolKind] = "fetch"
     example: ClassVar[dict[str, JsonValue]] = {"url": "https://docs.python.org/3/library/asyncio-task.html"}
     params = Params

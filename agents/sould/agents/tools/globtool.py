@@ -29,6 +29,7 @@ class Glob(Tool[Params]):
     """Find files by name."""
 
     name = "Glob"
+    title = "Find files"
     kind: ClassVar[ToolKind] = "search"
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "src/**/*.py"}
     params = Params

@@ -81,6 +81,7 @@ class Grep(Tool[Params]):
     """Search the contents of files."""
 
     name = "Grep"
+    title = "Search files"
     kind: ClassVar[ToolKind] = "search"
     example: ClassVar[dict[str, JsonValue]] = {"pattern": "def main", "glob": "*.py", "output_mode": "content"}
     params = Params

@@ -12,6 +12,7 @@ class ListAgents(Tool[ToolParams]):
     """List the agents at work."""
 
     name = "ListAgents"
+    title = "List the agents"
     kind: ClassVar[ToolKind] = "think"
     params = ToolParams
 

@@ -97,6 +97,7 @@ class EnterPlanMode(Tool[NoParams]):
     """Stop changing things, look around, make a plan."""
 
     name = "EnterPlanMode"
+    title = "Enter plan mode"
     kind: ClassVar[ToolKind] = "switch_mode"
     params = NoParams
 
@@ -152,6 +153,7 @@ class ExitPlanMode(Tool[PlanParams]):
     """Show the plan and let the user decide."""
 
     name = "ExitPlanMode"
+    title = "Review the plan"
     kind: ClassVar[ToolKind] = "switch_mode"
     example: ClassVar[dict[str, JsonValue]] = {"plan": "1. Add a failing test for empty input.\n2. Fix `parse`."}
     params = PlanParams

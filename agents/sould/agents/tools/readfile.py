@@ -43,6 +43,7 @@ class ReadFile(Tool[Params]):
     """Show part of a text file to the model."""
 
     name = "ReadFile"
+    title = "Read a file"
     kind: ClassVar[ToolKind] = "read"
     example: ClassVar[dict[str, JsonValue]] = {"path": "src/main.py", "line_offset": 1, "n_lines": 200}
     params = Params

@@ -31,6 +31,7 @@ class ReadMediaFile(Tool[Params]):
     """Show a picture or film to the model."""
 
     name = "ReadMediaFile"
+    title = "Look at a picture"
     kind: ClassVar[ToolKind] = "read"
     example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
     params = Params

@@ -50,6 +50,7 @@ class RunTests(Tool[Params]):
     """Run the tests."""
 
     name = "RunTests"
+    title = "Run the tests"
     kind: ClassVar[ToolKind] = "execute"
     example: ClassVar[dict[str, JsonValue]] = {"path": "tests/test_parser.py"}
     params = Params

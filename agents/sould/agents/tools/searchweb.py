@@ -32,6 +32,7 @@ class SearchWeb(Tool[Params]):
     """Search."""
 
     name = "SearchWeb"
+    title = "Search the web"
     kind: ClassVar[ToolKind] = "fetch"
     example: ClassVar[dict[str, JsonValue]] = {"query": "python asyncio TaskGroup cancellation"}
     params = Params

@@ -51,6 +51,7 @@ class SendDMail(Tool[Params]):
     """Send a message through time."""
 
     name = "SendDMail"
+    title = "Send a D-Mail"
     example: ClassVar[dict[str, JsonValue]] = {
         "message": "The config is generated; edit template.yaml.",
         "checkpoint_id": 3,

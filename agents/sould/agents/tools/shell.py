@@ -54,7 +54,9 @@ class Shell(Tool[Params]):
     """Run a command line."""
 
     name = "Shell"
+    title = "Run a command"
     kind: ClassVar[ToolKind] = "execute"
+    is_command = True
     example: ClassVar[dict[str, JsonValue]] = {"command": "git status --short", "timeout": 60}
     params = Params
 

@@ -46,6 +46,7 @@ class StrReplaceFile(Tool[Params]):
     """Replace exact text in a file."""
 
     name = "StrReplaceFile"
+    title = "Edit a file"
     kind: ClassVar[ToolKind] = "edit"
     example: ClassVar[dict[str, JsonValue]] = {
         "path": "src/main.py",

@@ -24,6 +24,7 @@ class TaskList(Tool[ListParams]):
     """List the tasks."""
 
     name = "TaskList"
+    title = "List the background tasks"
     kind: ClassVar[ToolKind] = "read"
     params = ListParams
 
@@ -56,6 +57,7 @@ class TaskOutput(Tool[OutputParams]):
     """Read what a task has printed."""
 
     name = "TaskOutput"
+    title = "Look at a background task"
     kind: ClassVar[ToolKind] = "read"
     example: ClassVar[dict[str, JsonValue]] = {"task_id": "shell_1", "block": True, "timeout": 60}
     params = OutputParams
@@ -91,6 +93,7 @@ class TaskStop(Tool[StopParams]):
     """End a task."""
 
     name = "TaskStop"
+    title = "Stop a background task"
     kind: ClassVar[ToolKind] = "execute"
     example: ClassVar[dict[str, JsonValue]] = {"task_id": "shell_1"}
     params = StopParams

@@ -45,6 +45,7 @@ class SetTodoList(Tool[Params]):
     """Show and replace the todo list."""
 
     name = "SetTodoList"
+    title = "Update the todo list"
     kind: ClassVar[ToolKind] = "think"
     example: ClassVar[dict[str, JsonValue]] = {"todos": [{"title": "Find the failing test", "status": "in_progress"}]}
     params = Params

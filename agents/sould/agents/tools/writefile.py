@@ -28,6 +28,7 @@ class WriteFile(Tool[Params]):
     """Write a whole file."""
 
     name = "WriteFile"
+    title = "Write a file"
     kind: ClassVar[ToolKind] = "edit"
     example: ClassVar[dict[str, JsonValue]] = {"path": "notes.md", "content": "# Notes\n", "mode": "overwrite"}
     params = Params

@@ -29,6 +29,15 @@ ToolKind: TypeAlias = Literal[
 ]
 
 
+class CallPreview(Message):
+    """How a call is shown while the model still writes its arguments: what its tool declares, whatever they will be."""
+
+    title: str = ""
+    kind: ToolKind = "other"
+    command: bool = False
+    """It is one command, and its result what that prints."""
+
+
 class ToolCallDetail(Message):
     """What a call will do, once its arguments are complete: after the last `ToolCallPart`, before approval and result."""
 

@@ -31,6 +31,7 @@ from sould.agents.wire.content import (
     VideoPart,
 )
 from sould.agents.wire.display import Display
+from sould.agents.wire.extensions import CallPreview as CallPreview
 from sould.agents.wire.extensions import (
     CommandBegin,
     ContextCleared,
@@ -156,12 +157,16 @@ class SteerInput(Message):
 
 
 class ToolCall(Message):
-    """The model opens a call; fragments of its arguments follow as `ToolCallPart`. `id` is ours and unique in the session."""
+    """The model opens a call; fragments of its arguments follow as `ToolCallPart`. `id` is ours and unique in the session.
+
+    So is the key `preview` (D26); it is null for a tool that is not there.
+    """
 
     type: Literal["function"] = "function"
     id: str
     function: FunctionCall
     extras: Extras = None
+    preview: CallPreview | None = None
 
 
 class ToolCallPart(Message):
