@@ -118,6 +118,21 @@ async def test_a_project_moved_twice_knows_the_files_of_all_its_edits(bench: Ben
     assert await edited(bench, directory) == {directory / f"{number}" for number in range(3)}
 
 
+async def test_the_projects_in_a_moved_directory_keep_their_logs_too(bench: Bench) -> None:
+    inner = bench.project / "inner"
+    inner.mkdir()
+    async with bench.running():
+        await write(bench, await new(bench, inner), inner / "a", "agent\n")
+        await write(bench, await new(bench, bench.project), bench.project / "a.txt", "agent\n")
+    moved = bench.project.rename(bench.root / "elsewhere")
+    async with bench.running():
+        session = await new(bench, moved)
+        await write(bench, session, moved / "a.txt", "again\n")
+        await write(bench, session, moved / "inner" / "b", "agent\n")
+    assert await edited(bench, moved / "inner") == {moved / "inner" / "a", moved / "inner" / "b"}
+    assert await edited(bench, moved) == {moved / "a.txt"}
+
+
 @pytest.mark.parametrize("found", [False, True], ids=["not seen since", "seen where it is"])
 async def test_a_project_that_took_the_place_of_a_moved_one_is_not_mixed_with_it(bench: Bench, *, found: bool) -> None:
     path = bench.project / "a.txt"

@@ -7,6 +7,7 @@ that tells no time of birth, where the path alone counts.
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,23 +73,42 @@ class LogRecords:
     directory: Path
     _by_id: Mapping[str, _Known] | None = None
     _by_root: Mapping[str, tuple[_Known, ...]] = field(default_factory=dict[str, tuple[_Known, ...]])
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+    """So that what is known never goes back to an earlier reading."""
 
     def assign(self, root: Path) -> str:
         """The id of the log about `root`, a new one when there is none. Raises OSError."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = place_identity(root)
-        record = _Record(root=str(root), device=found.device, inode=found.inode, born=found.born)
         known = self._read()
-        here = (name for name, each in known.items() if each.record.root == record.root and each.is_here(found))
-        moved = (name for name, each in known.items() if each.record.root != record.root and each.has_become(found))
+        here = (name for name, each in known.items() if each.record.root == str(root) and each.is_here(found))
+        moved = (name for name, each in known.items() if each.record.root != str(root) and each.has_become(found))
         name = next(here, None) or next(moved, None)
         if name is None:
             name = token_hex(8)
             (self.directory / name).mkdir(mode=0o700)
-        if name not in known or known[name].record != record:
-            write_private(self.directory / name / RECORD, record.model_dump_json().encode(), durable=True)
-            self._read()
+        elif known[name].record.root != str(root):
+            self._take_along(Path(known[name].record.root), root)
+        self._write(name, root, found)
+        self._read()
         return name
+
+    def _take_along(self, before: Path, now: Path) -> None:
+        """A directory was moved: so were the projects in it, which nobody may have opened since."""
+        for name, known in self._read().items():
+            root = Path(known.record.root)
+            if root != before and root.is_relative_to(before):
+                with contextlib.suppress(OSError):
+                    place = now / root.relative_to(before)
+                    found = identity_of(place)
+                    if known.has_become(found):
+                        self._write(name, place, found)
+
+    def _write(self, name: str, root: Path, found: DirectoryIdentity) -> None:
+        record = _Record(root=str(root), device=found.device, inode=found.inode, born=found.born)
+        known = (self._by_id or {}).get(name)
+        if known is None or known.record != record:
+            write_private(self.directory / name / RECORD, record.model_dump_json().encode(), durable=True)
 
     def root_of_log(self, log_id: str) -> Path | None:
         """Where the directory of a log is, or was last; None: there is no such log, or another directory is there now."""
@@ -117,21 +137,16 @@ class LogRecords:
 
     def _read(self) -> Mapping[str, _Known]:
         """What the records say now; those that are as they were are not read again."""
-        before = self._by_id or {}
-        found: dict[str, _Known] = {}
-        try:
-            names = os.listdir(self.directory)
-        except FileNotFoundError:
-            names = []
-        for name in names:
-            known = _known(f"{self.directory}/{name}/{RECORD}", before.get(name))
-            if known is not None:
-                found[name] = known
-        by_root: dict[str, tuple[_Known, ...]] = {}
-        for known in found.values():
-            by_root[known.record.root] = (*by_root.get(known.record.root, ()), known)
-        self._by_id, self._by_root = found, by_root
-        return found
+        with self._reading:
+            before = self._by_id or {}
+            names = os.listdir(self.directory) if self.directory.is_dir() else []
+            files = ((name, f"{self.directory}/{name}/{RECORD}") for name in names)
+            found = {name: known for name, file in files if (known := _known(file, before.get(name))) is not None}
+            by_root: dict[str, tuple[_Known, ...]] = {}
+            for known in found.values():
+                by_root[known.record.root] = (*by_root.get(known.record.root, ()), known)
+            self._by_id, self._by_root = found, by_root
+            return found
 
 
 def place_identity(root: Path) -> DirectoryIdentity:
