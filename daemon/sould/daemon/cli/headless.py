@@ -9,20 +9,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
-from pydantic import JsonValue
 
-from sould.agents.permissions.visible import cut_to
 from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
+from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.rpc.messages import Params
-from sould.daemon.cli.forms import ClosedInputError, Form, fill, from_server
-from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
     APPROVAL,
@@ -32,14 +26,17 @@ from sould.daemon.cli.output import (
     NO_MODEL,
     TEMPORARY,
     USAGE,
-    one_line,
-    visible,
 )
-from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
+from sould.daemon.cli.runrequest import Request
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths, UnsafePathError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from sould.daemon.cli.dialogs import Dialogs
 
 AUTH_REQUIRED = -32000
 TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
@@ -50,21 +47,6 @@ ENDINGS = {
     "refusal": "The prompt was refused, by the model or by a hook.",
 }
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
-
-    text: str
-    cwd: Path
-    additional: tuple[Path, ...] = ()
-    session_id: str = ""
-    model: str = ""
-    mode: str = ""
-    agent: str = ""
-    timeout_s: float | None = None
-    can_ask: bool = False
 
 
 class Headless:
@@ -80,7 +62,7 @@ class Headless:
         """Why we cancelled the turn: signal, timeout, approval, reader."""
         self._unanswered = ""
         """What nobody here could answer, as the user is told of it."""
-        self._asking = asyncio.Lock()
+        self._dialogs: Dialogs | None = None
         self._message_id: JsonValue = None
         self._misused = False
         """The model, mode or agent that was asked for cannot be had."""
@@ -117,63 +99,19 @@ class Headless:
 
     async def request(self, method: str, params: Params) -> Any:
         """See `sould.agents.rpc.connection.Handler`: permissions and forms are asked of a client without files."""
-        match method:
-            case "session/request_permission":
-                return await self._permission(Permission.model_validate(params))
-            case "elicitation/create":
-                return await (
-                    self._server_form(params) if from_server(params) else self._form(Form.model_validate(params))
-                )
-            case _:
-                raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
+        if self._dialogs is None:
+            from sould.daemon.cli.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
 
-    async def _permission(self, asked: Permission) -> Params:
-        if not self._request.can_ask:
-            self._renderer.permission(asked.tool_call)
-            self._renderer.answered()
-        chosen = await self._asked(asked.tool_call, lambda: ask(asked)) if self._request.can_ask else None
-        if chosen is None:
-            self._give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
-            return {"outcome": {"outcome": "cancelled"}}
-        why = {"_meta": {"sould": {"feedback": chosen.why}}} if chosen.why else {}
-        return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
+            self._dialogs = Dialogs(self._request, self._renderer, self._result, self)
+        return await self._dialogs.request(method, params)
 
-    async def _form(self, form: Form) -> Params:
-        call: Update = {"toolCallId": form.call_id} if form.call_id else {}
-        try:
-            return {"action": "accept", "content": await self._asked(call, lambda: fill(form))}
-        except ClosedInputError:
-            self._give_up(self._needs_answer(form.title))
-            return {"action": "cancel"}
+    @property
+    def stopped(self) -> bool:
+        """See `Asked`."""
+        return bool(self._stopped_by)
 
-    async def _server_form(self, params: Params) -> Params:
-        from sould.daemon.cli.serverforms import DeclinedError, TypedForm, fill_typed  # noqa: PLC0415 -- few runs need it
-
-        asked = TypedForm.model_validate(params)
-        try:
-            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked.form))}
-        except DeclinedError:
-            return {"action": "decline"}
-        except ClosedInputError:
-            self._give_up(self._needs_answer(asked.message.split("\n", 1)[0]))
-            return {"action": "cancel"}
-
-    async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
-        """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over."""
-        async with self._asking:
-            self._renderer.permission(call)
-            forget_typed()
-            try:
-                return await asking()
-            except asyncio.CancelledError as closed:
-                if not self._stopped_by:
-                    why = str(closed.args[0] if any(closed.args) else "withdrawn")
-                    click.echo(f"  ({one_line(why, 200)})", err=True)
-                raise
-            finally:
-                self._renderer.answered()
-
-    def _give_up(self, why: str) -> None:
+    def give_up(self, why: str) -> None:
+        """See `Asked`."""
         self._unanswered = self._unanswered or why
         self._stop("approval")
 
@@ -265,7 +203,7 @@ class Headless:
             self._misused = True
             raise
 
-    async def _prompt(self, connection: Connection) -> dict[str, JsonValue]:
+    async def _prompt(self, connection: Connection) -> "dict[str, JsonValue]":
         prompt = [{"type": "text", "text": self._request.text}]
         asked = connection.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
         return await self._within(self._request.timeout_s, asked)
@@ -302,7 +240,7 @@ class Headless:
 
     # --- how it ended -----------------------------------------------------------------------------------------------
 
-    def _conclude(self, stop_reason: str, own: Mapping[str, JsonValue]) -> None:
+    def _conclude(self, stop_reason: str, own: "Mapping[str, JsonValue]") -> None:
         self._result.stop(stop_reason)
         if self._stopped_by == "reader":
             self._result.end(BROKEN_PIPE)
@@ -318,22 +256,6 @@ class Headless:
             self._end(TEMPORARY, f"Cancelled after {self._request.timeout_s:g} s (--timeout).", "timeout")
         else:
             self._end(CANCELLED, "Cancelled.", "cancelled")
-
-    def _needs_answer(self, title: str) -> str:
-        return (
-            f"This needs your answer, and nobody can give it here: {cut_to(visible(title), 120)} "
-            f"Go on at a terminal or in an editor, with session {self._result.session_id}."
-        )
-
-    def _needs_approval(self, asked: Permission) -> str:
-        # what asks in spite of a mode asks in it every time: nobody is helped by being told to choose it
-        edits = asked.tool_call.get("kind") == "edit" and self._request.mode != "review"
-        softer = "--mode review (edits without asking) or " if edits else ""
-        modes = "" if self._request.mode in ("full", "afk") else f"with {softer}--yes (everything), "
-        return (
-            f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
-            f"Run it {modes}at a terminal, or go on in an editor with session {self._result.session_id}."
-        )
 
     def _refused(self, error: RpcError) -> None:
         data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
@@ -354,7 +276,7 @@ class Headless:
         self._result.end(code, sentence, kind)
 
 
-def _own(answer: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+def _own(answer: "Mapping[str, JsonValue]") -> "Mapping[str, JsonValue]":
     """What sould says in an answer beyond the protocol."""
     meta = answer.get("_meta")
     own = meta.get("sould") if isinstance(meta, dict) else None

@@ -7,17 +7,19 @@ as they came from the daemon.
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import click
 import orjson
-from pydantic import JsonValue
 
 from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.output import one_line, plural, visible
 
-Update: TypeAlias = dict[str, JsonValue]
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+Update: TypeAlias = "dict[str, JsonValue]"
 Format: TypeAlias = Literal["text", "json", "stream-json"]
 DIFF_LINES = 200
 OUTPUT_LINES, OUTPUT_WIDTH = 10, 300
@@ -35,7 +37,7 @@ class Result:
     text: str = ""
     error: str = ""
     kind: str = ""
-    usage: Update = field(default_factory=dict[str, JsonValue])
+    usage: Update = field(default_factory=dict)
     duration_s: float = 0.0
 
     def opened(self, session_id: str) -> None:
@@ -326,7 +328,7 @@ def diffs(call: Update) -> list[str]:
     ]
 
 
-def content_text(content: JsonValue) -> str:
+def content_text(content: "JsonValue") -> str:
     """The text of a content block, "" for other kinds."""
     text = content.get("text") if isinstance(content, dict) and content.get("type") == "text" else None
     return text if isinstance(text, str) else ""

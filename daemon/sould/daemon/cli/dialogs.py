@@ -1,0 +1,118 @@
+"""What the daemon asks of `sould run`: permissions and forms, put to the person at the terminal, one at a time.
+
+What nobody here can answer ends the run. Loaded when something is asked.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from sould.agents.permissions.visible import cut_to
+from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from sould.agents.rpc.messages import Params
+from sould.daemon.cli.forms import ClosedInputError, Form, fill, from_server
+from sould.daemon.cli.keyboard import forget_typed
+from sould.daemon.cli.output import one_line, visible
+from sould.daemon.cli.prompting import Permission, ask
+from sould.daemon.cli.render import Renderer, Result, Update
+from sould.daemon.cli.runrequest import Request
+from sould.daemon.cli.serverforms import DeclinedError, TypedForm, fill_typed
+
+T = TypeVar("T")
+
+
+class Asked(Protocol):
+    """The run whose daemon asks."""
+
+    @property
+    def stopped(self) -> bool:
+        """Its turn was cancelled from here."""
+        ...
+
+    def give_up(self, why: str) -> None:
+        """Nobody here can answer: end the turn, and say why."""
+        ...
+
+
+class Dialogs:
+    """Of one run."""
+
+    def __init__(self, request: Request, renderer: Renderer, result: Result, run: Asked) -> None:
+        self._request = request
+        self._renderer = renderer
+        self._result = result
+        self._run = run
+        self._asking = asyncio.Lock()
+
+    async def request(self, method: str, params: Params) -> Any:
+        """See `sould.agents.rpc.connection.Handler`."""
+        match method:
+            case "session/request_permission":
+                return await self._permission(Permission.model_validate(params))
+            case "elicitation/create" if from_server(params):
+                return await self._server_form(TypedForm.model_validate(params))
+            case "elicitation/create":
+                return await self._form(Form.model_validate(params))
+            case _:
+                raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
+
+    async def _permission(self, asked: Permission) -> Params:
+        if not self._request.can_ask:
+            self._renderer.permission(asked.tool_call)
+            self._renderer.answered()
+        chosen = await self._asked(asked.tool_call, lambda: ask(asked)) if self._request.can_ask else None
+        if chosen is None:
+            self._run.give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
+            return {"outcome": {"outcome": "cancelled"}}
+        why = {"_meta": {"sould": {"feedback": chosen.why}}} if chosen.why else {}
+        return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
+
+    async def _form(self, form: Form) -> Params:
+        call: Update = {"toolCallId": form.call_id} if form.call_id else {}
+        try:
+            return {"action": "accept", "content": await self._asked(call, lambda: fill(form))}
+        except ClosedInputError:
+            self._run.give_up(self._needs_answer(form.title))
+            return {"action": "cancel"}
+
+    async def _server_form(self, asked: TypedForm) -> Params:
+        try:
+            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked.form))}
+        except DeclinedError:
+            return {"action": "decline"}
+        except ClosedInputError:
+            self._run.give_up(self._needs_answer(asked.message.split("\n", 1)[0]))
+            return {"action": "cancel"}
+
+    async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
+        """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over."""
+        async with self._asking:
+            self._renderer.permission(call)
+            forget_typed()
+            try:
+                return await asking()
+            except asyncio.CancelledError as closed:
+                if not self._run.stopped:
+                    why = str(closed.args[0] if any(closed.args) else "withdrawn")
+                    click.echo(f"  ({one_line(why, 200)})", err=True)
+                raise
+            finally:
+                self._renderer.answered()
+
+    def _needs_answer(self, title: str) -> str:
+        return (
+            f"This needs your answer, and nobody can give it here: {cut_to(visible(title), 120)} "
+            f"Go on at a terminal or in an editor, with session {self._result.session_id}."
+        )
+
+    def _needs_approval(self, asked: Permission) -> str:
+        # what asks in spite of a mode asks in it every time: nobody is helped by being told to choose it
+        edits = asked.tool_call.get("kind") == "edit" and self._request.mode != "review"
+        softer = "--mode review (edits without asking) or " if edits else ""
+        modes = "" if self._request.mode in ("full", "afk") else f"with {softer}--yes (everything), "
+        return (
+            f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
+            f"Run it {modes}at a terminal, or go on in an editor with session {self._result.session_id}."
+        )

@@ -1,0 +1,19 @@
+"""What `sould run` was asked to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
+
+    text: str
+    cwd: Path
+    additional: tuple[Path, ...] = ()
+    session_id: str = ""
+    model: str = ""
+    mode: str = ""
+    agent: str = ""
+    timeout_s: float | None = None
+    can_ask: bool = False
