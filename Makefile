@@ -15,7 +15,7 @@ WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-docs test-clients test-editors check bench fmt faults dist clean
+.PHONY: help setup demo test test-docs test-clients test-editors test-bench check bench bench-peers bench-quick fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -26,7 +26,7 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not bench" $(ARGS)
 
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx $(ARGS)
@@ -37,14 +37,23 @@ test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from 
 test-docs: $(READY)  ## follow the pages of docs/ as a reader would
 	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)
 
+test-bench: $(READY)  ## measure every kind of row once, small: whether the instruments work
+	@$(PYTEST) -n $(WORKERS) -m bench tests/benchmarks $(ARGS)
+
 check: $(READY)  ## formatting, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright
 	@$(BIN)/python scripts/house.py
 
-bench: $(READY)  ## measure against the budgets, beside floors measured in the same run
-	@$(BIN)/python benchmarks/run.py $(ARGS)
+bench: $(READY)  ## measure against the budgets, beside floors of the same run; ARGS="first-token" for one row
+	@$(BIN)/python benchmarks/run.py bench $(ARGS)
+
+bench-peers: $(READY)  ## measure other agents beside ours, after installing them below build/
+	@$(BIN)/python benchmarks/run.py peers $(ARGS)
+
+bench-quick: $(READY)  ## in a minute: whether a change cost something, this tree beside HEAD
+	@$(BIN)/python benchmarks/run.py quick $(ARGS)
 
 fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .

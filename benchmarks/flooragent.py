@@ -7,6 +7,7 @@ as ratios to it in the same run.
 import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator
 from typing import Any
 
 Json = dict[str, Any]
@@ -18,7 +19,7 @@ class FloorAgent:
     def __init__(self, writer: asyncio.StreamWriter, port: int) -> None:
         self.writer = writer
         self.port = port
-        self.count = 0
+        self.folders: dict[str, str] = {}
 
     def send(self, message: Json) -> None:
         self.writer.write(json.dumps(message).encode() + b"\n")
@@ -32,34 +33,57 @@ class FloorAgent:
         if method == "initialize":
             result = {"protocolVersion": 1, "agentCapabilities": {}}
         elif method == "session/new":
-            self.count += 1
-            result = {"sessionId": f"s{self.count}"}
+            session = f"s{len(self.folders)}"
+            self.folders[session] = message["params"]["cwd"]
+            result = {"sessionId": session}
         elif method == "session/prompt":
             await self.prompt(message["params"])
             result = {"stopReason": "end_turn"}
         self.send({"jsonrpc": "2.0", "id": identifier, "result": result})
 
     async def prompt(self, params: Json) -> None:
-        """Ask the model and pass each piece on as it comes."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        body = json.dumps(
-            {"stream": True, "messages": [{"role": "user", "content": params["prompt"][0]["text"]}]}
-        ).encode()
-        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+        """Ask the model, run what it calls, and ask again until it calls nothing."""
         session = params["sessionId"]
+        messages: list[Json] = [{"role": "user", "content": params["prompt"][0]["text"]}]
+        while True:
+            calls: list[Json] = []
+            async for delta in self.ask(messages):
+                if text := delta.get("content"):
+                    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+                    params = {"sessionId": session, "update": update}
+                    self.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
+                calls += delta.get("tool_calls", ())
+            if not calls:
+                return
+            messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+            for call in calls:
+                output = await run(call["function"], self.folders[session])
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": output})
+
+    async def ask(self, messages: list[Json]) -> AsyncIterator[Json]:
+        """One request of the model: its deltas."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        body = json.dumps({"stream": True, "messages": messages}).encode()
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
         async for line in reader:
             if line == b"data: [DONE]\n":
                 break
-            if not line.startswith(b"data: "):
-                continue
-            choices = json.loads(line[6:])["choices"]
-            if choices and (text := choices[0]["delta"].get("content")):
-                content = {"type": "text", "text": text}
-                update = {"sessionUpdate": "agent_message_chunk", "content": content}
-                self.send(
-                    {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": update}}
-                )
+            if line.startswith(b"data: ") and (choices := json.loads(line[6:])["choices"]):
+                yield choices[0]["delta"]
         writer.close()
+
+
+async def run(function: Json, folder: str) -> str:
+    """What a tool gives."""
+    arguments = json.loads(function["arguments"])
+    if function["name"] == "ReadFile":
+        with open(f"{folder}/{arguments['path']}") as file:  # noqa: ASYNC230 -- as little as it takes
+            return file.read()
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", arguments["command"], cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    return output.decode()
 
 
 async def main(port: int) -> None:

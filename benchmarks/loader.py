@@ -1,6 +1,7 @@
 """A client in a process of its own, so that what it reads does not hold up the one that measures.
 
-usage: loader.py SOULD PROJECT SESSION: says `ready`, opens the session at the first line of its input, says `done`.
+usage: loader.py PROJECT SESSION COMMAND...: says `ready`, opens the session at the first line of its input, says `done`,
+and leaves when its input ends.
 """
 
 import os
@@ -10,13 +11,13 @@ from pathlib import Path
 from acpclient import AcpClient
 
 
-def main(sould: str, project: str, session: str) -> None:
+def main(project: str, session: str, *command: str) -> None:
     """Load once; stay until the input ends."""
-    client = AcpClient([sould, "acp"], dict(os.environ), Path(project))
+    client = AcpClient(command, os.environ, Path(project), Path(os.devnull))
     client.initialize()
     print("ready", flush=True)
     sys.stdin.readline()
-    client.request("session/load", {"sessionId": session, "cwd": project, "mcpServers": []})
+    client.load(session)
     print("done", flush=True)
     sys.stdin.readline()
     client.close()

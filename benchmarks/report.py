@@ -1,58 +1,234 @@
-"""The table `make bench` prints: each row a budget, what was measured, and the floor measured in the same run."""
+"""What becomes of findings: lines while it runs, JSON, `REPORT.md`, and the table in README.
 
-from dataclasses import dataclass, field
+The report and the table are written from the JSON alone, so that they cannot say what was not measured.
+"""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from figures import Spread
+from row import OURS
+from runner import Finding
+
+HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
+RECORD = HERE / "report.json"
+REPORT = HERE / "REPORT.md"
+BEGIN, END = "<!-- figures: written by make bench -->", "<!-- end of figures -->"
+IN_README = (
+    "warm-initialize",
+    "cold-session",
+    "first-token",
+    "first-token-paused",
+    "chunk-p50",
+    "full-speed",
+    "editors-8-memory",
+    "shell-20000-git-next",
+)
+"""The rows that README shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line. `met` None: there is no budget, the number is for information."""
+class Side(TypedDict):
+    """One side of a row."""
 
+    median: float
+    low: float
+    high: float
+    samples: list[float]
+
+
+class Found(TypedDict):
+    """One row, as it is kept."""
+
+    name: str
     what: str
-    measured: str
-    budget: str = ""
-    floor: str = ""
-    met: bool | None = None
+    means: str
+    unit: str
+    budget: str
+    floor: str
+    met: bool | None
+    sides: dict[str, Side]
+    failed: dict[str, str]
 
 
-@dataclass(slots=True)
-class Report:
-    """Rows as they come; each is printed at once, because a run takes minutes."""
+class Run(TypedDict):
+    """One run, as it is kept."""
 
-    rows: list[Row] = field(default_factory=list[Row])
-
-    WIDTHS = (52, 34, 32, 44)
-
-    def head(self) -> None:
-        """The first lines."""
-        self.line(("what", "measured", "budget", "floor in the same run"), "")
-        print("-" * (sum(self.WIDTHS) + 3 * len(self.WIDTHS) + 6), flush=True)
-
-    def add(self, row: Row) -> None:
-        """Print and keep a row."""
-        self.rows.append(row)
-        verdict = {True: "pass", False: "MISS", None: ""}[row.met]
-        self.line((row.what, row.measured, row.budget, row.floor), verdict)
-
-    def line(self, cells: tuple[str, str, str, str], verdict: str) -> None:
-        """One line of the table."""
-        print(
-            "   ".join(cell.ljust(width) for cell, width in zip(cells, self.WIDTHS, strict=True)),
-            verdict,
-            sep="   ",
-            flush=True,
-        )
-
-    def conclude(self) -> None:
-        """How many budgets are met."""
-        judged = [row for row in self.rows if row.met is not None]
-        missed = [row.what for row in judged if not row.met]
-        print(
-            f"\n{len(judged) - len(missed)} of {len(judged)} budgets met"
-            + (f"; missed: {'; '.join(missed)}" if missed else "")
-        )
+    machine: str
+    date: str
+    seconds: float
+    versions: dict[str, str]
+    rows: list[Found]
 
 
-def quantile(values: list[float] | list[int], share: float) -> float:
-    """The value below which `share` of the values lie."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+class Record(TypedDict):
+    """The latest run of each kind."""
+
+    bench: NotRequired[Run]
+    peers: NotRequired[Run]
+
+
+def machine() -> str:
+    """What it was measured on."""
+    cores = os.cpu_count()
+    return f"{cores} cores, {platform.machine()}, Linux {platform.release()}, Python {platform.python_version()}"
+
+
+def found(finding: Finding) -> Found:
+    """A finding as it is kept."""
+    row = finding.row
+    sides: dict[str, Side] = {
+        name: {"median": each.median, "low": each.low, "high": each.high, "samples": finding.samples[name]}
+        for name, each in finding.sides.items()
+    }
+    return {
+        "name": row.name,
+        "what": row.what,
+        "means": row.means,
+        "unit": row.unit,
+        "budget": "" if row.budget is None else f"{row.budget} {row.unit}",
+        "floor": row.floor,
+        "met": finding.met,
+        "sides": sides,
+        "failed": finding.failed,
+    }
+
+
+def run_of(findings: Iterable[Finding], begun: float, versions: dict[str, str]) -> Run:
+    """A finished run."""
+    rows = [found(finding) for finding in findings]
+    today = time.strftime("%Y-%m-%d")
+    return {"machine": machine(), "date": today, "seconds": time.time() - begun, "versions": versions, "rows": rows}
+
+
+def keep(record: Record) -> None:
+    """Write the JSON, the report, and the table in README."""
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    REPORT.write_text("\n".join(report(record)) + "\n")
+    README.write_text(with_figures(README.read_text(), record))
+
+
+def kept() -> Record:
+    """The latest runs; empty before the first."""
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+
+
+def shown(value: float) -> str:
+    """A figure with as many digits as it deserves."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def ranged(side: Side) -> str:
+    """A median and its spread."""
+    return f"{shown(side['median'])} [{shown(side['low'])}-{shown(side['high'])}]"
+
+
+def line(finding: Finding) -> str:
+    """One row while it runs."""
+    row = found(finding)
+    verdict = {True: "met   ", False: "MISSED", None: "      "}[row["met"]]
+    sides = "; ".join(f"{name} {ranged(side)}" for name, side in row["sides"].items())
+    failed = "".join(f"; {name} failed: {reason}" for name, reason in row["failed"].items())
+    budget = f" (budget {row['budget']})" if row["budget"] else ""
+    return f"{verdict} {row['name']}, {row['unit']}: {sides}{failed}{budget}"
+
+
+def report(record: Record) -> Iterator[str]:
+    """The report as Markdown."""
+    yield "# What sould costs\n"
+    yield (
+        "Written by `make bench` and `make bench-peers`; benchmarks/README.md says how it is measured. Figures are medians, "
+        "in brackets the middle half of the rounds. All sides of a row took turns in one run, with one client and one model "
+        "server that sends one event a write. Times move with the machine: compare within a row.\n"
+    )
+    if "bench" in record:
+        yield from against_budgets(record["bench"])
+    if "peers" in record:
+        yield from beside_peers(record["peers"])
+
+
+def head(run: Run) -> str:
+    """On what and when."""
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    return f"{run['date']}, {run['machine']}; {run['seconds'] / 60:.0f} minutes. {versions}\n"
+
+
+def against_budgets(run: Run) -> Iterator[str]:
+    """Ours beside its floors."""
+    judged = [row for row in run["rows"] if row["met"] is not None]
+    missed = [f"`{row['name']}`" for row in judged if not row["met"]]
+    yield "## Against the budgets\n"
+    yield head(run)
+    yield f"{len(judged) - len(missed)} of {len(judged)} budgets met" + (
+        f"; missed: {', '.join(missed)}.\n" if missed else ".\n"
+    )
+    yield "| row | what | unit | sould | budget | | beside it |\n| --- | --- | --- | --- | --- | --- | --- |"
+    for row in run["rows"]:
+        verdict = {True: "met", False: "**missed**", None: ""}[row["met"]]
+        beside = "; ".join(f"{name} {ranged(side)}" for name, side in row["sides"].items() if name != OURS)
+        yield f"| `{row['name']}` | {row['what']} | {row['unit']} | {side_of(row, OURS)} | {row['budget']} | {verdict} | {beside} |"
+    yield "\nWhat each means to a user:\n"
+    for row in run["rows"]:
+        yield f"- `{row['name']}`: {row['means']}"
+    yield ""
+
+
+def beside_peers(run: Run) -> Iterator[str]:
+    """Ours beside other agents."""
+    names = names_of(run)
+    yield "## Beside other agents\n"
+    yield head(run)
+    yield f"| what | unit | {' | '.join(names)} |\n| --- | --- {'| --- ' * len(names)}|"
+    for row in run["rows"]:
+        yield f"| {row['what']} | {row['unit']} | {' | '.join(side_of(row, name) for name in names)} |"
+    for name, reason in {name: reason for row in run["rows"] for name, reason in row["failed"].items()}.items():
+        yield f"\n{name} failed in rows that say so; its last words: {reason}"
+    yield ""
+
+
+def names_of(run: Run) -> list[str]:
+    """All sides of a run that stand in most of its rows: agents, not what is beside a single row."""
+    counted: dict[str, int] = {}
+    for row in run["rows"]:
+        for name in (*row["sides"], *row["failed"]):
+            counted[name] = counted.get(name, 0) + 1
+    return [name for name, count in counted.items() if count * 2 > len(run["rows"])]
+
+
+def side_of(row: Found, name: str) -> str:
+    """One cell."""
+    if name in row["failed"]:
+        return "failed"
+    return ranged(row["sides"][name]) if name in row["sides"] else ""
+
+
+def with_figures(text: str, record: Record) -> str:
+    """README with the table of the latest run beside other agents, or against the budgets, between its marks."""
+    run = record.get("peers") or record.get("bench")
+    if run is None or BEGIN not in text:
+        return text
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n\n" + "\n".join(table(run)) + f"\n\n{END}{after}"
+
+
+def table(run: Run) -> Iterator[str]:
+    """The rows that README shows, medians only."""
+    names = names_of(run)
+    yield f"| {run['date']}, {run['machine']} | {' | '.join(names)} |\n| --- {'| --- ' * len(names)}|"
+    for row in run["rows"]:
+        if row["name"] in IN_README:
+            cells = (shown(row["sides"][name]["median"]) if name in row["sides"] else "-" for name in names)
+            yield f"| {row['what']}, {row['unit']} | {' | '.join(cells)} |"
+
+
+def change(now: Spread, before: Spread) -> str:
+    """How much one median is above another."""
+    return f"{(now.median / before.median - 1) * 100:+.0f} %" if before.median else "from 0"

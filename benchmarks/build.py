@@ -1,0 +1,85 @@
+"""Makes what is measured: a virtual environment with the built wheel, as a user would have it.
+
+An editable install costs start-up time, so there is none. Nothing outside `build/bench` is written. The dependencies are
+installed once for each lock file, the wheel anew each time.
+"""
+
+import hashlib
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / "build" / "bench"
+
+
+def this_tree() -> Path:
+    """The interpreter of an environment with this working tree in it."""
+    return install(ROOT, dependencies(), "dist")
+
+
+def revision(name: str) -> Path:
+    """The interpreter of a second environment, with this revision of the project in it and today's dependencies."""
+    done = subprocess.run(["git", "rev-parse", name], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    python = BENCH / "venv-base" / "bin" / "python"
+    stamp = BENCH / "base-revision"
+    wanted = f"{done.stdout.strip()} on {hashlib.sha256((ROOT / 'requirements.lock').read_bytes()).hexdigest()}"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    stamp.unlink(missing_ok=True)
+    source = BENCH / "base"
+    shutil.rmtree(source, ignore_errors=True)
+    archive = subprocess.run(["git", "archive", name], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(source, filter="data")
+    first = dependencies()
+    venv = python.parent.parent
+    shutil.rmtree(venv, ignore_errors=True)
+    # Hard links: pip removes and writes anew what it changes, so the first environment stays as it is.
+    shutil.copytree(first.parent.parent, venv, symlinks=True, copy_function=_link)
+    install(source, python, "dist-base")
+    stamp.write_text(wanted)
+    return python
+
+
+def _link(source: str, target: str) -> str:
+    Path(target).hardlink_to(source)
+    return target
+
+
+def dependencies() -> Path:
+    """The interpreter of an environment that holds the locked dependencies."""
+    venv = BENCH / "venv"
+    python = venv / "bin" / "python"
+    lock = ROOT / "requirements.lock"
+    stamp = BENCH / "dependencies"
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()
+    if not python.exists() or not stamp.exists() or stamp.read_text() != digest:
+        print("bench: making a clean environment (once)", file=sys.stderr)
+        shutil.rmtree(venv, ignore_errors=True)
+        run([sys.executable, "-m", "venv", str(venv)])
+        run([str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(lock)])
+        stamp.write_text(digest)
+    return python
+
+
+def install(source: Path, python: Path, name: str) -> Path:
+    """Build the wheel of a source tree and install it; the same interpreter again."""
+    dist = BENCH / name
+    shutil.rmtree(dist, ignore_errors=True)
+    hatchling = str(dependencies().parent / "hatchling")
+    run([hatchling, "build", "-t", "wheel", "-d", str(dist)], source)
+    wheel = next(dist.glob("*.whl"))
+    run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", str(wheel)])
+    return python
+
+
+def run(command: Sequence[str], cwd: Path = ROOT) -> None:
+    """Run a set-up command; its words are shown only when it fails."""
+    done = subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"bench: {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
