@@ -133,7 +133,7 @@ async def test_a_directory_added_while_a_command_runs_was_there_before(bench: Be
         watcher = Watcher(await bench.new("full"))
         prompt = watcher.session.prompt("go", "watcher")
         await watcher.wait_for(ToolOutput)
-        watcher.session.add_directories((added,))
+        watcher.session.operations.directories.add((added,))
         (bench.project / "go").touch()
         await prompt.outcome()
         await finish(watcher.session, "/undo")

@@ -87,6 +87,12 @@ def test_status_does_not_start_a_daemon(user: User) -> None:
     assert not user.runtime.exists()
 
 
+def test_a_run_that_asks_nothing_loads_no_forms() -> None:
+    code = "import sys, sould.daemon.cli.run; print(sorted({'openai', 'httpx2', 'pydantic', 'fastmcp'} & set(sys.modules)))"
+    done = subprocess.run([str(SOULD.with_name("python")), "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_short_command_loads_neither_the_model_client_nor_asyncio(user: User) -> None:
     code = "import sys, sould.daemon.cli.service; print(sorted({'openai', 'httpx2', 'asyncio', 'keyring'} & set(sys.modules)))"
     done = subprocess.run(
