@@ -5,7 +5,6 @@ import pytest
 from sould.agents.errors import SouldError
 from sould.agents.flows.looprequest import LoopRequest, parse_request
 from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
-from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
@@ -16,15 +15,7 @@ from sould.agents.wire.messages import (
     PlanUpdate,
     StepBegin,
 )
-from soultest.bench import Bench, Watcher, call, finish
-
-
-def opening(bench: Bench) -> Opening:
-    return Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"})
-
-
-async def begin(bench: Bench) -> Session:
-    return await bench.host.new(opening(bench))
+from soultest.bench import Bench, Watcher, asked, call, finish
 
 
 def loop_of(bench: Bench, session: Session) -> LoopState:
@@ -33,20 +24,10 @@ def loop_of(bench: Bench, session: Session) -> LoopState:
     return loop
 
 
-def asked(session: Session) -> list[str]:
-    return [
-        part.text
-        for message in session.log.context.messages
-        if message.role == "user"
-        for part in message.content
-        if isinstance(part, TextPart)
-    ]
-
-
 async def test_a_task_runs_once_and_again_until_the_agent_stops(bench: Bench) -> None:
     bench.script("text: begun", "text: more <choice>CONTINUE</choice>", "text: all done <choice>STOP</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/loop 5 tidy up")
         prompts = asked(watcher.session)
         loop = loop_of(bench, watcher.session)
@@ -71,7 +52,7 @@ async def test_a_task_runs_once_and_again_until_the_agent_stops(bench: Bench) ->
 async def test_n_iterations_more_are_n_and_one_runs(bench: Bench) -> None:
     bench.script("text: 1", *["text: <choice>CONTINUE</choice>"] * 5)
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/loop 2 tidy up")
         loop = loop_of(bench, watcher.session)
     assert end.stop_reason == "finished"
@@ -83,7 +64,7 @@ async def test_the_configuration_makes_every_prompt_a_loop_and_off_ends_it(bench
     bench.settings["loop_control"] = {"max_ralph_iterations": 1}
     bench.script("text: 1", "text: <choice>STOP</choice>", "text: alone")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "tidy up")
         assert asked(watcher.session)[0] == "tidy up"
         assert len(watcher.of(StepBegin)) == 2
@@ -95,7 +76,7 @@ async def test_the_configuration_makes_every_prompt_a_loop_and_off_ends_it(bench
 async def test_a_number_alone_makes_the_prompts_of_the_session_loop(bench: Bench) -> None:
     bench.script("text: 1", "text: <choice>STOP</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 3")
         await finish(watcher.session, "tidy up")
         assert loop_of(bench, watcher.session).limit == 3
@@ -104,12 +85,12 @@ async def test_a_number_alone_makes_the_prompts_of_the_session_loop(bench: Bench
 async def test_the_option_of_the_session_makes_its_prompts_loop_and_is_kept(bench: Bench) -> None:
     bench.script("text: 1", "text: <choice>STOP</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await watcher.session.options.choose("loop", "3", "watcher")
         await finish(watcher.session, "tidy up")
         assert loop_of(bench, watcher.session).limit == 3
     async with bench.running():
-        again = await bench.host.open(watcher.session.id, opening(bench))
+        again = await bench.host.open(watcher.session.id, bench.alone())
         assert {option.id: option.value for option in again.options.all()}["loop"] == "3"
         await again.options.choose("loop", "unlimited", "watcher")
         assert {option.id: option.value for option in again.options.all()}["loop"] == "unlimited"
@@ -118,7 +99,7 @@ async def test_the_option_of_the_session_makes_its_prompts_loop_and_is_kept(benc
 async def test_a_pause_waits_for_the_user_and_goes_on_when_resumed(bench: Bench) -> None:
     bench.script("text: 1", "text: Which colour? <choice>PAUSE</choice>", "text: <choice>STOP</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 paint it")
         paused = loop_of(bench, watcher.session)
         await finish(watcher.session, "/loop resume")
@@ -133,7 +114,7 @@ async def test_an_adjusted_plan_is_stated_and_given_to_later_iterations(bench: B
         "text: 1", "text: <choice>ADJUST</choice>", "text: New plan: sort first.", "text: <choice>STOP</choice>"
     )
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
         prompts = asked(watcher.session)
         loop = loop_of(bench, watcher.session)
@@ -145,7 +126,7 @@ async def test_an_adjusted_plan_is_stated_and_given_to_later_iterations(bench: B
 async def test_a_plan_that_was_not_stated_before_the_loop_stopped_is_asked_for_when_it_goes_on(bench: Bench) -> None:
     bench.script("text: 1", "text: <choice>ADJUST</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
         bench.script("text: Sort first.", "text: <choice>STOP</choice>")
         await finish(watcher.session, "/loop resume")
@@ -162,7 +143,7 @@ async def test_a_rollback_takes_context_and_files_back_to_where_the_iteration_be
         "text: fine as it is <choice>STOP</choice>",
     )
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
         parts = [part for message in watcher.session.log.context.messages for part in message.content]
         loop = loop_of(bench, watcher.session)
@@ -187,7 +168,7 @@ async def test_a_rollback_takes_back_what_subagents_and_commands_did(bench: Benc
         "text: <choice>STOP</choice>",
     )
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
         assert loop_of(bench, watcher.session).status == "finished"
     assert not (bench.project / "child.txt").exists()
@@ -203,7 +184,7 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
         "text: <choice>STOP</choice>",
     )
     async with bench.running():
-        watcher = Watcher(await begin(bench), answer=None)
+        watcher = Watcher(await bench.begin(), answer=None)
         turn = watcher.session.prompt("/loop 5 tidy up", "watcher")
         for number in (1, 2):
             request = await watcher.wait_for(
@@ -221,7 +202,7 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
 async def test_two_rollbacks_of_one_iteration_pause_the_loop(bench: Bench) -> None:
     bench.script("text: 1", *["text: <choice>ROLLBACK</choice>"] * 4)
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 9 tidy up")
         loop = loop_of(bench, watcher.session)
     assert (loop.status, loop.completed, loop.reason) == ("paused", 3, "the same iteration was rolled back twice")
@@ -230,7 +211,7 @@ async def test_two_rollbacks_of_one_iteration_pause_the_loop(bench: Bench) -> No
 async def test_cancelling_stops_at_once_and_keeps_the_progress(bench: Bench) -> None:
     bench.script("text: 1", call("WriteFile", path="b.txt", content="x"), "text: <choice>STOP</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench), answer=None)
+        watcher = Watcher(await bench.begin(), answer=None)
         turn = watcher.session.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
         watcher.session.cancel("watcher")
@@ -243,7 +224,7 @@ async def test_cancelling_stops_at_once_and_keeps_the_progress(bench: Bench) -> 
 async def test_a_loop_survives_the_daemon_and_goes_on_when_a_client_of_its_project_comes(bench: Bench) -> None:
     bench.script("text: 1", call("WriteFile", path="b.txt", content="x"))
     async with bench.running():
-        watcher = Watcher(await begin(bench), answer=None)
+        watcher = Watcher(await bench.begin(), answer=None)
         session_id = watcher.session.id
         watcher.session.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda _: len(watcher.of(StepBegin)) == 2)
@@ -252,8 +233,8 @@ async def test_a_loop_survives_the_daemon_and_goes_on_when_a_client_of_its_proje
 
     bench.script("text: <choice>STOP</choice>")
     async with bench.running():
-        await begin(bench)
-        session = await bench.host.open(session_id, opening(bench))
+        await bench.begin()
+        session = await bench.host.open(session_id, bench.alone())
         again = Watcher(session)
         await again.wait_for(Notification, lambda told: told.type == "loop")
     loop = store.load(session_id)
@@ -264,9 +245,9 @@ async def test_a_loop_survives_the_daemon_and_goes_on_when_a_client_of_its_proje
 async def test_a_loop_can_be_taken_over_by_a_new_session(bench: Bench) -> None:
     bench.script("text: 1", "text: wait <choice>PAUSE</choice>", "text: <choice>STOP</choice>")
     async with bench.running():
-        first = Watcher(await begin(bench))
+        first = Watcher(await bench.begin())
         await finish(first.session, "/loop 5 tidy up")
-        second = Watcher(await begin(bench))
+        second = Watcher(await bench.begin())
         await finish(second.session, f"/loop resume {first.session.id}")
         assert "tidy up" in asked(second.session)[0]
         assert loop_of(bench, second.session).completed == 3
@@ -275,7 +256,7 @@ async def test_a_loop_can_be_taken_over_by_a_new_session(bench: Bench) -> None:
 
 async def test_nothing_to_resume_is_said(bench: Bench) -> None:
     async with bench.running():
-        end = await finish(Watcher(await begin(bench)).session, "/loop resume")
+        end = await finish(Watcher(await bench.begin()).session, "/loop resume")
     assert end.error is not None
     assert "There is no loop to resume" in end.error.message
 
@@ -283,7 +264,7 @@ async def test_nothing_to_resume_is_said(bench: Bench) -> None:
 async def test_the_state_of_a_loop_can_be_asked_for_and_the_loop_ended(bench: Bench) -> None:
     bench.script("text: 1", "text: hm <choice>PAUSE</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
         await finish(watcher.session, "/loop")
         await finish(watcher.session, "/loop off")

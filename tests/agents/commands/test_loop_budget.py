@@ -4,7 +4,6 @@ import pytest
 
 from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
 from sould.agents.flows.overdraft import CONTINUE, STOP
-from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish
@@ -15,8 +14,7 @@ DONE = "text: <choice>STOP</choice>"
 
 
 async def begin(bench: Bench) -> Watcher:
-    environment = {"HOME": str(bench.root), "PATH": "/usr/bin:/bin"}
-    return Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="full")))
+    return Watcher(await bench.begin("full"))
 
 
 def loop_of(session: Session) -> LoopState:

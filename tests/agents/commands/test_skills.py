@@ -2,7 +2,6 @@
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, SessionChanged
@@ -15,10 +14,6 @@ def write(bench: Bench, name: str, body: str, head: str = "description: does it"
     path.write_text(f"---\n{head}\n---\n{body}\n")
 
 
-async def begin(bench: Bench) -> Session:
-    return await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"}))
-
-
 def asked(session: Session) -> str:
     """Everything the model has been told."""
     parts = [part for message in session.log.context.messages for part in message.content]
@@ -28,7 +23,7 @@ def asked(session: Session) -> str:
 async def test_the_system_prompt_lists_the_skills(bench: Bench) -> None:
     write(bench, "tidy", "Sort.")
     async with bench.running():
-        session = await begin(bench)
+        session = await bench.begin()
         assert "- tidy: does it" in session.log.context.system_prompt
         assert "- sould-help: " in session.log.context.system_prompt
 
@@ -36,7 +31,7 @@ async def test_the_system_prompt_lists_the_skills(bench: Bench) -> None:
 async def test_skills_are_advertised_as_commands(bench: Bench) -> None:
     write(bench, "tidy", "Sort.")
     async with bench.running():
-        commands = {command.name: command for command in (await begin(bench)).commands()}
+        commands = {command.name: command for command in (await bench.begin()).commands()}
     assert commands["skill:tidy"].description == "does it"
     assert commands["skill:tidy"].hint
 
@@ -45,7 +40,7 @@ async def test_a_skill_command_gives_the_model_the_skill_and_the_request(bench: 
     write(bench, "tidy", "Sort the imports.")
     bench.script("text: sorted")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/skill:tidy only a.txt")
         told = asked(watcher.session)
     assert end.stop_reason == "finished"
@@ -58,7 +53,7 @@ async def test_arguments_take_their_place_in_the_skill(bench: Bench) -> None:
     write(bench, "tidy", "Sort $ARGUMENTS now.")
     bench.script("text: sorted")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/skill:tidy a.txt")
         assert "Sort a.txt now." in asked(watcher.session)
 
@@ -66,7 +61,7 @@ async def test_arguments_take_their_place_in_the_skill(bench: Bench) -> None:
 async def test_a_new_skill_is_taken_up_at_the_next_turn_and_named(bench: Bench) -> None:
     bench.script("text: one", "text: two")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "first")
         write(bench, "fresh", "New.", "description: brand new")
         await finish(watcher.session, "second")
@@ -80,7 +75,7 @@ async def test_what_changed_while_a_session_was_closed_and_what_a_compaction_too
     write(bench, "tidy", "Sort.")
     bench.script("text: one", "text: two", "text: three", "text: four", "text: five")
     async with bench.running():
-        session = await begin(bench)
+        session = await bench.begin()
         await finish(session, "first")
         assert "skill" not in asked(session)
     write(bench, "fresh", "New.", "description: brand new")
@@ -97,7 +92,7 @@ async def test_what_changed_while_a_session_was_closed_and_what_a_compaction_too
 async def test_unchanged_skills_say_nothing(bench: Bench) -> None:
     bench.script("text: one", "text: two")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "first")
         await finish(watcher.session, "second")
         assert "skills have changed" not in asked(watcher.session)
@@ -108,7 +103,7 @@ async def test_skills_lists_what_there_is_and_what_is_not_used(bench: Bench) -> 
     write(bench, "tidy", "Sort.")
     write(bench, "broken", "x", f"description: {'[' * 200}")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/skills")
     said = "".join(part.text for part in watcher.of(TextPart))
     assert "`/skill:tidy`" in said
@@ -119,7 +114,7 @@ async def test_a_skill_that_cannot_be_used_is_told_once(bench: Bench) -> None:
     write(bench, "broken", "x", f"description: {'[' * 200}")
     bench.script("text: one", "text: two")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "first")
         await finish(watcher.session, "second")
     assert len([told for told in watcher.of(Notification) if "broken.md" in told.body]) == 1
@@ -139,7 +134,7 @@ async def test_what_waits_for_trust_is_told_once_at_the_session_s_start(bench: B
     bench.script("text: one", "text: two")
     told: list[Notification] = []
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/status")
         await finish(watcher.session, "first")
         told += watcher.of(Notification)
@@ -171,7 +166,7 @@ async def test_a_skill_that_is_not_there_is_no_prompt_for_the_model(bench: Bench
     (runs / "SKILL.md").write_text("Run it.")
     (runs / "it.sh").write_text("true")
     async with bench.running():
-        end = await finish(Watcher(await begin(bench)).session, prompt)
+        end = await finish(Watcher(await bench.begin()).session, prompt)
     assert end.error is not None
     assert end.error.kind == "option"
     assert end.error.message.startswith(said.format(project=bench.project))

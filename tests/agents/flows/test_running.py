@@ -7,11 +7,8 @@ from sould.agents.flows.arguments import with_arguments
 from sould.agents.flows.drawing import draw
 from sould.agents.flows.mermaid import parse_mermaid
 from sould.agents.flows.runner import choice_in
-from sould.agents.opening.opening import Opening
-from sould.agents.sessions.session import Session
-from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
-from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench import Bench, Watcher, asked, call, finish
 
 FLOW = """\
 flowchart TD
@@ -28,20 +25,6 @@ def write(bench: Bench, text: str = FLOW, language: str = "mermaid") -> None:
     path.write_text(f"---\ndescription: polishes\ntype: flow\n---\nIntro.\n\n```{language}\n{text}```\n")
 
 
-async def begin(bench: Bench) -> Session:
-    return await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": "/usr/bin:/bin"}))
-
-
-def asked(session: Session) -> list[str]:
-    return [
-        part.text
-        for message in session.log.context.messages
-        if message.role == "user"
-        for part in message.content
-        if isinstance(part, TextPart)
-    ]
-
-
 async def test_a_flow_runs_its_nodes_in_one_turn_and_loops_by_choice(bench: Bench) -> None:
     write(bench)
     bench.script(
@@ -51,7 +34,7 @@ async def test_a_flow_runs_its_nodes_in_one_turn_and_loops_by_choice(bench: Benc
         "text: <choice>no</choice> I mean <choice> yes </choice>",
     )
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish the README")
         prompts = asked(watcher.session)
     assert end.stop_reason == "finished"
@@ -67,7 +50,7 @@ async def test_the_plan_shows_how_far_it_has_come(bench: Bench) -> None:
     write(bench)
     bench.script("text: done", "text: <choice>yes</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/flow:polish it")
     states = [[item.status for item in plan.items] for plan in watcher.of(PlanUpdate)]
     assert states == [["in_progress", "pending"], ["done", "in_progress"], ["done", "done"]]
@@ -78,7 +61,7 @@ async def test_nothing_of_a_cancelled_flow_is_shown_as_under_way(bench: Bench) -
     write(bench)
     bench.script("text: tried", call("WriteFile", path="b.txt", content="x"))
     async with bench.running():
-        watcher = Watcher(await begin(bench), answer=None)
+        watcher = Watcher(await bench.begin(), answer=None)
         turn = watcher.session.prompt("/flow:polish it", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
         watcher.session.cancel("watcher")
@@ -90,7 +73,7 @@ async def test_tools_of_a_step_run_as_in_any_turn(bench: Bench) -> None:
     write(bench)
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: done", "text: <choice>yes</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish it")
     assert end.stop_reason == "finished"
     assert (bench.project / "b.txt").read_text() == "x"
@@ -101,7 +84,7 @@ async def test_an_invalid_choice_is_asked_for_again_and_then_ends_the_turn(bench
     write(bench)
     bench.script("text: done", "text: maybe", "text: <choice>Yes</choice>", "text: <choice>perhaps</choice>")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish it")
         prompts = asked(watcher.session)
     assert end.stop_reason == "error"
@@ -116,7 +99,7 @@ async def test_moves_are_bounded(bench: Bench) -> None:
     write(bench)
     bench.script(*["text: <choice>no</choice>"] * 10)
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish it")
         assert len(asked(watcher.session)) == 4
     assert end.stop_reason == "max_steps_reached"
@@ -127,7 +110,7 @@ async def test_what_of_a_drawing_does_not_count_is_told_once_a_session_with_its_
     once = ["text: done", "text: <choice>yes</choice>"]
     bench.script(*once, *once)
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/flow:polish it")
         await finish(watcher.session, "/flow:polish it")
         (told,) = [notice for notice in watcher.of(Notification) if notice.type == "flow"]
@@ -139,7 +122,7 @@ async def test_what_of_a_drawing_does_not_count_is_told_once_a_session_with_its_
 async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> None:
     write(bench, "flowchart TD\n  BEGIN --> a\n  a => END\n")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish it")
     assert end.error is not None
     assert "polish.md:10:5: '=> END' is not understood here" in end.error.message
@@ -148,7 +131,7 @@ async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> No
 async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) -> None:
     write(bench, "flowchart TD\n  BEGIN --> a[$ARGUMENTS] --> END\n")
     async with bench.running():
-        end = await finish(await begin(bench), "/flow:polish")
+        end = await finish(await bench.begin(), "/flow:polish")
     assert end.error is not None
     assert "needs an argument: without one its step a says nothing" in end.error.message
 
@@ -157,7 +140,7 @@ async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:
     write(bench, "BEGIN -> 检查代码 -> END\n", "d2")
     bench.script("text: 好")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish 全部")
         assert "检查代码" in asked(watcher.session)[0]
         assert "全部" in asked(watcher.session)[0]
@@ -174,7 +157,7 @@ async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:
 async def test_a_shipped_flow_runs_to_its_end(bench: Bench, name: str, choices: list[str]) -> None:
     bench.script(*(f"text: done {f'<choice>{choice}</choice>' if choice else ''}" for choice in choices))
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, f"/flow:{name} the parser")
         prompts = asked(watcher.session)
     assert end.stop_reason == "finished"
@@ -185,7 +168,7 @@ async def test_a_shipped_flow_runs_to_its_end(bench: Bench, name: str, choices: 
 async def test_flows_are_advertised_with_their_hint(bench: Bench) -> None:
     write(bench)
     async with bench.running():
-        commands = {command.name: command for command in (await begin(bench)).commands()}
+        commands = {command.name: command for command in (await bench.begin()).commands()}
     assert {"flow:polish", "flow:pull-request", "flow:release"} <= set(commands)
     assert commands["flow:polish"].hint
 
@@ -233,7 +216,7 @@ def test_the_limits_are_those_of_the_table() -> None:
 async def test_every_turn_counts_its_own_steps(bench: Bench) -> None:
     bench.script("text: one", "text: two")
     async with bench.running():
-        watcher = Watcher(await begin(bench))
+        watcher = Watcher(await bench.begin())
         await finish(watcher.session, "first")
         await finish(watcher.session, "second")
     assert [step.n for step in watcher.of(StepBegin)] == [1, 1]

@@ -5,23 +5,12 @@ import os
 
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
 from sould.agents.opening.opening import Opening
-from sould.agents.sessions.session import Session
 from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.extensions import RestoredFile
 from sould.agents.wire.messages import ApprovalRequest, ContextReverted, FilesRestored, FilesRestoring
-from soultest.bench import Bench, Watcher, call, finish
-
-
-def asked(session: Session) -> list[str]:
-    return [
-        part.text
-        for message in session.log.context.messages
-        if message.role == "user"
-        for part in message.content
-        if isinstance(part, TextPart)
-    ]
+from soultest.bench import Bench, Watcher, asked, call, finish
 
 
 def replies(watcher: Watcher) -> str:

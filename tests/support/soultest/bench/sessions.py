@@ -17,6 +17,7 @@ from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.session import Session
+from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,
@@ -128,6 +129,15 @@ class Bench:
         """A session in the project."""
         return await self.host.new(Opening(self.project, environment=dict(os.environ), mode=mode))
 
+    def alone(self, mode: Any = None) -> Opening:
+        """How somebody opens a session whose HOME is the bench's and who has nothing else of this machine."""
+        environment = {"HOME": str(self.root), "PATH": "/usr/bin:/bin"}
+        return Opening(self.project, environment=environment, mode=mode)
+
+    async def begin(self, mode: Any = None) -> Session:
+        """A session opened so."""
+        return await self.host.new(self.alone(mode))
+
     async def open(self, session_id: str) -> Session:
         """The session, live or from disk."""
         return await self.host.open(session_id, Opening(self.project, environment=dict(os.environ)))
@@ -169,6 +179,12 @@ def make_bench(root: Path, settings: dict[str, Any] | None = None, scripts: Sequ
     (bench.project / "a.txt").write_text("hello\n")
     bench.script(*scripts)
     return bench
+
+
+def asked(session: Session) -> list[str]:
+    """What the model remembers to have been asked."""
+    messages = [message for message in session.log.context.messages if message.role == "user"]
+    return [part.text for message in messages for part in message.content if isinstance(part, TextPart)]
 
 
 async def finish(session: Session, text: str, client: str = "watcher") -> TurnEnd:
