@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import textwrap
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import house
@@ -11,13 +13,12 @@ import housetree
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-HOUSE = ROOT / "scripts" / "house.py"
 
 
 def check(root: Path) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, str(HOUSE), str(root)], capture_output=True, text=True, timeout=60)
-    assert not done.stderr, done.stderr
-    return done.returncode, done.stdout
+    with redirect_stdout(StringIO()) as said:
+        status = house.main(root)
+    return status, said.getvalue()
 
 
 @pytest.fixture
