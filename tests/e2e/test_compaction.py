@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import tomllib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -14,12 +13,13 @@ import pytest
 from sould.agents.compaction.preview import CONFIRM, EDIT_IT, REGENERATE
 from sould.agents.config import Compaction, LoopControl
 from sould.agents.sessionlog.context import COMPACTED
-from soultest.acpclient import FULL, AcpClient, Json, ProcessStream
+from soultest.acpclient import FULL, AcpClient, Json
 from soultest.cliuser import User
 from soultest.daemon import Sould
+from soultest.editor import client_of
 from soultest.summaries import summary_of
 from soultest.terminal import terminal
-from soultest.world import SOULD, World
+from soultest.world import World
 
 DOCS = Path(__file__).parents[2] / "docs"
 SUMMARY = f"text: {summary_of('the summary')}"
@@ -28,6 +28,7 @@ SUMMARY = f"text: {summary_of('the summary')}"
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
+    made.start()
     yield made
     made.close()
 
@@ -35,14 +36,11 @@ def world(tmp_path: Path) -> Iterator[World]:
 @asynccontextmanager
 async def editor(world: World, capabilities: Json, **options: Any) -> AsyncGenerator[tuple[AcpClient, str], None]:
     """A client of the real bridge, and a session in which two prompts were answered."""
-    stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
-    async with AcpClient(stream, **options) as client:
-        await client.initialize(capabilities)
+    async with client_of(world, capabilities=capabilities, **options) as client:
         session = await client.new_session(world.project)
         for text in ("first", "second"):
             await client.prompt(session, text)
         yield client, session
-    client.check()
 
 
 def kept(world: World, session: str, name: str) -> list[Json]:
@@ -199,7 +197,7 @@ def test_tools_and_instructions_that_do_not_fit_are_refused_with_their_sizes(wor
     world.script(["text: never"])
     config = world.root / "config" / "sould" / "config.toml"
     config.write_text(config.read_text().replace("max_context_size = 100000", "max_context_size = 8000"))
-    done = ran(world, "run", "hello")
+    done = world.sould("run", "hello")
     assert done.returncode == 1
     assert re.search(r"system prompt \(about \d+ tokens\) and the tools \(about \d+\)", done.stderr)
 
@@ -207,14 +205,8 @@ def test_tools_and_instructions_that_do_not_fit_are_refused_with_their_sizes(wor
 # --- the pages -------------------------------------------------------------------------------------------------------
 
 
-def ran(world: World, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [SOULD, *arguments], cwd=world.project, env=world.environment, capture_output=True, text=True, timeout=60
-    )
-
-
 def world_says(world: World, *arguments: str) -> str:
-    done = ran(world, *arguments)
+    done = world.sould(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

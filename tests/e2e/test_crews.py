@@ -181,6 +181,7 @@ def world() -> Iterator[World]:
     (agents / "picky.md").write_text("You are picky.")
     (agents / "middle.yaml").write_text(f"{DELEGATES}    lowest: lowest.yaml\n")
     (agents / "lowest.yaml").write_text(f"{DELEGATES}    coder: inherit\n")
+    made.start()
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)

@@ -156,6 +156,7 @@ def budget_asked_for(editor: Editor, command: str, mode: str = "ask") -> str:
 
 def test_the_budgets_of_the_configuration_end_a_run_that_nobody_can_answer(sould: Sould) -> None:
     sould.world.script([], "[budget.session]\ntokens = 100\n\n[budget.day]\ntokens = 200\n")
+    sould.start()
     look = call("Glob", "g", pattern="*") + USAGE
     say(sould, look, look, look)
     first = sould.cli("run", "look around")

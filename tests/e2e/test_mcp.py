@@ -7,19 +7,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sould.agents.mcp.naming import tool_name
-from soultest.acpclient import FULL, AcpClient, ProcessStream
+from soultest.acpclient import AcpClient
 from soultest.bench.mcp import SERVER, configure
 from soultest.clients import FOLDER, NODE
 from soultest.daemon import until
-from soultest.editor import calls
+from soultest.editor import calls, client_of
 from soultest.mcpover import EditorServer
 from soultest.mcpremote import remote
 from soultest.world import SOULD, World, call
@@ -38,16 +37,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     made.close()
 
 
-@asynccontextmanager
-async def editor(world: World, **options: Any) -> AsyncGenerator[AcpClient]:
-    """An initialised client of the real bridge, without a session."""
-    stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
-    async with AcpClient(stream, **options) as client:
-        await client.initialize(FULL)
-        yield client
-    client.check()
-
-
 async def opened(client: AcpClient, world: World, *servers: Json, **more: Any) -> str:
     """A session with servers."""
     answer = await client.request("session/new", cwd=str(world.project), mcpServers=list(servers), **more)
@@ -63,15 +52,9 @@ def user_file(world: World) -> Path:
     return world.root / "config" / "sould" / "mcp.json"
 
 
-def sould(world: World, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [SOULD, *arguments], cwd=world.project, env=world.environment, capture_output=True, text=True, timeout=60
-    )
-
-
 def status(world: World) -> dict[str, Json]:
     """The servers in `sould status`, by name."""
-    return {each["name"]: each for each in json.loads(sould(world, "status", "--json").stdout)["mcp"]}
+    return {each["name"]: each for each in json.loads(world.sould("status", "--json").stdout)["mcp"]}
 
 
 def results(client: AcpClient) -> dict[str, Json]:
@@ -85,7 +68,7 @@ def results(client: AcpClient) -> dict[str, Json]:
 async def test_an_editors_tools_work_over_its_connection_and_over_a_killed_daemon(world: World) -> None:
     one, two = call("editor__shout", "1", text="hey"), call("editor__shout", "2", text="still here")
     world.script([one, "text: one", two, "text: two"], CLIENT)
-    async with editor(world) as client:
+    async with client_of(world) as client:
         server = EditorServer(client, shout=lambda given: given["text"].upper())
         session = await opened(client, world, server.declaration)
         await client.prompt(session, "shout")
@@ -107,11 +90,11 @@ async def test_servers_that_an_editor_brought_outlive_a_restart_and_are_named_wh
     world.script([asks, "text: done"], CLIENT)
     secret, mark = {"name": "TOKEN", "value": "sk-canary-brought"}, {"name": "MARK", "value": "marked"}
     brought = {"name": "brought", "command": sys.executable, "args": [SERVER, "ok"], "env": [secret, mark]}
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world, brought)
         await client.prompt(session, "who?")
         seen = len(client.messages)
-        assert (await asyncio.to_thread(sould, world, "restart")).returncode == 0
+        assert (await asyncio.to_thread(world.sould, "restart")).returncode == 0
         await client.prompt(session, "still?")
         assert [each["status"] for each in calls(client) if "marked" in str(each["content"])] == ["completed"] * 2
         assert not [each for each in client.messages[seen:] if "of your editor" in str(each)]
@@ -143,7 +126,7 @@ async def test_every_kind_of_result_limit_and_failure_is_its_calls_own(world: Wo
         call("box__echo", "8", text="ünï"),
     ]
     world.script(["\n".join(made), "text: done"], CLIENT)
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world)
         assert (await client.prompt(session, "call them all"))["stopReason"] == "end_turn"
         shown = results(client)
@@ -175,7 +158,7 @@ async def test_a_server_that_ends_is_back_and_one_that_is_mended_comes(world: Wo
         [call("box__die", "1"), call("box__echo", "2", text="back"), "text: a", call("late__echo", "3", text="mended"), "text: b"],
         CLIENT,
     )  # fmt: skip
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world)
         await client.prompt(session, "die and come back")
         assert "the connection to it ended" in str(results(client)["box: die"])
@@ -203,7 +186,7 @@ async def test_tools_are_allowed_one_by_one_and_a_changed_one_asks_again(world: 
         option = next(each for each in params["options"] if each["kind"] == "allow_always")
         return {"outcome": "selected", "optionId": option["optionId"]}
 
-    async with editor(world, permissions=always) as client:
+    async with client_of(world, permissions=always) as client:
         session = await opened(client, world)
         await client.prompt(session, "go")
         assert asked == ["kit: echo", "kit: sum", "kit: change", "kit: grow"]
@@ -219,7 +202,7 @@ async def test_two_editors_share_a_process_when_nothing_differs(world: World) ->
     seen: list[dict[str, str]] = []
     for extra in ("", "", "1"):
         world.environment |= {"EXTRA": extra} if extra else {}
-        async with editor(world) as client:
+        async with client_of(world) as client:
             await client.prompt(await opened(client, world), "who?")
             seen.append({title: str(each["content"]) for title, each in results(client).items()})
     shared = [each["box: whoami"] for each in seen]
@@ -234,7 +217,7 @@ async def test_a_directory_that_is_added_is_a_root_of_that_sessions_servers_and_
     other = world.root / "other"
     other.mkdir()
 
-    async with editor(world) as client:
+    async with client_of(world) as client:
         adds, stays = await opened(client, world), await opened(client, world)
         for session in (adds, stays):
             await client.prompt(session, "where?")
@@ -273,7 +256,7 @@ async def test_a_server_may_ask_the_model_when_the_user_allows_it_and_not_otherw
         asked.append(params["message"])
         return {"action": "accept", "content": {"q1": next(answers)}}
 
-    async with editor(world, form=form) as client:
+    async with client_of(world, form=form) as client:
         session = await opened(client, world)
         await client.prompt(session, "ask")
         said = [str(each["content"]) for each in calls(client)]
@@ -282,7 +265,7 @@ async def test_a_server_may_ask_the_model_when_the_user_allows_it_and_not_otherw
         assert "more" in said[2]
         assert "user: What is 0?" in asked[0]
         assert "system: Be brief." in asked[0]
-    done = sould(world, "run", "--mode", "full", "-o", "json", "ask")  # nobody can be asked there
+    done = world.sould("run", "--mode", "full", "-o", "json", "ask")  # nobody can be asked there
     assert json.loads(done.stdout)["exit_code"] == 0, done.stdout
     journals = [path.read_text() for path in (world.root / "state").glob("sould/sessions/*/wire.jsonl")]
     assert any("nobody to ask" in each for each in journals)
@@ -296,7 +279,7 @@ async def test_resources_are_mentioned_listed_and_read(world: World) -> None:
     ]
     more = [call("docs__rename", "3"), "text: d", "text: explained"]
     world.script(["text: a", "text: b", *tool, "text: c", *more], CLIENT)
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world)
         await client.prompt(session, "What says @docs:docs://guide? And @docs:docs://nothing.")
         context = journal(world, session)
@@ -324,7 +307,7 @@ async def test_what_an_attached_file_says_mentions_no_resource(world: World) -> 
     world.script(["text: a", "text: b"], CLIENT)
     text = "See @docs:docs://page/7."
     attached = {"type": "resource", "resource": {"uri": "file:///notes.md", "mimeType": "text/markdown", "text": text}}
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world)
         await client.prompt(session, "Sum this up", attached)
         assert "Page 7." not in journal(world, session)
@@ -356,7 +339,7 @@ async def test_subagents_have_the_mcp_tools_their_file_allows(world: World) -> N
         ],
         CLIENT,
     )  # fmt: skip
-    async with editor(world) as client:
+    async with client_of(world) as client:
         session = await opened(client, world)
         await client.request("session/set_config_option", sessionId=session, configId="agent", value="main")
         await client.prompt(session, "add")
@@ -382,7 +365,7 @@ async def test_remote_servers_of_the_editor_are_called_and_ask_the_user(world: W
     async with (
         remote("http", world.root) as http,
         remote("sse", world.root) as sse,
-        editor(world, form=form) as client,
+        client_of(world, form=form) as client,
     ):
         header = {"name": "X-Token", "value": "t0"}
         urls = {"http": http, "sse": sse}

@@ -67,6 +67,7 @@ def world() -> Generator[World]:
     made = World(root)
     made.script(SCRIPTS)
     (made.project / "a.txt").write_text("old\n")
+    made.start()
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)

@@ -16,14 +16,9 @@ from soultest.world import SOULD, World, call
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
+    made.start()
     yield made
     made.close()
-
-
-def run(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SOULD, *arguments], cwd=world.project, env=world.environment, capture_output=True, text=True, timeout=60
-    )
 
 
 def children(world: World, session: str) -> list[Path]:
@@ -41,16 +36,16 @@ def test_a_leader_makes_a_type_and_its_worker_edits_then_the_next_daemon_goes_on
             "text: The scribe has written it.",
         ]
     )
-    done = run(world, "run", "--yes", "-o", "json", "write")
+    done = world.sould("run", "--yes", "-o", "json", "write")
     answer = json.loads(done.stdout)
     assert answer["text"] == "The scribe has written it."
     assert (world.project / "b.txt").read_text() == "by the scribe\n"
     session = answer["session_id"]
-    assert "scribe" in run(world, "agents", "list", "--session", session).stdout
-    listed = [line.split()[:3] for line in run(world, "agents", "list").stdout.splitlines()]
+    assert "scribe" in world.sould("agents", "list", "--session", session).stdout
+    listed = [line.split()[:3] for line in world.sould("agents", "list").stdout.splitlines()]
     assert ["scribe", "session", session] in listed
-    assert "- subagent types made here: scribe" in run(world, "run", "--session", session, "/status").stdout
-    assert run(world, "stop").returncode == 0
+    assert "- subagent types made here: scribe" in world.sould("run", "--session", session, "/status").stdout
+    assert world.sould("stop").returncode == 0
     (first,) = children(world, session)
     world.script(
         [
@@ -61,19 +56,19 @@ def test_a_leader_makes_a_type_and_its_worker_edits_then_the_next_daemon_goes_on
             "text: Done.",
         ]
     )
-    assert json.loads(run(world, "run", "--session", session, "-o", "json", "again").stdout)["text"] == "Done."
+    assert json.loads(world.sould("run", "--session", session, "-o", "json", "again").stdout)["text"] == "Done."
     assert len(children(world, session)) == 2
     assert (first / "wire.jsonl").read_text().count('"TurnBegin"') == 2
-    assert len(run(world, "sessions", "list").stdout.splitlines()) == 1
+    assert len(world.sould("sessions", "list").stdout.splitlines()) == 1
 
 
 def test_a_background_command_ends_with_the_daemon_and_the_model_is_told(world: World) -> None:
     world.script([call("Shell", "1", command="sleep 600", run_in_background=True), "text: begun"])
-    first = json.loads(run(world, "run", "--yes", "-o", "json", "go").stdout)
+    first = json.loads(world.sould("run", "--yes", "-o", "json", "go").stdout)
     assert first["text"] == "begun"
-    assert run(world, "stop").returncode == 0
+    assert world.sould("stop").returncode == 0
     world.script(["text: I see"])
-    run(world, "run", "--session", first["session_id"], "how is it?")
+    world.sould("run", "--session", first["session_id"], "how is it?")
     (journal,) = (world.root / "state").glob(f"**/sessions/{first['session_id']}/wire.jsonl")
     assert "shell_1 (sleep 600): stopped. The session was closed." in journal.read_text()
 
@@ -90,7 +85,7 @@ def test_a_child_whose_daemon_was_killed_is_a_result_for_its_parent_and_goes_on_
     (child,) = (world.root / "state").glob("**/sessions/*/subagents/agent_*")
     world.script([call("Agent", "1", prompt="how far?", resume=child.name), "text: I had begun.", "text: Good."])
     session = child.parents[1].name
-    assert json.loads(run(world, "run", "--session", session, "-o", "json", "and?").stdout)["text"] == "Good."
+    assert json.loads(world.sould("run", "--session", session, "-o", "json", "and?").stdout)["text"] == "Good."
     told = (child / "wire.jsonl").read_text()
     assert "it may or may not have run" in told
     assert "I had begun." in told

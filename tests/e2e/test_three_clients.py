@@ -20,6 +20,7 @@ def home() -> Generator[World]:
     # Not tmp_path: the socket's path must stay short.
     root = Path(tempfile.mkdtemp(prefix="sould-e2e-"))
     made = World(root)
+    made.start()
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)

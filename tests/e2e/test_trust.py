@@ -1,7 +1,6 @@
 """Trust through the real daemon: what the agent wrote itself is marked when the user is asked about it (D23)."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from soultest.acpclient import choose
 from soultest.editor import editor
-from soultest.world import SOULD, World, call
+from soultest.world import World, call
 
 AGENT = "version: 1\nagent: {extend: default}\n"
 HOOKS = '[[hooks]]\nevent = "Stop"\ncommand = "echo > {name}"\n'
@@ -19,27 +18,16 @@ HOOKS = '[[hooks]]\nevent = "Stop"\ncommand = "echo > {name}"\n'
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
+    made.start()
     yield made
     made.close()
-
-
-def sould(world: World, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [SOULD, *arguments],
-        cwd=world.project,
-        env=world.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 async def test_what_the_agent_changed_is_marked_in_the_editors_question(world: World) -> None:
     hooks = world.project / ".sould" / "hooks.toml"
     hooks.parent.mkdir()
     hooks.write_text(HOOKS.format(name="first"))
-    assert "This project brings:\n- .sould/hooks.toml: there\n" in sould(world, "trust").stdout
+    assert "This project brings:\n- .sould/hooks.toml: there\n" in world.sould("trust").stdout
     world.script(
         [
             call("WriteFile", "1", path=".sould/hooks.toml", content=HOOKS.format(name="second")),
@@ -80,7 +68,7 @@ async def test_what_the_agent_changed_is_marked_in_the_editors_question(world: W
 async def test_the_command_line_does_not_trust_what_another_sessions_agent_wrote_unless_it_is_told_to(
     world: World,
 ) -> None:
-    assert sould(world, "trust").returncode == 0
+    assert world.sould("trust").returncode == 0
     write = call("WriteFile", "1", path=".sould/agents/mine.yaml", content=AGENT)
     world.script([write, call("Shell", "2", command="sould trust --yes"), "text: done"])
 
@@ -90,13 +78,13 @@ async def test_the_command_line_does_not_trust_what_another_sessions_agent_wrote
     async with editor(world, mode="full", permissions=careful) as (client, session):
         await client.prompt(session, "write an agent and use it")
         assert len(client.asked("session/request_permission")) == 2
-    refused = sould(world, "run", "--agent", "mine", "hi")
+    refused = world.sould("run", "--agent", "mine", "hi")
     assert "mine.yaml changed since you trusted this project" in refused.stderr
-    shown = sould(world, "trust", "--show").stdout
+    shown = world.sould("trust", "--show").stdout
     assert f"- .sould/agents/mine.yaml: added BY THE AGENT (session {session})" in shown
-    asked = sould(world, "trust")
+    asked = world.sould("trust")
     assert (asked.returncode, "Nothing was trusted" in asked.stderr) == (1, True)
     with (world.project / ".sould" / "agents" / "mine.yaml").open("a") as file:
         file.write("# mine\n")
-    assert "added BY THE AGENT, and by somebody since" in sould(world, "trust", "--yes").stdout
-    assert sould(world, "agents", "explain", "mine").stdout.startswith("mine")
+    assert "added BY THE AGENT, and by somebody since" in world.sould("trust", "--yes").stdout
+    assert world.sould("agents", "explain", "mine").stdout.startswith("mine")

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from soultest.acpclient import ALLOW_ONCE, AcpClient, ignore
 from soultest.daemon import until
 from soultest.editor import calls, editor, titled
-from soultest.world import SOULD, World, call, running
+from soultest.world import World, call, running
 
 Json = dict[str, Any]
 Scripts = Mapping[str, list[str]]
@@ -87,6 +86,7 @@ def world() -> Iterator[World]:
     )
     (made.project / "a.txt").write_text("hi")
     os.mkfifo(made.project / "fifo")
+    made.start()
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)
@@ -187,8 +187,7 @@ async def test_a_forced_restart_only_asks_again(world: World) -> None:
         await ready(lambda: len(asked(client)) == 1)
         write(world, AFTER)
         client.permissions = ALLOW_ONCE
-        command = [SOULD, "restart", "--force"]
-        done = await asyncio.to_thread(subprocess.run, command, env=world.environment, capture_output=True, check=False)
+        done = await asyncio.to_thread(world.sould, "restart", "--force")
         assert done.returncode == 0, done.stderr
         assert (await prompt)["stopReason"] == "end_turn"
         assert client.text().endswith("nested is done")

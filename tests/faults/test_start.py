@@ -251,7 +251,7 @@ def test_f14_bridge_and_daemon_find_the_same_short_enough_place(sould: Sould, pl
         del environment["XDG_RUNTIME_DIR"]
     sould.paths = Paths(environment)
     assert sould.paths.runtime.startswith(environment["HOME"] + "/.local/state/sould/run")
-    sould.acp()
+    sould.bridge().initialize()
     assert os.path.exists(sould.paths.socket)
     with sould.control() as daemon:
         assert daemon.status().runtime_dir == sould.paths.runtime

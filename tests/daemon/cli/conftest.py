@@ -32,6 +32,8 @@ def household() -> Iterator[Sould]:
 @pytest.fixture
 def next_user(household: Sould, request: pytest.FixtureRequest) -> Iterator[User]:
     """Somebody in a project of their own, in a home whose daemon may run already and knows the sessions of others."""
+    if household.owner is None:
+        household.start()
     household.move_to(household.world.root / f"project{abs(hash(request.node.nodeid))}")
     yield User(household)
     household.hang_up()

@@ -1,13 +1,12 @@
 """`sould agents`, and `--agent` of `sould run`, as a user runs them."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sould.agents.toolapi.decorator import SERVICES
-from soultest.world import SOULD, World
+from soultest.world import World
 
 
 @pytest.fixture
@@ -29,14 +28,8 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-def sould(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SOULD, *arguments], cwd=world.project, env=world.environment, capture_output=True, text=True, timeout=60
-    )
-
-
 def test_list_shows_every_agent_and_what_is_wrong_with_a_broken_one(world: World) -> None:
-    done = sould(world, "agents", "list")
+    done = world.sould("agents", "list")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "builtin" in lines["default"]
     assert "user" in lines["mine"]
@@ -47,10 +40,10 @@ def test_list_shows_every_agent_and_what_is_wrong_with_a_broken_one(world: World
 
 
 def test_explain_says_why_a_tool_is_missing(world: World) -> None:
-    done = sould(world, "agents", "explain", "mine")
+    done = world.sould("agents", "explain", "mine")
     assert "mine: For tests." in done.stdout
     assert "Shell -- not offered: the environment lacks NO_SUCH_VARIABLE" in done.stdout
-    failed = sould(world, "agents", "explain", "nobody")
+    failed = world.sould("agents", "explain", "nobody")
     assert failed.returncode == 1
     assert "there are" in failed.stderr
 
@@ -62,19 +55,19 @@ def test_explain_says_which_tools_are_one_and_which_have_one_name(world: World) 
     )
     tools = ["sould.agents.tools.grep:Grep", "kimi_cli.tools.file:Grep", "./own.py:own"]
     path.write_text("version: 1\nagent:\n  extend: default\n  tools:\n" + "".join(f"    - {tool}\n" for tool in tools))
-    shown = sould(world, "agents", "explain", "twice").stdout
+    shown = world.sould("agents", "explain", "twice").stdout
     assert "kimi_cli.tools.file:Grep -- not offered: it is named before, by this or another of its names" in shown
     assert "own.py:own -- cannot be used: two tools are called Grep: sould.agents.tools.grep:Grep and" in shown
 
 
 def test_explain_says_what_of_servers_models_and_subagents_an_agent_really_has(world: World) -> None:
     path = world.root / "config" / "sould" / "agents" / "mine.yaml"
-    shown = sould(world, "agents", "explain", "mine").stdout
+    shown = world.sould("agents", "explain", "mine").stdout
     assert "MCP tools: all of the session\n" in shown
     assert "subagents: none, because it does not have the tool Agent (" in shown
     assert "- explore" not in shown
     path.write_text(path.read_text() + "  mcp_tools: ['box__*', docs__search]\n  model: gone\n")
-    shown = sould(world, "agents", "explain", "mine").stdout
+    shown = world.sould("agents", "explain", "mine").stdout
     assert "MCP tools: box__*, docs__search\n" in shown
     line = len(path.read_text().splitlines())
     assert "model: gone -- not in the configuration" in shown
@@ -102,14 +95,14 @@ def test_explain_judges_every_kind_of_condition_as_things_are_here(world: World)
         for name, (when, _) in CONDITIONS.items()
     ]
     path.write_text("version: 1\nagent:\n  extend: default\n  tools:\n" + "\n".join(tools) + "\n")
-    lines = sould(world, "agents", "explain", "picky").stdout.splitlines()
+    lines = world.sould("agents", "explain", "picky").stdout.splitlines()
     for number, (name, (_, reason)) in enumerate(CONDITIONS.items(), 5):
         assert any(f":{name} -- not offered: {reason} ({path}:{number})" in line for line in lines), name
     path.write_text(path.read_text().replace("Amiga", "Linux").replace("no-such-command", "sh"))
     (world.project / "ready.txt").touch()
     world.environment["WANTED"] = "yes"
-    shown = sould(
-        world, "agents", "explain", "picky", "--model-capability", "video_in", "--client-capability", "terminal"
+    shown = world.sould(
+        "agents", "explain", "picky", "--model-capability", "video_in", "--client-capability", "terminal"
     ).stdout
     assert "not offered" not in shown
     assert "ReadFile -- while os: Linux" in shown
@@ -117,7 +110,7 @@ def test_explain_judges_every_kind_of_condition_as_things_are_here(world: World)
 
 def test_explain_judges_by_the_default_model_and_the_configured_services(world: World) -> None:
     world.script([], '[services.searxng]\nbase_url = "http://127.0.0.1:1"\n')
-    shown = sould(world, "agents", "explain", "default").stdout
+    shown = world.sould("agents", "explain", "default").stdout
     assert "SearchWeb -- while service: web_search" in shown
     assert "ReadMediaFile -- while model_capability: image_in" in shown
     assert "AskUserQuestion -- not offered: no client offers questions" in shown
@@ -142,11 +135,11 @@ def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_
         "version: 1\nagent:\n  extend: default\n  tools:\n    - sould.agents.tools.grep:Grap\n    - inherit\n"
         "    - sould.agents.tools.nothing:Nothing\n"
     )
-    shown = sould(world, "agents", "explain", "wrong").stdout
+    shown = world.sould("agents", "explain", "wrong").stdout
     assert f"has no tool class Grap ({path}:5)" in shown
     assert f"No module named 'sould.agents.tools.nothing' ({path}:7)" in shown
     world.script([])
-    done = sould(world, "run", "--agent", "wrong", "hi")
+    done = world.sould("run", "--agent", "wrong", "hi")
     assert done.returncode == 2
     assert f"{path}:5: tools.0: sould.agents.tools.grep:Grap" in done.stderr
     path.with_name("ask.py").write_text(ASKS)
@@ -154,14 +147,14 @@ def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_
     path.with_name("above.yaml").write_text("version: 1\nagent: {extend: default, subagents: {low: ./wrong.yaml}}\n")
     path.with_name("code.yaml").write_text("version: 1\nagent: {extend: default, tools: ['./code.py:code']}\n")
     path.with_name("code.py").write_text("def code(:\n")
-    listed = {line.split()[0]: line for line in sould(world, "agents", "list").stdout.splitlines()}
+    listed = {line.split()[0]: line for line in world.sould("agents", "list").stdout.splitlines()}
     assert "cannot be used: Ask: parameter `clock` asks for Clock" in listed["wrong"]
     assert f"({path}:4)" in listed["wrong"]
     assert f"cannot be used: {path.with_name('code.py')}:code: invalid syntax" in listed["code"]
     assert "cannot be used" not in listed["above"]
-    assert "- low: cannot be used: Ask: parameter `clock`" in sould(world, "agents", "explain", "above").stdout
-    assert "ask.py:ask -- cannot be used: Ask: parameter `clock`" in sould(world, "agents", "explain", "wrong").stdout
-    done = sould(world, "run", "--agent", "wrong", "hi")
+    assert "- low: cannot be used: Ask: parameter `clock`" in world.sould("agents", "explain", "above").stdout
+    assert "ask.py:ask -- cannot be used: Ask: parameter `clock`" in world.sould("agents", "explain", "wrong").stdout
+    done = world.sould("run", "--agent", "wrong", "hi")
     assert done.returncode == 2
     assert f"{path}:4: tools." in done.stderr
     assert "parameter `clock` asks for Clock" in done.stderr
@@ -170,7 +163,7 @@ def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_
 
 def test_run_works_with_the_agent_it_is_told(world: World) -> None:
     world.script(["text: hello", "text: again"])
-    assert sould(world, "run", "--agent", "mine", "hi").stdout.strip() == "hello"
-    refused = sould(world, "run", "--agent", "nobody", "hi")
+    assert world.sould("run", "--agent", "mine", "hi").stdout.strip() == "hello"
+    refused = world.sould("run", "--agent", "nobody", "hi")
     assert refused.returncode != 0
     assert "no agent 'nobody'" in refused.stderr

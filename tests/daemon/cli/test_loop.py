@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.terminal import terminal
@@ -15,6 +17,12 @@ from soultest.world import SOULD
 SLEEP = "tool_call: " + json.dumps(
     {"id": "1", "name": "Shell", "arguments": json.dumps({"command": "sleep 600", "timeout": 300})}
 )
+
+
+@pytest.fixture
+def user(newcomer: User) -> User:
+    newcomer.daemon.start()
+    return newcomer
 
 
 def loops(user: User) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ def test_a_project_is_not_listed_before_it_is_trusted(user: User) -> None:
 
 
 def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User) -> None:
+    user.daemon.start()
     user.scripted(call("box__echo", "1", text="from the server"), "text: done", "text: more")
     configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "ok"]}})
     result = user.result("--mode", "full", "call it")
@@ -116,6 +117,7 @@ async def test_a_sign_in_that_is_broken_off_leaves_nothing_behind(user: User) ->
 
 
 async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_forgotten(user: User) -> None:
+    user.daemon.start()
     async with remote("oauth", user.home) as url:
         user.sould("mcp", "add", "far", url)
         signing, page = await signing_in(user)
@@ -153,6 +155,7 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
 
 
 def test_a_form_of_a_server_is_filled_in_at_the_terminal_as_its_types_say(user: User) -> None:
+    user.daemon.start()
     configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "rich"]}})
     user.scripted(
         call("box__form", "1"),
@@ -214,6 +217,7 @@ def heard(user: User) -> list[dict[str, object]]:
 
 
 def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:
+    user.daemon.start()
     user.scripted(call("box__echo", "1", text="hello"), "text: done")
     mark = secrets.token_hex(6)
     box = {"command": sys.executable, "args": [SERVER, "ignore_eof"], "env": {MARK: mark}}
@@ -225,6 +229,7 @@ def test_killing_the_daemon_leaves_no_server_behind(user: User) -> None:
 
 
 def test_what_changes_between_trust_and_the_first_session_is_not_started(user: User) -> None:
+    user.daemon.start()
     server = user.project / "server.py"
     server.write_text(Path(SERVER).read_text())
     configure(user.project / ".mcp.json", {"mine": {"command": sys.executable, "args": ["server.py", "ok"]}})

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from soultest.daemon import Sould
-from soultest.world import SOULD
 
 TOPIC = {
     "path": "install",
@@ -70,21 +69,14 @@ class User:
     def sould(
         self,
         *arguments: str,
-        stdin: str | None = None,
+        stdin: str = "",
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         prefix: tuple[str, ...] = (),
     ) -> "subprocess.CompletedProcess[str]":
         """Run one command to its end; `stdin` is what it can read. `prefix` runs it through another program."""
-        return subprocess.run(
-            [*prefix, str(SOULD), *arguments],
-            env=self.environment | dict(env or {}),
-            cwd=cwd or self.project,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            input=stdin or "",
-        )
+        given = self.environment | dict(env or {})
+        return self.daemon.world.sould(*arguments, stdin=stdin, env=given, cwd=cwd or self.project, prefix=prefix)
 
     def doctor(
         self, *topics: str, env: Mapping[str, str] | None = None, prefix: tuple[str, ...] = ()

@@ -178,7 +178,12 @@ class Sould:
         return bridge
 
     def acp(self, env: Mapping[str, str] | None = None, umask: int = -1) -> Bridge:
-        """A bridge whose client is initialized."""
+        """A bridge whose client is initialized. `env` is the daemon's, too, where none runs yet.
+
+        With a `umask` of its own the bridge starts the daemon, which takes it from there.
+        """
+        if self.owner is None and umask < 0:
+            self.start(env)
         bridge = self.bridge(env=env, umask=umask)
         assert "result" in bridge.initialize()
         return bridge
@@ -221,28 +226,15 @@ class Sould:
         with ControlClient.connect(start=start, environment=self.environment) as client:
             yield client
 
-    def cli(
-        self, *arguments: str, seconds: float = PATIENCE, env: Mapping[str, str] | None = None
-    ) -> "subprocess.CompletedProcess[str]":
+    def cli(self, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
         """A command of the command line, to its end."""
-        return subprocess.run(
-            [str(SOULD), *arguments],
-            env=self.environment | dict(env or {}),
-            cwd=self.workspace,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
+        return self.world.sould(*arguments, env=self.environment | dict(env or {}), cwd=self.workspace)
 
     # --- the daemon ---------------------------------------------------------------------------------------------
 
     def start(self, env: Mapping[str, str] | None = None) -> int:
-        """Start the daemon as a first client would; its pid."""
-        bridge = self.bridge(env=env)
-        bridge.initialize()
-        bridge.close_input()
-        bridge.wait()
+        """Start the daemon; its pid."""
+        self.world.start(self.environment | dict(env or {}))
         return self.pid
 
     @property

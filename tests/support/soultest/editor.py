@@ -18,7 +18,9 @@ async def client_of(
     permissions: Policy = ALLOW_ONCE,
     **more: Any,
 ) -> AsyncGenerator[AcpClient]:
-    """An initialized client without a session. `meta` is what it says to us alone."""
+    """An initialized client without a session. `meta` is what it says to us alone. A daemon is there before."""
+    if not world.daemon():
+        world.start()
     stream = await ProcessStream.start(str(SOULD), "acp", cwd=world.project, environment=world.environment)
     async with AcpClient(stream, permissions=permissions, **more) as client:
         said = FULL if capabilities is None else capabilities

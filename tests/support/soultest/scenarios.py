@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from soultest.acpclient import Json
-from soultest.world import SOULD, World
+from soultest.world import World
 
 
 @contextmanager
@@ -18,6 +18,7 @@ def scenarios(scripts: Mapping[str, list[str]], more: str = "") -> Generator[Wor
     root = Path(tempfile.mkdtemp(prefix="sould-scenarios-"))  # not tmp_path: the socket's path must stay short
     world = World(root)
     world.script([], more + "\n".join(_model(root, name, script) for name, script in scripts.items()))
+    world.start()
     yield world
     world.close()
     shutil.rmtree(root, ignore_errors=True)
@@ -33,9 +34,7 @@ def _model(root: Path, name: str, scripts: list[str]) -> str:
 
 
 def run(world: World, project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SOULD, *arguments], cwd=project, env=world.environment, capture_output=True, text=True, timeout=60
-    )
+    return world.sould(*arguments, cwd=project)
 
 
 def journal(world: World, session: str) -> list[Json]:

@@ -7,17 +7,22 @@ first client started, by its process id, and waits until it is gone.
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.daemon.cli.client import ControlClient, ControlError
+from soultest import prepared
 
 SOULD = Path(sys.executable).parent / "sould"
 """The installed command, as an editor would start it."""
+
+PATIENCE = 50.0
+"""Seconds that a command may take on a busy machine (D46)."""
 
 CONFIG = """\
 default_model = "scripted"
@@ -70,6 +75,30 @@ class World:
         folder = self.root / "config" / "sould"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.toml").write_text(CONFIG.format(scripts=json.dumps(str(path)), more=more))
+
+    def sould(
+        self,
+        *arguments: str,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        prefix: tuple[str, ...] = (),
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run one command to its end; `stdin` is what it can read. `prefix` runs the installed one through another program."""
+        environment, where = self.environment | dict(env or {}), cwd or self.project
+        if not prefix:
+            return prepared.command(arguments, environment=environment, cwd=where, stdin=stdin, seconds=PATIENCE)
+        line = [*prefix, str(SOULD), *arguments]
+        return subprocess.run(
+            line, env=environment, cwd=where, input=stdin, capture_output=True, text=True, timeout=PATIENCE
+        )
+
+    def start(self, env: Mapping[str, str] | None = None) -> None:
+        """Start the daemon, which then answers; the first client would, too, for a second of a processor more."""
+        given = self.environment | dict(env or {})
+        prepared.daemon(given)
+        with ControlClient.connect(start=True, environment=given) as daemon:  # another client may be starting one, too
+            daemon.ping()
 
     def daemon(self) -> int:
         """The daemon's process id, by its own word; 0 when none answers."""

@@ -18,7 +18,6 @@ from sould.daemon.control import Leaving, McpState, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
 
-ANSWER_S = float(os.environ.get("SOULD_ANSWER_S", "10"))
 POLL_S = 0.02
 TIMES = "×"  # noqa: RUF001 -- the sign is meant
 
@@ -122,7 +121,7 @@ def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
     """
     owner = read_owner(Paths(os.environ).lock)
     try:
-        with ControlClient.connect(timeout=ANSWER_S) as daemon:
+        with ControlClient.connect(timeout=float(os.environ.get("SOULD_ANSWER_S", "10"))) as daemon:
             leaving = order(daemon)
     except NotRunningError:
         return 0
