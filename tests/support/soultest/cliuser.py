@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soultest.daemon import Sould
+from soultest.world import run_sould
 
 TOPIC = {
     "path": "install",
@@ -76,7 +77,7 @@ class User:
     ) -> "subprocess.CompletedProcess[str]":
         """Run one command to its end; `stdin` is what it can read. `prefix` runs it through another program."""
         given = self.environment | dict(env or {})
-        return self.daemon.world.sould(*arguments, stdin=stdin, env=given, cwd=cwd or self.project, prefix=prefix)
+        return run_sould(given, cwd or self.project, *arguments, stdin=stdin, prefix=prefix)
 
     def doctor(
         self, *topics: str, env: Mapping[str, str] | None = None, prefix: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.identity import Identity, read_owner
 from sould.daemon.paths import Paths
 from soultest.processes import MARK, until_gone
-from soultest.world import SOULD, World
+from soultest.world import SOULD, World, run_sould, start_daemon
 
 FULL = os.environ.get("SOULD_FAULTS") == "full"
 NOBODY = 65534
@@ -228,13 +228,13 @@ class Sould:
 
     def cli(self, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
         """A command of the command line, to its end."""
-        return self.world.sould(*arguments, env=self.environment | dict(env or {}), cwd=self.workspace)
+        return run_sould(self.environment | dict(env or {}), self.workspace, *arguments)
 
     # --- the daemon ---------------------------------------------------------------------------------------------
 
     def start(self, env: Mapping[str, str] | None = None) -> int:
         """Start the daemon; its pid."""
-        self.world.start(self.environment | dict(env or {}))
+        start_daemon(self.environment | dict(env or {}))
         return self.pid
 
     @property

@@ -84,21 +84,13 @@ class World:
         cwd: Path | None = None,
         prefix: tuple[str, ...] = (),
     ) -> "subprocess.CompletedProcess[str]":
-        """Run one command to its end; `stdin` is what it can read. `prefix` runs the installed one through another program."""
-        environment, where = self.environment | dict(env or {}), cwd or self.project
-        if not prefix:
-            return prepared.command(arguments, environment=environment, cwd=where, stdin=stdin, seconds=PATIENCE)
-        line = [*prefix, str(SOULD), *arguments]
-        return subprocess.run(
-            line, env=environment, cwd=where, input=stdin, capture_output=True, text=True, timeout=PATIENCE
-        )
+        """Run one command to its end; see `run_sould`."""
+        given = self.environment | dict(env or {})
+        return run_sould(given, cwd or self.project, *arguments, stdin=stdin, prefix=prefix)
 
     def start(self, env: Mapping[str, str] | None = None) -> None:
-        """Start the daemon, which then answers; the first client would, too, for a second of a processor more."""
-        given = self.environment | dict(env or {})
-        prepared.daemon(given)
-        with ControlClient.connect(start=True, environment=given) as daemon:  # another client may be starting one, too
-            daemon.ping()
+        """Start the daemon; see `start_daemon`."""
+        start_daemon(self.environment | dict(env or {}))
 
     def daemon(self) -> int:
         """The daemon's process id, by its own word; 0 when none answers."""
@@ -119,6 +111,25 @@ class World:
                 if not running(pid):
                     return
                 time.sleep(0.01)
+
+
+def run_sould(
+    environment: Mapping[str, str], cwd: Path, *arguments: str, stdin: str = "", prefix: tuple[str, ...] = ()
+) -> "subprocess.CompletedProcess[str]":
+    """Run one command to its end; `stdin` is what it can read. `prefix` runs the installed one through another program."""
+    if not prefix:
+        return prepared.command(arguments, environment=environment, cwd=cwd, stdin=stdin, seconds=PATIENCE)
+    line = [*prefix, str(SOULD), *arguments]
+    return subprocess.run(line, env=environment, cwd=cwd, input=stdin, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def start_daemon(environment: Mapping[str, str]) -> None:
+    """Start the daemon, which then answers; the first client would, too, for a second of a processor more."""
+    prepared.daemon(environment)
+    with ControlClient.connect(
+        start=True, environment=environment
+    ) as daemon:  # another client may be starting one, too
+        daemon.ping()
 
 
 def running(pid: int) -> bool:
