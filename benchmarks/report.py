@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from figures import Spread
 from row import OURS
 from runner import Finding
 
@@ -216,19 +215,15 @@ def with_figures(text: str, record: Record) -> str:
         return text
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    return f"{before}{BEGIN}\n\n" + "\n".join(table(run)) + f"\n\n{END}{after}"
+    return f"{before}{BEGIN}\n" + "\n".join(table(run)) + f"\n{END}{after}"
 
 
 def table(run: Run) -> Iterator[str]:
     """The rows that README shows, medians only."""
     names = names_of(run)
+    yield "Medians of one run; [the whole report](benchmarks/REPORT.md) says with which spread and beside which floors.\n"
     yield f"| {run['date']}, {run['machine']} | {' | '.join(names)} |\n| --- {'| --- ' * len(names)}|"
     for row in run["rows"]:
         if row["name"] in IN_README:
             cells = (shown(row["sides"][name]["median"]) if name in row["sides"] else "-" for name in names)
             yield f"| {row['what']}, {row['unit']} | {' | '.join(cells)} |"
-
-
-def change(now: Spread, before: Spread) -> str:
-    """How much one median is above another."""
-    return f"{(now.median / before.median - 1) * 100:+.0f} %" if before.median else "from 0"

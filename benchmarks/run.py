@@ -24,6 +24,8 @@ from runner import Finding, find
 from world import MakeAgent, World, make_world
 
 BASE = "before"
+MOST_WITH_PEERS = 5
+"""Rounds: some need seconds only to start."""
 SCALES = {"quick": 0.2}
 MEASUREMENTS: tuple[Measurement, ...] = (
     startup.warm,
@@ -85,7 +87,7 @@ def bench_peers(options: Options) -> None:
     others = peers.installed()
     with make_world(python, ours(python) | others.agents, options.scale) as world:
         peers.drop_those_that_do_not_answer(world)
-        run = measured(world, options, [each for each in MEASUREMENTS if each.peers], others.versions)
+        run = measured(world, options, [each for each in MEASUREMENTS if each.peers], others.versions, MOST_WITH_PEERS)
     if options.whole:
         report.keep(report.kept() | {"peers": run})
 
@@ -115,13 +117,13 @@ def chosen(patterns: Sequence[str], measurements: Iterable[Measurement]) -> Iter
 
 
 def measured(
-    world: World, options: Options, measurements: Iterable[Measurement], versions: dict[str, str]
+    world: World, options: Options, measurements: Iterable[Measurement], versions: dict[str, str], most: int = 1000
 ) -> report.Run:
     """Measure and print; each row at once, because a run takes minutes."""
     begun = time.time()
     findings: list[Finding] = []
     for measurement in chosen(options.rows, measurements):
-        for finding in find(world, measurement, options.rounds or measurement.rounds):
+        for finding in find(world, measurement, options.rounds or min(measurement.rounds, most)):
             findings.append(finding)
             print(report.line(finding), flush=True)
     print(f"{time.time() - begun:.0f} s on {report.machine()}")
@@ -149,7 +151,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--scale", type=float, default=0.0, help="multiplies sizes; for trying only")
     parser.add_argument("--against", default="HEAD", help="the revision that `quick` compares with")
     parser.add_argument("--list", action="store_true", help="only name the rows")
-    asked = parser.parse_args(words)
+    asked = parser.parse_intermixed_args(words)
     names = [row.name for each in MEASUREMENTS for row in each.rows]
     unknown = [pattern for pattern in asked.rows if not fnmatch.filter(names, pattern)]
     if unknown:
