@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "tests" / "clients" / "py_client.py"
 SOULD = Path(sys.executable).parent / "sould"
 
-PROMPT = "The greeting is misspelt. Please mend it, and show me that it works."
+PROMPT = "The greeting is misspelt. Please fix it, and show me that it works."
 
 PROJECT = {
     "hello.py": '''\
@@ -56,7 +56,7 @@ tool_call: {"id": "read", "name": "ReadFile", "arguments": {"path": "hello.py"}}
 usage: input_other=1200 output=40""",
     """\
 text: The greeting in line 7
-text:  lacks an "l". One character mends it.
+text:  lacks an "l". One character fixes it.
 tool_call: {"id": "edit", "name": "StrReplaceFile", "arguments": {"path": "hello.py", "edit": {"old": "Helo", "new": "Hello"}}}
 usage: input_other=1400 output=60""",
     """\
@@ -64,7 +64,7 @@ text: Now the proof.
 tool_call: {"id": "run", "name": "Shell", "arguments": {"command": "python3 hello.py Ada"}}
 usage: input_other=1500 output=30""",
     """\
-text: Mended: `hello.py` now says "Hello, Ada!".
+text: Fixed: `hello.py` now says "Hello, Ada!".
 text:  Only line 7 changed.
 usage: input_other=1600 output=30""",
 ]

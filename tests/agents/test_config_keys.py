@@ -104,7 +104,7 @@ def test_every_key_of_kimi_cli_is_accepted_and_those_without_effect_are_named(so
     user.configure(KIMI)
     done = user.sould("config", "check")
     assert done.returncode == 0, done.stderr
-    [note] = [line for line in done.stdout.splitlines() if "understood, not used" in line]
+    [note] = [line for line in done.stdout.splitlines() if "accepted but not used" in line]
     named = set(note.partition("not used: ")[2].rstrip(".").split(", "))
     assert named == NOT_USED
 

@@ -1,4 +1,4 @@
-"""The user's own configuration counts only while nobody else can change it, and says what mends that."""
+"""The user's own configuration counts only while nobody else can change it, and says how to fix that."""
 
 import os
 import subprocess

@@ -41,11 +41,11 @@ def test_the_page_about_skills_makes_one_that_is_listed_and_used(sould: Sould) -
 
 def test_the_page_about_flows_makes_one_that_runs_and_a_loop_that_is_listed(sould: Sould) -> None:
     said = follow(DOCS / "flows.md", sould).shown
-    assert "nothing is wrong" in said
+    assert "no problems found" in said
     assert "finished (the agent found the task complete)  2/6" in said
     assert "`/flow:fix the parser's tests`" in (DOCS / "flows.md").read_text()
     say(sould, "text: mended", "text: <choice>yes</choice>")
-    assert "mend the cause: the parser's tests" in prompt(sould, "/flow:fix the parser's tests")
+    assert "fix the cause: the parser's tests" in prompt(sould, "/flow:fix the parser's tests")
 
 
 def test_every_command_a_page_or_a_shipped_skill_names_is_there(sould: Sould) -> None:

@@ -365,8 +365,8 @@ def test_flags_choose_the_mode_of_a_run(world: World, project: Path) -> None:
     for flags, code, told in (
         (["--plan"], 0, ""),
         (["--afk", "--yolo"], 0, ""),
-        (["--plan", "--afk"], 2, "exclude each other"),
-        (["--yolo", "--mode", "ask"], 2, "exclude each other"),
+        (["--plan", "--afk"], 2, "cannot be combined"),
+        (["--yolo", "--mode", "ask"], 2, "cannot be combined"),
     ):
         done = run(world, project, "run", "--model", "restart", *flags, "/mode")
         assert done.returncode == code, done.stderr

@@ -18,7 +18,7 @@ _MOST_STEPS = 256
 
 
 def why_not_own(path: Path) -> str:
-    """Why others may decide what is read from `path`, with the command that mends it; "" when nobody may, or it is missing."""
+    """Why others may decide what is read from `path`, with the command that fixes it; "" when nobody may, or it is missing."""
     for step, status in _way(path):
         problem = _problem(status)
         if not problem:

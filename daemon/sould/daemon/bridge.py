@@ -72,7 +72,7 @@ def _run(face: str, arguments: "list[str]", token: str) -> None:
         except (BrokenPipeError, ConnectionResetError):
             connection.close()  # it was leaving: the next one is being started
     else:
-        raise BridgeError(f"the daemon hangs up at once; see {paths.log}, or run: sould doctor")
+        raise BridgeError(f"the daemon closes the connection at once; see {paths.log}, or run: sould doctor")
     attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), face, "--reattach", token, *arguments]
     if pump:
         from sould.daemon.pump import run  # noqa: PLC0415 -- only where descriptors cannot be passed

@@ -187,7 +187,7 @@ class ListParams(ControlModel):
     cursor: str | None = None
     limit: int = 50
     archived: bool = False
-    """Also archived ones."""
+    """Include archived sessions."""
 
 
 class SessionRow(ControlModel):
@@ -217,7 +217,7 @@ class SearchParams(ControlModel):
     cwd: str | None = None
     limit: int = 20
     archived: bool = False
-    """Also archived ones."""
+    """Include archived sessions."""
 
 
 class FoundRow(ControlModel):
@@ -327,7 +327,7 @@ class FsckParams(ControlModel):
 
 
 class FsckProblem(ControlModel):
-    """One finding. `error`: something is lost or unreadable; `repaired`: it was mended at an earlier open."""
+    """One finding. `error`: something is lost or unreadable; `repaired`: it was fixed at an earlier open."""
 
     session: str
     file: str

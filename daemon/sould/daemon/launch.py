@@ -135,7 +135,7 @@ def take_lock(paths: Paths) -> "int | None":
     try:
         descriptor = open_lock_file(paths.lock)
     except OSError as error:
-        raise BridgeError(f"{paths.lock} cannot be made: {error.strerror}") from None
+        raise BridgeError(f"{paths.lock} cannot be created: {error.strerror}") from None
     try:
         lock_now(descriptor)
     except BlockingIOError:
@@ -170,13 +170,13 @@ def publish(paths: Paths) -> int:
     except OSError as error:
         listener.close()
         away = f"; run: mv {quote(paths.socket)} {quote(paths.socket + '.old')}" if os.path.isdir(paths.socket) else ""
-        raise BridgeError(f"{paths.socket} cannot be made: {error.strerror}{away}") from None
+        raise BridgeError(f"{paths.socket} cannot be created: {error.strerror}{away}") from None
     return listener.detach()
 
 
 def _may_start(paths: Paths) -> None:
     if "SOULD_NO_SPAWN" in paths.environment:
-        raise BridgeError("the daemon is not running, and SOULD_NO_SPAWN forbids to start it; run: sould daemon")
+        raise BridgeError("the daemon is not running, and SOULD_NO_SPAWN forbids starting it; run: sould daemon")
     now = time.time()
     recent = [t for t in read_starts(paths) if 0 <= now - t < WINDOW]
     limit = int(paths.environment.get("SOULD_START_LIMIT", DEATHS))
@@ -258,7 +258,7 @@ def _make_log_directory(paths: Paths) -> None:
     try:
         os.makedirs(paths.logs, 0o700, exist_ok=True)
     except OSError as error:
-        raise BridgeError(f"{paths.logs} cannot be made: {error.strerror}") from None
+        raise BridgeError(f"{paths.logs} cannot be created: {error.strerror}") from None
     finally:
         os.umask(mask)
 

@@ -1,7 +1,7 @@
 """Where the daemon's socket, state, configuration and logs are: one answer for bridge, daemon and command line.
 
 The bridge imports this before anything else, so it may import only what the interpreter has loaded already. It never
-changes what it finds: a directory that others can enter is refused with the command that mends it (F02), not mended.
+changes what it finds: a directory that others can enter is refused with the command that fixes it (F02), not fixed.
 """
 
 import os
@@ -88,9 +88,9 @@ def ensure_private(directory: str) -> None:
         except FileExistsError:
             pass
         except OSError as error:
-            raise UnsafePathError(f"{directory} cannot be made: {error.strerror}") from None
+            raise UnsafePathError(f"{directory} cannot be created: {error.strerror}") from None
     except OSError as error:
-        raise UnsafePathError(f"{directory} cannot be made: {error.strerror}") from None
+        raise UnsafePathError(f"{directory} cannot be created: {error.strerror}") from None
     check_private(directory)
 
 

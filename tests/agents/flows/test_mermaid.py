@@ -159,7 +159,7 @@ def test_what_says_how_a_drawing_looks_is_passed_over_with_line_and_construct() 
     assert [
         (warning.place.line, warning.message.split("`")[1::2] or warning.message) for warning in drawing.warnings
     ] == [
-        (1, "the title block is passed over"),
+        (1, "the title block is ignored"),
         *(
             (6, ["%%{…}%%"]),
             (10, ["accTitle"]),

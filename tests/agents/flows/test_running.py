@@ -115,7 +115,7 @@ async def test_what_of_a_drawing_does_not_count_is_told_once_a_session_with_its_
         await finish(watcher.session, "/flow:polish it")
         (told,) = [notice for notice in watcher.of(Notification) if notice.type == "flow"]
     path = bench.project / ".agents" / "skills" / "polish.md"
-    assert told.body.splitlines()[0] == f"{path}:13:3: `style` is passed over"
+    assert told.body.splitlines()[0] == f"{path}:13:3: `style` is ignored"
     assert told.body.endswith("\nand 2 more: `sould flow check polish` lists them")
 
 

@@ -249,9 +249,9 @@ def test_a_tool_that_cannot_say_what_it_does_is_shown_by_its_name(tmp_path: Path
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("constructor", "cannot be made: ZeroDivisionError"),
+        ("constructor", "cannot be created: ZeroDivisionError"),
         ("name", "'not a name' is no name of a tool"),
-        ("description", r"cannot be made: FileNotFoundError.*broken\.md"),
+        ("description", r"cannot be created: FileNotFoundError.*broken\.md"),
     ],
 )
 def test_a_tool_that_cannot_be_made_is_named_before_any_turn(tmp_path: Path, how: str, said: str) -> None:

@@ -173,7 +173,7 @@ def test_config_edit_without_any_editor_says_what_to_do(user: User) -> None:
 def test_config_edit_without_a_terminal_starts_no_editor(user: User, tmp_path: Path) -> None:
     done = user.sould("config", "edit", env={"EDITOR": f"touch {tmp_path / 'started'}"})
     assert done.returncode == 1
-    assert f"no terminal here for an editor; change {user.config / 'config.toml'} yourself" in done.stderr
+    assert f"no terminal here for an editor; edit {user.config / 'config.toml'} yourself" in done.stderr
     assert not (tmp_path / "started").exists()
     assert not user.config.exists()
 
@@ -250,7 +250,7 @@ def test_doctor_says_that_an_unknown_project_s_configuration_is_ignored(user: Us
     (user.project / ".mcp.json").write_text("{}")
     found = user.finding("trust")
     assert found["level"] == "warn"
-    assert "sould trust" in found["mend"]
+    assert "sould trust" in found["fix"]
 
 
 def test_doctor_says_that_a_trusted_project_s_configuration_changed(user: User) -> None:

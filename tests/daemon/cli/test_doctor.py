@@ -1,4 +1,4 @@
-"""`sould doctor`: one broken set-up each, and the advice that mends it (D4)."""
+"""`sould doctor`: one broken set-up each, and the advice that fixes it (D4)."""
 
 import fcntl
 import json
@@ -18,10 +18,10 @@ import pytest
 from soultest.cliuser import User
 
 
-def assert_advice(finding: dict[str, str], level: str, text: str, mend: str) -> None:
+def assert_advice(finding: dict[str, str], level: str, text: str, fix: str) -> None:
     assert finding["level"] == level, finding
     assert text in finding["text"], finding
-    assert mend in finding["mend"], finding
+    assert fix in finding["fix"], finding
 
 
 # --- directories and files --------------------------------------------------------------------------------------------

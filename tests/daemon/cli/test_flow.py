@@ -22,7 +22,7 @@ def good(tmp_path: Path) -> Path:
 def test_a_sound_flow_is_said_to_be_so(good: Path) -> None:
     done = CliRunner().invoke(flow, ["check", str(good)])
     assert done.exit_code == 0
-    assert "2 steps, 1 decision among them; nothing is wrong" in done.output
+    assert "2 steps, 1 decision among them; no problems found" in done.output
 
 
 def test_a_flow_of_others_does_not_drive_the_terminal(tmp_path: Path) -> None:
@@ -53,10 +53,10 @@ def test_what_does_not_count_is_a_warning_with_file_line_and_column(tmp_path: Pa
         done = CliRunner().invoke(flow, [command, str(path)])
         assert done.exit_code == 0
         assert done.stderr.splitlines() == [
-            f"{path}:3:1: warning: `style` is passed over",
-            f"{path}:4:1: warning: `classDef` is passed over",
+            f"{path}:3:1: warning: `style` is ignored",
+            f"{path}:4:1: warning: `classDef` is ignored",
         ]
-        assert command == "show" or "nothing is wrong, and 2 constructs passed over" in done.stdout
+        assert command == "show" or "no problems found, 2 constructs ignored" in done.stdout
 
 
 def test_a_flow_is_named_as_in_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_flow_is_named_as_in_a_session(tmp_path: Path, monkeypatch: pytest.Mon
         ("nothing", "The flows here are polish, pull-request, release."),
         (
             "tidy",
-            f"tidy is a skill and no flow ({skills}/tidy/SKILL.md): its head lacks `type: flow`. {skills}/tidy/SKILL.md:2: ",
+            f"tidy is a skill, not a flow ({skills}/tidy/SKILL.md): its front matter lacks `type: flow`. {skills}/tidy/SKILL.md:2: ",
         ),
     ):
         assert said in str(CliRunner().invoke(flow, ["show", named]).exception)

@@ -92,7 +92,7 @@ def test_logout_lists_and_forgets(user: User) -> None:
     user.sould("login", "openai", "--file", stdin=KEY)
     assert user.sould("logout").stdout == "openai  file\n"
     assert user.sould("logout", "openai").returncode == 0
-    assert user.sould("logout").stdout == "No keys are kept.\n"
+    assert user.sould("logout").stdout == "No keys are stored.\n"
     assert user.sould("logout", "openai").returncode == 1
     assert KEY not in (user.state / "credentials.json").read_text()
 
@@ -116,4 +116,4 @@ def test_doctor_says_that_kept_keys_are_open_to_others(user: User) -> None:
     (user.state / "credentials.json").chmod(0o644)
     found = user.finding("keys")
     assert found["level"] == "fail"
-    assert "chmod 600" in found["mend"]
+    assert "chmod 600" in found["fix"]

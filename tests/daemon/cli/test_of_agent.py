@@ -99,9 +99,9 @@ def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
     said = json.dumps(editor.updates)
     assert "cannot decide for you what is trusted" in said
     assert "cannot decide for you which MCP servers" in said
-    assert "or take anything of yours away" in said
+    assert "or delete anything of yours" in said
     about_sessions = (user.project / "said.txt").read_text()
-    assert about_sessions.count("or take anything of yours away") == 3, about_sessions
+    assert about_sessions.count("or delete anything of yours") == 3, about_sessions
     assert "No session in" in about_sessions, "it may look"
     assert "is not trusted" in user.sould("trust", "--show").stdout
     assert user.sould("trust", "--yes").returncode == 0

@@ -249,7 +249,7 @@ def test_ctrl_c_cancels_the_turn_keeps_what_a_command_had_printed_and_says_how_t
         screen.expect("Interrupted before it finished: ended, with everything it had started.")
         screen.expect("    half of it")
         screen.expect("Cancelled.")
-        screen.expect("go on: sould run --session")
+        screen.expect("continue: sould run --session")
         assert screen.wait() == 130
     told = [json.loads(line) for line in user.sould("sessions", "export", "--format", "wire").stdout.splitlines()]
     said = {each["message"]["type"]: each["message"]["payload"] for each in told if "message" in each}

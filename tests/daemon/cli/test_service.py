@@ -85,7 +85,7 @@ def test_doctor_names_a_daemon_of_another_version(user: User) -> None:
         (user.runtime / "sock").unlink()
     assert found["level"] == "warn"
     assert "running daemon is sould 0.0.9 (pid 4242)" in found["text"]
-    assert "sould restart" in found["mend"]
+    assert "sould restart" in found["fix"]
 
 
 def answer_as_old_daemon(listener: socket.socket) -> None:

@@ -62,7 +62,7 @@ def test_a_kimi_file_is_read_as_it_stands(environment: dict[str, str]) -> None:
     assert loaded.sources == (path,)
     assert loaded.config.loop_control.max_steps_per_turn == 7
     assert loaded.config.providers["moonshot"].api_key.get_secret_value() == "sk-canary"
-    assert loaded.notices == (f"{path}: understood, not used: theme.",)
+    assert loaded.notices == (f"{path}: accepted but not used: theme.",)
 
 
 def test_hooks_that_could_never_run_are_named(environment: dict[str, str]) -> None:

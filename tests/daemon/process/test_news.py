@@ -37,11 +37,11 @@ def test_a_configuration_broken_meanwhile_is_told_at_the_next_turn_and_the_last_
     good = (user.config / "config.toml").read_text()
     user.configure(good + "\nthis is no TOML\n")
     said = told(working)
-    assert "has a mistake and was not reloaded" in said
+    assert "has an error and was not reloaded" in said
     assert f"config.toml, line {len(good.splitlines()) + 2}" in said
-    assert "The last good one holds" in said
+    assert "The last valid one stays in use" in said
     assert "The configuration has" not in told(working)  # once
-    assert "has a mistake" in told(editor(user))  # whoever begins meanwhile works with it, too
+    assert "has an error" in told(editor(user))  # whoever begins meanwhile works with it, too
     user.configure(good + "\n# mended\n")
     assert "The configuration has changed" in told(working)
     assert "The configuration has" not in told(editor(user))
@@ -52,7 +52,7 @@ def test_a_reload_by_hand_keeps_the_last_good_one_as_well(user: User) -> None:
     user.configure("nonsense")
     with user.daemon.control() as daemon:
         daemon.reload()
-    assert "has a mistake" in told(working)
+    assert "has an error" in told(working)
     assert "ok" in told(editor(user))
 
 
@@ -106,5 +106,5 @@ def test_models_that_cannot_work_and_keys_without_effect_are_said_once(user: Use
     user.configure('theme = "dark"\n' + text + more)
     said = told(editor(user))
     assert "Model 'v' cannot be used" in said
-    assert "understood, not used: theme" in said
+    assert "accepted but not used: theme" in said
     assert "cannot be used" not in told(editor(user))

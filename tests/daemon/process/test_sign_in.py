@@ -281,7 +281,7 @@ def test_doctor_looks_at_a_sign_in_and_renews_nothing_and_logout_leaves_nothing(
     assert site.renewals == 0
     assert user.sould("logout", "acme").stderr.endswith("signed out of acme.\n")
     assert seen_in(user.home, site.secrets) == set()
-    assert user.finding("models")["mend"] == "Run: sould login acme"
+    assert user.finding("models")["fix"] == "Run: sould login acme"
 
 
 # --- the sign-in of kimi-cli ------------------------------------------------------------------------------------------

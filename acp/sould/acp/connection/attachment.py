@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 AUTH_REQUIRED = -32000
 _SIGN_IN = {"no_model": "no_model", "auth_required": "auth"}
-"""Kinds of errors that signing in mends, and what clients and programs call them (D17)."""
+"""Kinds of errors that signing in fixes, and what clients and programs call them (D17)."""
 _STOP_REASONS: dict[wire.StopReason, str] = {
     "finished": "end_turn",
     "tool_rejected": "end_turn",

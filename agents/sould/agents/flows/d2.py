@@ -111,7 +111,7 @@ class _Interpreter:
         edges = [Edge(names[a], names[b], label, self._in.place_of(at)) for a, b, label, at in self._edges]
         return Drawing(nodes, edges, self._warnings)
 
-    def _warn(self, construct: str, at: int, *, taken: str = "is passed over") -> None:
+    def _warn(self, construct: str, at: int, *, taken: str = "is ignored") -> None:
         self._warnings.append(Problem(f"{construct} {taken}", self._in.place_of(at)))
 
     def _refuse(self, construct: str, at: int) -> None:

@@ -108,7 +108,7 @@ class _Parser:
         if not scanner.take(_HEADER):
             scanner.fail("a flow begins with `flowchart TD` (or graph; TB, TD, LR, RL, BT)")
 
-    def _warn(self, construct: str, at: int, *, taken: str = "is passed over") -> None:
+    def _warn(self, construct: str, at: int, *, taken: str = "is ignored") -> None:
         self._drawing.warnings.append(Problem(f"{construct} {taken}", self._in.place_of(at)))
 
     def _passed_over(self) -> bool:

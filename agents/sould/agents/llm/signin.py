@@ -30,7 +30,7 @@ from sould.agents.llm.tokens import Tokens, TokenStore
 _log = logging.getLogger(__name__)
 
 AUTH_REQUIRED = "auth_required"
-"""The kind of an error that only signing in again mends."""
+"""The kind of an error that only signing in again fixes."""
 _UNAUTHORIZED = 401
 _STORE_S = 20.0
 _KIMI_SERVICE = "kimi-code"

@@ -280,7 +280,7 @@ class ProcessGuard:
             self._program = None
 
     async def _attempt(self, order: bytes, program: str, cwd: Path, stdin: bool, errors: bool) -> GuardedProcess | None:
-        """One start; None when the guard is gone, which is forgotten."""
+        """One start; None when the guard is gone, which was removed."""
         orders = self._connected()
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:

@@ -108,7 +108,7 @@ class Journal:
             raise
         except OSError as error:
             os.close(lock)
-            raise JournalFullError(f"The session's journal {path} cannot be made: {why_refused(error)}.") from error
+            raise JournalFullError(f"The session's journal {path} cannot be created: {why_refused(error)}.") from error
         file = JournalFile(path, descriptor, 0)
         file.add(metadata_line(metadata))
         writer.wake(file)

@@ -77,7 +77,7 @@ class Recovery:
         if self.damage:
             places = ", ".join(str(damage.position) for damage in self.damage[:3])
             more = " and elsewhere" if len(self.damage) > 3 else ""
-            told.append(f"damaged records at byte {places}{more} of the journal were passed over")
+            told.append(f"damaged records at byte {places}{more} of the journal were ignored")
         if self.cut:
             told.append("the last message was cut off")
         said = "; ".join(told)

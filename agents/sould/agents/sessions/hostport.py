@@ -152,7 +152,7 @@ class HostPort:
             OptionError: the rule says neither how old nor how large.
         """
         if rule.older_than is None and rule.larger_than is None:
-            raise OptionError("Say which sessions: how old or how large.")
+            raise OptionError("Choose sessions: how old or how large.")
         before = None if rule.older_than is None else time.time() - rule.older_than
         over = -1 if rule.larger_than is None else rule.larger_than
         weighed = await asyncio.to_thread(self._store.weigh, before, over)

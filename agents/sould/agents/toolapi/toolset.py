@@ -317,7 +317,7 @@ def _tried(path: str, tool_class: type[Tool[Any]], arguments: Mapping[str, objec
         made = tool_class(**arguments)
         _ = made.spec
     except (Exception, SystemExit) as error:
-        raise InvalidToolError(f"{path}: the tool cannot be made: {type(error).__name__}: {error}") from error
+        raise InvalidToolError(f"{path}: the tool cannot be created: {type(error).__name__}: {error}") from error
     return _named(path, made)
 
 

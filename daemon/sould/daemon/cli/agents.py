@@ -46,7 +46,7 @@ def agents() -> None:
 
 
 @agents.command(name="list")
-@click.option("--session", default="", metavar="ID", help="The types of subagents that were made in this session.")
+@click.option("--session", default="", metavar="ID", help="The subagent types created in this session.")
 def list_agents(session: str) -> None:
     """List the agents: name, where it is from, and its file, or why it cannot be used here.
 
@@ -131,7 +131,7 @@ def _made_in(session: str) -> list[tuple[str, str, str]]:
         journal = Path(daemon.sessions_show(session).directory) / "wire.jsonl"
     rows = [(name, "session", words) for name, words in _made(journal)]
     if not rows:
-        raise CommandError(f"No types of subagents were made in session {session}.")
+        raise CommandError(f"No subagent types were created in session {session}.")
     return rows
 
 
@@ -164,7 +164,7 @@ def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterat
     for tool in tools:
         yield f"  - {tool.path}{_standing(tool, problems.get(tool.place, ''))}"
     if spec.idle():
-        yield f"named by allowed_tools or exclude_tools, and none of the tools: {', '.join(map(visible, spec.idle()))}"
+        yield f"in allowed_tools or exclude_tools, but not a tool: {', '.join(map(visible, spec.idle()))}"
     if fields.mcp_tools is None:
         yield "MCP tools: all of the session"
     else:
@@ -194,7 +194,7 @@ def _subagent(catalog: AgentCatalog, entry: SubagentEntry, now: Situation) -> st
     problem = _problem(catalog, file, now)
     if problem:
         return f"cannot be used: {problem}"
-    return entry.description or catalog.load(file).fields.when_to_use or "nothing is said of it"
+    return entry.description or catalog.load(file).fields.when_to_use or "no description"
 
 
 def _standing(tool: ToolChoice, problem: str) -> str:
@@ -202,4 +202,4 @@ def _standing(tool: ToolChoice, problem: str) -> str:
         return f" -- not offered: {tool.reason} ({tool.place})"
     if problem:
         return f" -- cannot be used: {problem} ({tool.place})"
-    return f" -- while {tool.condition}" if tool.condition else ""
+    return f" -- when {tool.condition}" if tool.condition else ""

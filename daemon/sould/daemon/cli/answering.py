@@ -25,7 +25,7 @@ _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 @click.argument("request", default="")
 @click.option("--for-session", is_flag=True, help="Do not ask about the same again in this session.")
 @click.option("--also-changed", is_flag=True, help="With --for-session: not even when what it runs changes again.")
-@click.option("--show", is_flag=True, help="Show all of what is asked, and answer nothing.")
+@click.option("--show", is_flag=True, help="Show the whole request without answering it.")
 def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> None:
     """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
@@ -51,7 +51,7 @@ def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> 
 
 @click.command(cls=Command)
 @click.argument("request", default="")
-@click.option("--because", default="", metavar="TEXT", help="Tell the agent why; it then goes on in another way.")
+@click.option("--because", default="", metavar="TEXT", help="Tell the agent why; it then tries another way.")
 def reject(request: str, because: str) -> None:
     """Refuse what a session asks, or dismiss its question. REQUEST is the id that `sould status` shows.
 
@@ -92,7 +92,7 @@ def answer(words: tuple[str, ...]) -> None:
         elif answers:
             given = answers
         else:
-            raise CommandError(f"Say the answer: sould answer {found.id[:ID]} {places(found)}", USAGE)
+            raise CommandError(f"Give the answer: sould answer {found.id[:ID]} {places(found)}", USAGE)
         if given is None:
             _give(daemon, AnswerParams(id=found.id, decision="reject"), "Dismissed")
         else:
@@ -122,7 +122,7 @@ def _only(daemon: ControlClient, verb: str, fits: Callable[[Waiting], bool]) -> 
     if not everything:
         raise CommandError("Nothing waits for an answer.")
     if not found:
-        raise CommandError(f"`sould {verb}` does not answer what waits; take a command shown beside it.", USAGE)
+        raise CommandError(f"`sould {verb}` cannot answer this request; use a command shown beside it.", USAGE)
     raise CommandError(f"{len(found)} requests wait; say which one: sould {verb} {found[0].id[:ID]}", USAGE)
 
 

@@ -257,7 +257,7 @@ class ControlClient:
         while True:
             line = self._file.readline()
             if not line:
-                raise ControlError("The daemon went away before it answered.", "gone")
+                raise ControlError("The daemon ended before it answered.", "gone")
             if line.startswith(b"say "):
                 raise ControlError(line[4:].decode("utf-8", "replace").strip().removeprefix("sould: "), "refused")
             message = json.loads(line)

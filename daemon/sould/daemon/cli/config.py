@@ -90,13 +90,13 @@ def edit() -> None:
     """
     file = _file()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise CommandError(f"There is no terminal here for an editor; change {file} yourself, then: sould config check")
+        raise CommandError(f"There is no terminal here for an editor; edit {file} yourself, then: sould config check")
     if not file.exists():
         _create(file)
     while True:
         done = subprocess.run([*editor(), str(file)], check=False)
         if done.returncode != 0:
-            raise CommandError(f"The editor ended with {done.returncode}; {file} is as it left it.")
+            raise CommandError(f"The editor exited with {done.returncode}; {file} is as it left it.")
         try:
             _report(_load())
         except ConfigError as error:
@@ -125,8 +125,8 @@ def _create(file: Path) -> None:
 def _report(loaded: Loaded) -> None:
     for notice in loaded.notices:
         click.echo(f"note: {visible(notice)}")
-    files = ", ".join(map(str, loaded.sources)) or f"{_file()} (not there: the defaults hold)"
-    click.echo(f"The configuration is in order: {files}")
+    files = ", ".join(map(str, loaded.sources)) or f"{_file()} (does not exist: the defaults apply)"
+    click.echo(f"The configuration is valid: {files}")
     models = loaded.config.models
     if models:
         default = loaded.config.default_model

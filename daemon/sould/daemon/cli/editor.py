@@ -31,7 +31,7 @@ def editor() -> list[str]:
     for name, value in places.items():
         wanted = shlex.split(value)
         if wanted and shutil.which(wanted[0]) is None:
-            raise CommandError(f"{name} names {wanted[0]!r}, which is not there; set it to your editor.")
+            raise CommandError(f"{name} names {wanted[0]!r}, which was not found; set it to your editor.")
         if wanted:
             return wanted
     found = next((name for name in EDITORS if shutil.which(name)), None)
@@ -58,5 +58,5 @@ async def edited(text: str) -> str:
             await process.wait()
             raise
         if code != 0:
-            raise CommandError(f"The editor {command[0]} ended with {code}, so the text is as it was.")
+            raise CommandError(f"The editor {command[0]} ended with {code}, so the text is unchanged.")
         return file.read_text("utf-8", "replace")

@@ -47,8 +47,8 @@ def check(flow_: str) -> None:
     steps = found.steps()
     decisions = sum(step.kind == "decision" for step in steps)
     counted = f"{plural(len(steps), 'step')}, {plural(decisions, 'decision')} among them"
-    passed = f", and {plural(len(found.warnings), 'construct')} passed over" if found.warnings else ""
-    click.echo(visible(f"{file}: {counted}; nothing is wrong{passed}."))
+    ignored = f", {plural(len(found.warnings), 'construct')} ignored" if found.warnings else ""
+    click.echo(visible(f"{file}: {counted}; no problems found{ignored}."))
 
 
 @flow.command()
@@ -105,7 +105,7 @@ def _file(named: str) -> Path:
 def _missing(name: str, found: Found) -> str:
     other = found.skills.get(name)
     if other is not None:
-        return f"{name} is a skill and no flow ({other.path}): its head lacks `type: flow`. {other.mistake}".strip()
+        return f"{name} is a skill, not a flow ({other.path}): its front matter lacks `type: flow`. {other.mistake}".strip()
     about = next((said for said in (*found.problems, *found.remarks) if name in said), "")
     flows = [skill.name for skill in found.skills.values() if skill.flow]
     near = difflib.get_close_matches(name, flows, 1)

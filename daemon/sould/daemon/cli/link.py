@@ -71,7 +71,7 @@ class Link:
                 connection.close()  # it was leaving: the next one is being started
             else:
                 return socket.socket(fileno=connection.detach())
-        raise BridgeError(f"the daemon hangs up at once; see {self._paths.log}, or run: sould doctor")
+        raise BridgeError(f"the daemon closes the connection at once; see {self._paths.log}, or run: sould doctor")
 
     def _hello(self, *, again: bool) -> bytes:
         fields = [

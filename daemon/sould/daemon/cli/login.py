@@ -23,7 +23,7 @@ from sould.daemon.paths import Paths
 @click.command(cls=Command)
 @click.argument("provider", required=False)
 @click.option("--file", "allow_file", is_flag=True, help="Where there is no keyring, use a file without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Tell the steps of a sign-in as one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print the steps of a sign-in as one JSON object per line.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page of a sign-in here, only show its address.")
 def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: bool) -> None:
     """Keep the key of a model PROVIDER (kimi, openai, openrouter, or one of your configuration), or sign in to it.
@@ -63,7 +63,7 @@ def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: boo
         sign_in(name, oauth, as_json=False, allow_file=allow_file, browser=sys.stdin.isatty() and not no_browser)
         return
     where = _store(name, _read_key(name), allow_file=allow_file)
-    click.echo(f"The key of {name} is kept in {where}.", err=True)
+    click.echo(f"The key of {name} is stored in {where}.", err=True)
     if name not in loaded.config.providers:
         _configure(known[name], loaded)
 
@@ -83,12 +83,12 @@ def logout(provider: str | None) -> None:
     if provider is None:
         stored, signed_in = credentials.stored(), credentials.signed_in()
         lines = [f"{name}  {where}{'  sign-in' if name in signed_in else ''}" for name, where in stored.items()]
-        click.echo("\n".join(lines) or "No keys are kept.")
+        click.echo("\n".join(lines) or "No keys are stored.")
         return
     signed_in = provider in credentials.signed_in()
     if not credentials.forget(provider):
-        raise CommandError(f"No key of {provider!r} is kept; `sould logout` lists those that are.")
-    click.echo(f"You are signed out of {provider}." if signed_in else f"The key of {provider} is forgotten.", err=True)
+        raise CommandError(f"No key of {provider!r} is stored; `sould logout` lists those that are.")
+    click.echo(f"You are signed out of {provider}." if signed_in else f"The key of {provider} was removed.", err=True)
 
 
 def _sign_in_for_program(provider: str | None, configured: Mapping[str, ProviderConfig], *, allow_file: bool) -> None:
@@ -113,7 +113,7 @@ def _credentials() -> Credentials:
 
 def _choose(names: list[str]) -> str:
     if not sys.stdin.isatty():
-        raise CommandError(f"Say whose key it is: sould login PROVIDER (one of {', '.join(names)})", USAGE)
+        raise CommandError(f"Name the provider: sould login PROVIDER (one of {', '.join(names)})", USAGE)
     return click.prompt("Provider", type=click.Choice(names), default=names[0], err=True)
 
 
@@ -127,7 +127,9 @@ def _read_key(provider: str) -> SecretStr:
     if not key:
         raise CommandError("The key is empty; nothing was changed.", USAGE)
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise CommandError("That is no key: it holds blanks or characters no key has. Nothing was changed.", USAGE)
+        raise CommandError(
+            "That is not a key: it has spaces or characters that no key has. Nothing was changed.", USAGE
+        )
     return SecretStr(key)
 
 
@@ -139,9 +141,9 @@ def _store(provider: str, key: SecretStr, *, allow_file: bool) -> str:
         where = credentials.store(provider, key, allow_file=allow_file)
     except NoKeyringError as error:
         if not sys.stdin.isatty():
-            raise CommandError(f"{error.message} To keep the key in {file}, add --file.") from None
-        if not click.confirm(f"{error.message} Keep the key in {file}?", err=True):
-            raise CommandError("The key was not kept.") from None
+            raise CommandError(f"{error.message} To store the key in {file}, add --file.") from None
+        if not click.confirm(f"{error.message} Store the key in {file}?", err=True):
+            raise CommandError("The key was not stored.") from None
         where = credentials.store(provider, key, allow_file=True)
     return "the system's keyring" if where == "keyring" else file
 

@@ -19,11 +19,16 @@ POLL_S = 0.25
 
 @click.command(cls=Command)
 @click.option(
-    "--lines", "-n", default=50, show_default=True, type=click.IntRange(0), help="How many lines, from the end."
+    "--lines",
+    "-n",
+    default=50,
+    show_default=True,
+    type=click.IntRange(0),
+    help="How many lines to print, from the end.",
 )
-@click.option("--follow", "-f", is_flag=True, help="Go on printing as the log grows, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing as the log grows, until Ctrl-C.")
 @click.option("--grep", default="", metavar="TEXT", help="Only lines with this text, such as a session's id.")
-@click.option("--path", "only_path", is_flag=True, help="Print where the log is, and nothing else.")
+@click.option("--path", "only_path", is_flag=True, help="Print only the path of the log.")
 def logs(lines: int, follow: bool, grep: str, only_path: bool) -> None:
     """Show the daemon's log. It never holds keys or what you and the model said.
 

@@ -58,11 +58,11 @@ def _show(loops: Sequence[LoopState]) -> None:
 @loop.command()
 @_ID
 @click.option(
-    "--new-session", is_flag=True, help="Go on in a new session, with the plan and the progress of the old one."
+    "--new-session", is_flag=True, help="Continue in a new session, with the plan and the progress of the old one."
 )
-@click.option("--tokens", default="", metavar="N", help="Allow so many tokens from here on, such as 200k.")
-@click.option("--cost", default="", metavar="N", help="Allow so much money from here on.")
-@click.option("--time", "seconds", default="", metavar="T", help="Allow so much time from here on, such as 30m.")
+@click.option("--tokens", default="", metavar="N", help="Allow this many more tokens, such as 200k.")
+@click.option("--cost", default="", metavar="N", help="Allow this much more money.")
+@click.option("--time", "seconds", default="", metavar="T", help="Allow this much more time, such as 30m.")
 def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: str) -> None:
     """Go on with the loop of SESSION, of any project (the beginning of its id will do), else with the latest of this one.
 
@@ -113,7 +113,7 @@ def stop(session: str) -> None:
     else:
         found.settle("stopped", "cancelled")
         store.save(found)
-    click.echo(f"Stopped. Go on with: sould loop resume {found.session_id}")
+    click.echo(f"Stopped. Resume with: sould loop resume {found.session_id}")
 
 
 def _store() -> LoopStore:
@@ -151,8 +151,12 @@ def _find(store: LoopStore, beginning: str) -> LoopState:
     matches = [each for each in loops if each.session_id.startswith(beginning)]
     if len(matches) > 1:
         _show(matches)
-        raise CommandError(f"{len(matches)} loops are of sessions that begin with {beginning!r}; give more of the id.")
+        raise CommandError(
+            f"{len(matches)} loops belong to sessions whose ids begin with {beginning!r}; give more of the id."
+        )
     if not matches:
         _show(unfinished)
-        raise CommandError(f"No loop is of a session that begins with {beginning!r}; `sould loop list` shows all.")
+        raise CommandError(
+            f"No loop belongs to a session whose id begins with {beginning!r}; `sould loop list` shows all."
+        )
     return matches[0]

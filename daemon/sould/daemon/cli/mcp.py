@@ -52,7 +52,9 @@ def mcp() -> None:
 
 @mcp.command()
 @click.option(
-    "--transport", type=click.Choice(["stdio", "http", "sse"]), help="How to reach it; told by what follows NAME."
+    "--transport",
+    type=click.Choice(["stdio", "http", "sse"]),
+    help="How to reach it; by default, told from what follows NAME.",
 )
 @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with every request; repeatable.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set for its process; repeatable.")
@@ -77,7 +79,7 @@ def add(
     if not remote and "://" in target[0]:
         raise click.UsageError(f"{target[0]} is not the address of a server: it starts with http:// or https://.")
     if not _NAME.fullmatch(name):
-        raise click.UsageError(f"{name!r} is no name: letters, digits, _, - and ., without blanks.")
+        raise click.UsageError(f"{name!r} is not a valid name: letters, digits, _, - and ., without spaces.")
     if variables if remote else headers:
         raise click.UsageError("--header is for URLs, --env for commands.")
     entry: dict[str, Any]
@@ -184,7 +186,7 @@ def reset_auth(name: str) -> None:
       sould mcp reset-auth docs
     """
     gone = _sign_ins().forget(_remote(name).url)
-    click.echo(f"Forgot the sign-in of {visible(name)}." if gone else f"Nobody signed in to {visible(name)}.")
+    click.echo(f"Removed the sign-in of {visible(name)}." if gone else f"There is no sign-in to {visible(name)}.")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

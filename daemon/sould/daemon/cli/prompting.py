@@ -100,7 +100,7 @@ async def ask(asked: Permission) -> Choice | None:
         if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
-        hint = "" if asked.is_question else "; words behind n tell the agent why not"
+        hint = "" if asked.is_question else "; text after n tells the agent why not"
         click.echo(f"  Type one of: {', '.join(choices)}{hint}", err=True)
     return None
 

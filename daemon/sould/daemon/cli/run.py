@@ -27,16 +27,16 @@ MODES = ("plan", "ask", "review", "full")
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True, metavar="PROMPT...")
 @click.option("--output-format", "-o", "form", type=click.Choice(get_args(Format)), default="text", show_default=True)
-@click.option("--model", "-m", default="", help="Which model answers, by its key in the configuration.")
-@click.option("--agent", default="", metavar="NAME|PATH", help="Which agent works, by name or by its file.")
-@click.option("--mode", type=click.Choice(MODES), help="What happens without asking; `ask` when it is not given.")
+@click.option("--model", "-m", default="", help="The model, by its key in the configuration.")
+@click.option("--agent", default="", metavar="NAME|PATH", help="The agent, by its name or file.")
+@click.option("--mode", type=click.Choice(MODES), help="What happens without asking; `ask` by default.")
 @click.option("--yes", "--yolo", "-y", "yes", is_flag=True, help="Ask nothing: the same as --mode full.")
 @click.option("--afk", is_flag=True, help="Full access, and what would still ask is refused: nobody is there.")
 @click.option("--plan", is_flag=True, help="Change nothing, make a plan: the same as --mode plan.")
 @click.option(
-    "--session", "-S", default="", metavar="ID", help="Go on in this session (the beginning of its id will do)."
+    "--session", "-S", default="", metavar="ID", help="Continue this session (the beginning of its id is enough)."
 )
-@click.option("--continue", "-C", "latest", is_flag=True, help="Go on in the latest session of this directory.")
+@click.option("--continue", "-C", "latest", is_flag=True, help="Continue the latest session of this directory.")
 @click.option(
     "--cwd", "-w", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The project's directory."
 )
@@ -58,9 +58,9 @@ MODES = ("plan", "ask", "review", "full")
     "--max-ralph-iterations",
     "iterations",
     type=click.IntRange(min=-1),
-    help="Repeat the prompt up to so many times, until it is complete; -1: without limit; 0: once.",
+    help="Repeat the prompt until it is complete, at most this many times; -1: without limit; 0: once.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after so many seconds.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after this many seconds.")
 def run(
     words: tuple[str, ...],
     form: Format,
@@ -107,7 +107,7 @@ def run(
     """
     prompt = " ".join(words)
     if session and latest:
-        raise click.UsageError("--session and --continue exclude each other.")
+        raise click.UsageError("--session and --continue cannot be combined.")
     mode = _mode(mode, yes=yes, afk=afk, plan=plan)
     try:
         session_id, directory = _which(session, cwd, latest=latest)
@@ -149,7 +149,7 @@ def _mode(mode: str | None, *, yes: bool, afk: bool, plan: bool) -> str:
         said = ", ".join(
             f"{flag} means --mode {value}" if flag != "--mode" else f"--mode {value}" for flag, value in named.items()
         )
-        raise click.UsageError(f"These exclude each other: {said}.")
+        raise click.UsageError(f"These options cannot be combined: {said}.")
     return next(iter(named.values()), "")
 
 
@@ -177,7 +177,7 @@ def _piped() -> str:
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return ""
     if not select.select([0], [], [], PIPE_S)[0]:
-        complain("Reading what is piped in; with `</dev/null` the prompt is all there is.")
+        complain("Reading standard input; `</dev/null` sends the prompt alone.")
     return _read()
 
 
@@ -199,5 +199,5 @@ def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
             return row.id, directory if cwd else Path(row.cwd)
         rows = daemon.sessions_list(cwd=str(directory), limit=1).sessions
     if not rows:
-        raise CommandError(f"There is no session in {directory} to continue; leave --continue out to begin one.")
+        raise CommandError(f"There is no session in {directory} to continue; leave --continue out to start one.")
     return rows[0].id, directory

@@ -13,7 +13,7 @@ from sould.daemon.cli.forms import UserPrompter, typed_line
 from sould.daemon.cli.output import one_line, visible
 
 DECLINE = "/decline"
-HINT = f"Enter alone takes what stands in brackets, or leaves an answer out. {DECLINE} says no to the server."
+HINT = f"Enter alone takes the value in brackets, or skips the answer. {DECLINE} declines the request."
 
 
 class DeclinedError(Exception):

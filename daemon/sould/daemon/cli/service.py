@@ -52,7 +52,7 @@ def status(as_json: bool) -> None:
 @click.command(cls=Command)
 @click.option("--force", is_flag=True, help="End running turns instead of waiting for them.")
 def stop(force: bool) -> None:
-    """Stop the daemon, after its running turns.
+    """Stop the daemon when its running turns have finished.
 
     Sessions stay on disk. The agents of connected editors end; an editor starts the daemon again with its next agent.
 
@@ -144,9 +144,9 @@ def _overview(found: Status) -> None:
         f"{plural(found.running_turns, 'running turn')}"
     )
     if found.draining:
-        click.echo(f"Leaving: {visible(found.draining)}")
+        click.echo(f"Stopping: {visible(found.draining)}")
     if found.package_changed:
-        click.echo("sould was installed anew since this daemon started; run: sould restart")
+        click.echo("sould was reinstalled since this daemon started; run: sould restart")
     click.echo(f"log {found.log_file}")
     click.echo(f"configuration {found.config_file}")
     differing = other_configuration(os.environ, found.config_file) if found.config_file else ""

@@ -40,9 +40,11 @@ SIZE = Measure("size", {"": 1.0, "K": 1e3, "KB": 1e3, "M": 1e6, "MB": 1e6, "G": 
 @click.command(cls=Command)
 @click.option("--older-than", type=AGE, help="Last used longer ago than this: 12h, 30d, 8w.")
 @click.option("--larger-than", type=SIZE, help="Taking more of the disk than this: 500K, 50M, 1G.")
-@click.option("--dry-run", is_flag=True, help="Only show what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--json", "json_object", is_flag=True, help="Print what went, and what stays, as one JSON object.")
+@click.option(
+    "--json", "json_object", is_flag=True, help="Print what was deleted and what was kept as one JSON object."
+)
 def prune(older_than: float | None, larger_than: float | None, dry_run: bool, yes: bool, json_object: bool) -> None:
     """Delete sessions of all projects by age and size for good, archived ones too. Your files stay as they are.
 
@@ -54,14 +56,15 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
       sould sessions prune --older-than 26w --yes
     """
     if older_than is None and larger_than is None:
-        raise CommandError("Say which sessions: --older-than, --larger-than or both.", USAGE)
+        raise CommandError("Choose sessions: --older-than, --larger-than or both.", USAGE)
     over = None if larger_than is None else int(larger_than)
     with running(patient=True) as daemon:
         report = daemon.sessions_prune(PruneParams(older_than=older_than, larger_than=over, dry_run=True))
         _show(report, aside=json_object)
         if dry_run or not report.removed:
             click.echo(
-                f"{_sum(report.removed)} would go." if report.removed else "There is nothing to delete.", err=True
+                f"{_sum(report.removed)} would be deleted." if report.removed else "There is nothing to delete.",
+                err=True,
             )
         else:
             _confirm(report, yes=yes)
@@ -69,7 +72,7 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
             report = daemon.sessions_prune(PruneParams(older_than=older_than, larger_than=over, only=shown))
             click.echo(f"Deleted {_sum(report.removed)}.", err=True)
             for each in report.left:
-                complain(f"{each.session.id} stays: {each.reason}")
+                complain(f"{each.session.id} is kept: {each.reason}")
     if json_object:
         click.echo(report.model_dump_json(indent=2))
 
@@ -91,9 +94,9 @@ def _show(report: PruneReport, *, aside: bool) -> None:
 def _line(row: PrunedRow) -> tuple[str, ...]:
     session = row.session
     age = f"{span(max(0.0, time.time() - session.updated))} ago"
-    stays = f"  stays: {one_line(row.reason, 80)}" if row.reason else ""
+    kept = f"  kept: {one_line(row.reason, 80)}" if row.reason else ""
     title = one_line(session.title or "(no title)", 50)
-    return (session.id, size(row.size), age, one_line(session.cwd, 40), title + stays)
+    return (session.id, size(row.size), age, one_line(session.cwd, 40), title + kept)
 
 
 def _sum(rows: Sequence[PrunedRow]) -> str:

@@ -41,13 +41,13 @@ sessions.add_command(prune)
 
 
 @sessions.command("list")
-@click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
-@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Of this directory.")
+@click.option("--all", "-a", "everywhere", is_flag=True, help="Include all projects, not only this directory.")
+@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Only this directory.")
 @click.option(
-    "--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="At most so many, newest first."
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="Show at most this many, newest first."
 )
-@click.option("--archived", is_flag=True, help="Also archived ones.")
-@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line.")
+@click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
 def list_sessions(everywhere: bool, cwd: Path | None, limit: int, archived: bool, json_lines: bool) -> None:
     """List sessions of this directory, newest first.
 
@@ -72,7 +72,7 @@ def list_sessions(everywhere: bool, cwd: Path | None, limit: int, archived: bool
 
 @sessions.command()
 @click.argument("session", default="")
-@click.option("--json", "json_object", is_flag=True, help="Print what is known of it as one JSON object.")
+@click.option("--json", "json_object", is_flag=True, help="Print it as one JSON object.")
 def show(session: str, json_object: bool) -> None:
     """Show a session, else the latest of this directory: its data and the whole conversation.
 
@@ -92,8 +92,8 @@ def show(session: str, json_object: bool) -> None:
 
 @sessions.command("timeline")
 @click.argument("session", default="")
-@click.option("--steps", is_flag=True, help="Also every step, not only turns.")
-@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line, steps included.")
+@click.option("--steps", is_flag=True, help="Include every step, not only turns.")
+@click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line, steps included.")
 def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     """Show the places `/rewind NUMBER` can go back to, and what was done after each.
 
@@ -193,7 +193,7 @@ def rename(session: str, title: str) -> None:
 
 @sessions.command()
 @click.argument("ids", nargs=-1, required=True, metavar="SESSION...")
-@click.option("--undo", is_flag=True, help="Take them back into the lists.")
+@click.option("--undo", is_flag=True, help="Bring them back into the lists.")
 def archive(ids: tuple[str, ...], undo: bool) -> None:
     """Take sessions out of lists and search. They are kept, and the next prompt in one brings it back.
 
@@ -206,12 +206,12 @@ def archive(ids: tuple[str, ...], undo: bool) -> None:
         found = [daemon.sessions_show(session).session for session in ids]
         for row in found:
             daemon.sessions_archive(row.id, archived=not undo)
-    click.echo(f"{'Back in the lists' if undo else 'Archived'}: {plural(len(found), 'session')}.", err=True)
+    click.echo(f"{'Unarchived' if undo else 'Archived'}: {plural(len(found), 'session')}.", err=True)
 
 
 @sessions.command()
 @click.argument("session", default="")
-@click.option("--json", "json_object", is_flag=True, help="Print what is known of it as one JSON object.")
+@click.option("--json", "json_object", is_flag=True, help="Print it as one JSON object.")
 def fork(session: str, json_object: bool) -> None:
     """Begin a session with all of another one, else of the latest of this directory, and print its id.
 

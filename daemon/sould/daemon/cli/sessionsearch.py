@@ -13,13 +13,18 @@ from sould.daemon.control import FoundRow, SearchParams
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
-@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Of this directory.")
+@click.option("--all", "-a", "everywhere", is_flag=True, help="Include all projects, not only this directory.")
+@click.option("--cwd", type=click.Path(file_okay=False, path_type=Path), help="Only this directory.")
 @click.option(
-    "--limit", "-n", default=20, show_default=True, type=click.IntRange(1, 500), help="At most so many, newest first."
+    "--limit",
+    "-n",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 500),
+    help="Show at most this many, newest first.",
 )
-@click.option("--archived", is_flag=True, help="Also archived ones.")
-@click.option("--json", "json_lines", is_flag=True, help="One JSON object a line.")
+@click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
 def search(
     words: tuple[str, ...], everywhere: bool, cwd: Path | None, limit: int, archived: bool, json_lines: bool
 ) -> None:
@@ -45,7 +50,7 @@ def search(
         return
     if not found:
         hint = "" if everywhere else "; `--all` searches other projects"
-        click.echo(f"No session{'' if everywhere else f' in {directory}'} has that{hint}.", err=True)
+        click.echo(f"No session{'' if everywhere else f' in {directory}'} matches{hint}.", err=True)
         return
     click.echo(table(_line(each, everywhere=everywhere) for each in found))
 

@@ -79,7 +79,7 @@ def sign_in(provider: str, oauth: OAuth, *, as_json: bool, allow_file: bool, bro
         raise teller.failed(error.message) from None
     where = credentials.store_tokens(provider, tokens, allow_file=allow_file)
     kept = "the system's keyring" if where == "keyring" else f"{paths.state}/credentials.json (mode 0600)"
-    teller.tell("success", f"You are signed in to {provider}; the sign-in is kept in {kept}.")
+    teller.tell("success", f"You are signed in to {provider}; the sign-in is stored in {kept}.")
 
 
 def device_flow(
@@ -131,8 +131,8 @@ def _may_use_file(credentials: Credentials, file: str, teller: Teller, *, allow_
         if allow_file:
             return True
         if teller.as_json or not sys.stdin.isatty():
-            raise teller.failed(f"{error.message} To keep the sign-in in {file} (mode 0600), add --file.") from None
-        if not click.confirm(f"{error.message} Keep the sign-in in {file} (mode 0600)?", err=True):
+            raise teller.failed(f"{error.message} To store the sign-in in {file} (mode 0600), add --file.") from None
+        if not click.confirm(f"{error.message} Store the sign-in in {file} (mode 0600)?", err=True):
             raise CommandError("You were not signed in.") from None
         return True
     return allow_file

@@ -17,7 +17,7 @@ from sould.daemon.paths import Paths
 
 @click.command(cls=Command)
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--show", "action", flag_value="show", help="Only say what holds now.")
+@click.option("--show", "action", flag_value="show", help="Only show the current state.")
 @click.option("--forget", "action", flag_value="unknown", help="Forget the decision.")
 @click.option("--restrict", "action", flag_value="restricted", help="Never trust it, and do not mention it again.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, also about what the agent wrote itself.")
@@ -40,7 +40,7 @@ def trust(directory: Path | None, action: str | None, yes: bool) -> None:
     if action != "show":
         refuse_agent(
             "the agent cannot decide for you what is trusted",
-            "Run this in a terminal of your own, or say /trust in the editor.",
+            "Run this in a terminal of your own, or use /trust in the editor.",
         )
     match action:
         case None:

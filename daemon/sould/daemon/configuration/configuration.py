@@ -323,7 +323,7 @@ def _with_absolute_scripts(config: Config, directory: Path) -> Config:
 
 def _unused(document: _Document) -> tuple[str, ...]:
     present = [key for key in sorted(NOT_USED) if _has(document.values, key)]
-    return (f"{document.name}: understood, not used: {', '.join(present)}.",) if present else ()
+    return (f"{document.name}: accepted but not used: {', '.join(present)}.",) if present else ()
 
 
 def _idle(config: Config, document: _Document) -> Iterator[str]:

@@ -73,8 +73,8 @@ class Configuration:
     def _tell(self, read: Refreshed) -> None:
         _log.log(logging.WARNING if read.mistake else logging.INFO, "%s", read.sentence)
         if read.mistake:
-            body = f"{read.sentence}\nThe last good one holds until this is mended."
-            self.news.stand("configuration", "The configuration has a mistake and was not reloaded", body)
+            body = f"{read.sentence}\nThe last valid one stays in use until this is fixed."
+            self.news.stand("configuration", "The configuration has an error and was not reloaded", body)
             return
         self.news.settle("configuration")
         self.news.tell("The configuration has changed", read.sentence)

@@ -132,7 +132,7 @@ class ControlFace:
             raise RpcError(INVALID_PARAMS, f"{method}: {_wrong(error)}") from None
         if connection.of_agent and method not in LOOKS:
             raise OptionError(
-                "What the agent runs cannot answer for you or take anything of yours away; do this in a terminal or an "
+                "What the agent runs cannot answer for you or delete anything of yours; do this in a terminal or an "
                 "editor of your own."
             )
         if isinstance(asked, AnswerParams):

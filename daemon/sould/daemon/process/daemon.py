@@ -130,7 +130,7 @@ class Daemon:
         hello = connection.hello
         if connection.of_agent and hello.face != "control":
             raise RefusedHelloError(
-                "what the agent runs cannot use its sessions or begin others, because it would answer for you; "
+                "what the agent runs cannot use its sessions or start others, because it would answer for you; "
                 "do this in a terminal or an editor of your own"
             )
         low, high = hello.protocol

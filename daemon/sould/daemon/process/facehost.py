@@ -71,7 +71,7 @@ def _resume(path: str, connection: Connection) -> FaceRecord | None:
     try:
         resume = FaceRecord.load(state)
     except ValueError as error:
-        _log.warning("a connection begins anew: %s", error)
+        _log.warning("a connection starts over: %s", error)
         return None
     # what was not sent by a planned restart follows as it is; a killed daemon's last line may have been cut
     return replace(resume, cut=cut and connection.inherited is None)

@@ -40,13 +40,13 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
         newer = f"was written by a newer sould (journal format {scan.newer}); update sould, then run `sould restart`"
         return [*problems, _problem(directory, "wire.jsonl", newer)], scan.records
     if scan.metadata is None:
-        problems.append(_problem(directory, "wire.jsonl", "has no first line that says what it is"))
+        problems.append(_problem(directory, "wire.jsonl", "has no header line"))
     problems += [
         FsckProblem(
             session=directory.name,
             file="wire.jsonl",
             severity="warning",  # the session opens without them, and nothing more can be done
-            problem=f"{bad.length} damaged bytes at {bad.position}; they are passed over",
+            problem=f"{bad.length} damaged bytes at {bad.position}; they are ignored",
         )
         for bad in scan.damage
     ]

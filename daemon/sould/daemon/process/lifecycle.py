@@ -33,9 +33,9 @@ DRAIN_POLL = 0.1
 class Exit(Enum):
     """Why the daemon ends."""
 
-    IDLE = "nobody needs it"
-    STOP = "it was told to stop"
-    RESTART = "it is restarted"
+    IDLE = "it was idle"
+    STOP = "it was asked to stop"
+    RESTART = "it is restarting"
     REPLACED = "a newer version takes over"
 
 
@@ -214,7 +214,7 @@ class Lifecycle:
         if self._lost:
             return
         if not self._holds_lock():
-            _log.warning("another daemon holds %s; leaving it the field", self._paths.lock)
+            _log.warning("another daemon holds %s; exiting", self._paths.lock)
             self._inode, self._lost = None, True
             self.leave(Exit.REPLACED)
             return
@@ -247,7 +247,7 @@ class Lifecycle:
             ensure_private(self._paths.runtime)
             fresh = take_lock(self._paths)
         except (BridgeError, UnsafePathError, OSError) as error:
-            _log.warning("cannot look after %s: %s", self._paths.lock, error)
+            _log.warning("cannot keep %s: %s", self._paths.lock, error)
             return True
         if fresh is None:
             return False

@@ -109,7 +109,7 @@ def _create(path: str, capacity: int) -> tuple[mmap.mmap, int]:
     try:
         mapped = _mapped(path, size)
     except OSError as error:
-        _log.warning("a connection cannot be taken up again once this daemon is killed: %s: %s", path, error.strerror)
+        _log.warning("a connection cannot be resumed once this daemon is killed: %s: %s", path, error.strerror)
         with contextlib.suppress(OSError):
             os.unlink(path)
         mapped = mmap.mmap(-1, size)

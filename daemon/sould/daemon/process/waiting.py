@@ -126,7 +126,7 @@ def _choice(item: QuestionItem, typed: str) -> str:
     chosen = choices.read(typed)
     if chosen is None:
         there_are = ", ".join(f"{number}. {label}" for number, label in choices.numbered.items())
-        raise OptionError(f"{typed!r} is no answer to {item.question!r}; there are: {there_are}.")
+        raise OptionError(f"{typed!r} is not an answer to {item.question!r}; the options are: {there_are}.")
     if chosen.wants_words:
         number = len(choices.numbered)
         raise OptionError(f"{number}. {item.other_label}: add your words, as in '{number} your words'.")

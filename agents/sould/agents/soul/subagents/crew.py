@@ -174,7 +174,7 @@ class Crew:
         except SouldError as error:
             raise SubagentError(error.message) from error
         except OSError as error:
-            raise SubagentError(f"The subagent's journal cannot be made: {error.strerror}.") from error
+            raise SubagentError(f"The subagent's journal cannot be created: {error.strerror}.") from error
         try:
             return _Worker(start, log, await market.builder.build(start, log, market))
         except BaseException as error:

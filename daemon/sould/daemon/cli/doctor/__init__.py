@@ -1,1 +1,1 @@
-"""`sould doctor`: many small checks, each with one sentence and how to mend what it found. None changes anything."""
+"""`sould doctor`: many small checks, each with one sentence and how to fix what it found. None changes anything."""

@@ -1,4 +1,4 @@
-"""`sould doctor`: run the checks and print what to mend."""
+"""`sould doctor`: run the checks and print what to fix."""
 
 import importlib
 import json
@@ -78,8 +78,8 @@ def examine(setup: SetUp, topics: Sequence[str]) -> Iterator[Finding]:
 
 def _show(finding: Finding) -> None:
     click.echo(f"{MARKS[finding.level]} {visible(finding.text)}")
-    if finding.mend:
-        click.echo(f"    {click.style('→', fg='cyan')} {visible(finding.mend)}")
+    if finding.fix:
+        click.echo(f"    {click.style('→', fg='cyan')} {visible(finding.fix)}")
 
 
 def _summary(findings: list[Finding]) -> None:
@@ -88,4 +88,4 @@ def _summary(findings: list[Finding]) -> None:
     if failures or warnings:
         click.echo(f"\n{plural(failures, 'problem')}, {plural(warnings, 'warning')}.")
     else:
-        click.echo("\nAll is well.")
+        click.echo("\nNo problems found.")

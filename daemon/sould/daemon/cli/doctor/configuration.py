@@ -20,18 +20,18 @@ def files(setup: SetUp) -> Iterator[Finding]:
     try:
         loaded = load(setup.paths, setup.environment)
     except ConfigFileError as error:
-        mend = f"Write {error.nearest!r} in its place" if error.nearest else "Correct it"
+        fix = f"Use {error.nearest!r} instead" if error.nearest else "Correct it"
         place = f"{path}, line {error.line}" if error.line else f"{path}"
-        advice = f"{mend}: {place} (sould config edit)"
+        advice = f"{fix}: {place} (sould config edit)"
         yield fail("configuration", error.message, "Run that command." if "chmod" in error.message else advice)
         return
     for notice in loaded.notices:
         if "chmod" not in notice:  # modes have a check of their own
             yield warn("configuration", notice, "Nothing, unless you expected these keys to do something.")
     if loaded.sources:
-        yield ok("configuration", f"{', '.join(map(str, loaded.sources))}: nothing is wrong there.")
+        yield ok("configuration", f"{', '.join(map(str, loaded.sources))}: no problems found.")
     else:
-        yield ok("configuration", f"There is no {path}; the defaults hold, and models come from the environment.")
+        yield ok("configuration", f"There is no {path}; the defaults apply, and models come from the environment.")
     yield from _kept_keys(setup)
 
 
@@ -39,11 +39,11 @@ def _kept_keys(setup: SetUp) -> Iterator[Finding]:
     try:
         kept = Credentials(setup.paths).stored()
     except ConfigError as error:
-        text, _, mend = error.message.partition("; ")
-        yield fail("keys", f"{text}.", f"{mend[:1].upper()}{mend[1:]}" or "Remove that file and run: sould login")
+        text, _, fix = error.message.partition("; ")
+        yield fail("keys", f"{text}.", f"{fix[:1].upper()}{fix[1:]}" or "Remove that file and run: sould login")
     else:
         names = ", ".join(f"{name} ({where})" for name, where in kept.items())
-        yield ok("keys", f"Keys are kept for: {names}." if names else "No keys are kept by `sould login`.")
+        yield ok("keys", f"Keys are stored for: {names}." if names else "No keys are stored by `sould login`.")
 
 
 def trust(setup: SetUp) -> Iterator[Finding]:

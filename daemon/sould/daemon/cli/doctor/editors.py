@@ -60,7 +60,7 @@ def mcp_servers(setup: SetUp) -> Iterator[Finding]:
         try:
             settings = parse_jsonc(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            yield warn("mcp", f"{path} cannot be read ({error}).", "Mend that file.")
+            yield warn("mcp", f"{path} cannot be read ({error}).", "Fix that file.")
             continue
         yield from _mcp(setup, _Editor(str(path), path, "", "mcpServers"), settings)
 

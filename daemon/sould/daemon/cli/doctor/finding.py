@@ -12,12 +12,12 @@ Level: TypeAlias = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence on one thing. `mend` says what to do about it, "" when nothing is to be done."""
+    """One sentence on one thing. `fix` says what to do about it, "" when nothing is to be done."""
 
     check: str
     level: Level
     text: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def ok(check: str, text: str) -> Finding:
     return Finding(check, "ok", text)
 
 
-def warn(check: str, text: str, mend: str) -> Finding:
+def warn(check: str, text: str, fix: str) -> Finding:
     """It works, but less well or less safely than it could."""
-    return Finding(check, "warn", text, mend)
+    return Finding(check, "warn", text, fix)
 
 
-def fail(check: str, text: str, mend: str) -> Finding:
+def fail(check: str, text: str, fix: str) -> Finding:
     """It does not work."""
-    return Finding(check, "fail", text, mend)
+    return Finding(check, "fail", text, fix)

@@ -39,7 +39,7 @@ class _Answer:
     """What a server said to "which models have you?"; `problem` "" when it named them."""
 
     problem: str = ""
-    mend: str = ""
+    fix: str = ""
     models: frozenset[str] | None = None
     skew_s: float = 0.0
 
@@ -91,8 +91,8 @@ async def _model(
     except (NoModelError, ConfigError) as error:
         configured = config.providers.get(info.provider)
         keyless = configured is not None and configured.type.startswith("_")
-        mend = "Correct the provider: sould config edit" if keyless else f"Run: sould login {info.provider}"
-        yield fail("models", error.message, mend)
+        fix = "Correct the provider: sould config edit" if keyless else f"Run: sould login {info.provider}"
+        yield fail("models", error.message, fix)
         return
     except ProviderError as error:
         yield fail("models", error.message, "Correct the variable in the environment editors are started from.")
@@ -119,7 +119,7 @@ async def _model(
         )
     if answer.problem:
         if known is None:
-            yield fail("models", answer.problem, answer.mend)
+            yield fail("models", answer.problem, answer.fix)
     elif answer.models is not None and info.model not in answer.models:
         yield warn(
             "models",
@@ -133,7 +133,7 @@ async def _model(
 def _expired(info: ModelInfo, tokens: Tokens | None) -> Finding:
     if tokens is not None and tokens.refresh.get_secret_value():
         return ok("models", f"Model {info.key!r}: the sign-in has expired; it is renewed at its next use.")
-    sentence = f"The sign-in of provider {info.provider!r} for model {info.key!r} has ended."
+    sentence = f"The sign-in of provider {info.provider!r} for model {info.key!r} has expired."
     return fail("models", sentence, f"Run: sould login {info.provider}")
 
 
@@ -178,7 +178,7 @@ def _judge(response: httpx2.Response, settings: ProviderSettings, redact: Redact
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return _Answer(
             f"{url} is not a model server: it answers with {response.headers.get('content-type', 'something else')}.",
-            "Correct the base_url: it usually ends in /v1. A network that wants a log-in answers so, too.",
+            "Correct the base_url: it usually ends in /v1. A network with a login page answers like this, too.",
         )
 
 

@@ -59,11 +59,11 @@ def _proxy(setup: SetUp, name: str, value: str) -> Finding:
 
 def _certificates(name: str, value: str) -> Finding:
     path = Path(value)
-    mend = f"Unset {name} or correct it, where editors are started from."
+    fix = f"Unset {name} or correct it, where editors are started from."
     if not path.exists():
-        return fail("network", f"{name}={value} does not exist, so no certificate can be checked.", mend)
+        return fail("network", f"{name}={value} does not exist, so no certificate can be checked.", fix)
     if not os.access(path, os.R_OK):
-        return fail("network", f"{name}={value} cannot be read.", mend)
+        return fail("network", f"{name}={value} cannot be read.", fix)
     if path.is_file() and b"BEGIN CERTIFICATE" not in path.read_bytes():
-        return fail("network", f"{name}={value} holds no certificate in PEM form.", mend)
+        return fail("network", f"{name}={value} holds no certificate in PEM form.", fix)
     return ok("network", f"{name}={value} is used to check servers.")

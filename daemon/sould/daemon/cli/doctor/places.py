@@ -24,18 +24,16 @@ def runtime_directory(setup: SetUp) -> Iterator[Finding]:
     try:
         check_private(directory)
     except FileNotFoundError:
-        yield ok("runtime directory", f"{directory} will be made by the first start.")
+        yield ok("runtime directory", f"{directory} will be created on the first start.")
     except UnsafePathError as error:
-        text, _, mend = str(error).partition("; ")
-        yield fail(
-            "runtime directory", f"{text}.", f"{mend[:1].upper()}{mend[1:]}" if mend else "Fix it, then try again."
-        )
+        text, _, fix = str(error).partition("; ")
+        yield fail("runtime directory", f"{text}.", f"{fix[:1].upper()}{fix[1:]}" if fix else "Fix it, then try again.")
     except OSError as error:
         yield fail(
             "runtime directory", f"{directory}: {error.strerror}.", "Set XDG_RUNTIME_DIR to a directory of your own."
         )
     else:
-        yield ok("runtime directory", f"{directory} is yours alone.")
+        yield ok("runtime directory", f"{directory} is accessible only to you.")
     yield from _fallback(setup)
 
 
@@ -67,7 +65,7 @@ def state_directory(setup: SetUp) -> Iterator[Finding]:
     if problem:
         yield fail(
             "state directory",
-            f"{existing} cannot be written ({problem}), so no session can be kept.",
+            f"{existing} cannot be written ({problem}), so no session can be saved.",
             f"Run: chmod u+rwx {quote(str(existing))} (or set XDG_STATE_HOME to a directory of your own)",
         )
     elif directory.is_dir() and directory.stat().st_mode & 0o077:
@@ -77,7 +75,7 @@ def state_directory(setup: SetUp) -> Iterator[Finding]:
             f"Run: chmod 700 {quote(str(directory))}",
         )
     else:
-        yield ok("state directory", f"Sessions are kept in {directory}.")
+        yield ok("state directory", f"Sessions are stored in {directory}.")
     yield _space(existing)
 
 

@@ -32,7 +32,7 @@ def daemon(setup: SetUp) -> Iterator[Finding]:
         return  # the check of the runtime directory says it
     except (BridgeError, ControlError, OSError) as error:
         yield fail(
-            "daemon", f"The daemon does not answer: {error}", "Run: sould restart --force (running turns are ended)"
+            "daemon", f"The daemon does not answer: {error}", "Run: sould restart --force (this ends running turns)"
         )
         return
     yield from _running(status)
@@ -54,9 +54,9 @@ def _running(status: Status) -> Iterator[Finding]:
             "Run: sould restart (it waits for running turns)",
         )
     else:
-        yield ok("daemon", f"The daemon runs since {span(status.uptime_s)} (pid {status.pid}).")
+        yield ok("daemon", f"The daemon has been running for {span(status.uptime_s)} (pid {status.pid}).")
     if status.draining:
-        yield warn("daemon", f"The daemon is about to leave: {status.draining}.", "Wait, or run: sould restart --force")
+        yield warn("daemon", f"The daemon is about to stop: {status.draining}.", "Wait, or run: sould restart --force")
     if status.descriptors > 0.8 * status.descriptor_limit > 0:
         yield warn(
             "daemon",
@@ -82,7 +82,7 @@ def _not_running(setup: SetUp) -> Iterator[Finding]:
     except OSError:
         yield ok("daemon", "The daemon is not running; the next command or editor starts it.")
     else:
-        what = "nobody listens on it" if stat.S_ISSOCK(mode) else "it is not a socket"
+        what = "nothing listens on it" if stat.S_ISSOCK(mode) else "it is not a socket"
         yield warn(
             "daemon",
             f"{socket} was left behind by a daemon that died: {what}.",
@@ -114,7 +114,7 @@ def _locked(setup: SetUp, live: set[str]) -> Iterator[Finding]:
             f"Close it there{f', or end that process: kill {pid}' if pid else ''}; then open the session again.",
         )
     if not held:
-        yield ok("sessions", f"{plural(len(found), 'session')} looked at, none held by another process.")
+        yield ok("sessions", f"{plural(len(found), 'session')} checked, none held by another process.")
 
 
 def _holder(journal: Path) -> int:
