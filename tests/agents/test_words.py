@@ -30,7 +30,7 @@ def test_the_reason_is_found_below_what_libraries_make_of_it() -> None:
     assert why_unreachable(wrapped(OSError("odd"))) == ""
     assert (
         why_unreachable(RuntimeError("Client failed to connect: All connection attempts failed"))
-        == "nobody answers there"
+        == "nothing answers there"
     )
 
 

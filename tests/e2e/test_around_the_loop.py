@@ -86,7 +86,7 @@ COMMANDS: Mapping[str, str] = {
     "/init tests": "AGENTS.md is written.",
     "/btw what was that?": "on the side",
     "/compact": "The context",
-    "/status": "waiting prompts: 0",
+    "/status": "queued prompts: 0",
     "/mode ask": "Mode: **ask**",
     "/model": "`commands`",
     "/agent": "`thinker`",
@@ -132,7 +132,7 @@ async def test_every_command_is_advertised_with_its_hint_and_answers(world: Worl
         for command, answer in COMMANDS.items():
             assert answer in await said(client, session, command), command
         assert await client.prompt(session, "/queue") == {"stopReason": "end_turn"}
-        await client.wait_update("notice", lambda notice: notice["title"] == "No prompt waits")
+        await client.wait_update("notice", lambda notice: notice["title"] == "No prompts are queued")
     page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
     assert not [name for name in ADVERTISED.split() if f"`/{name}" not in page]
 

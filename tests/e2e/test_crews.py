@@ -250,7 +250,7 @@ async def test_what_subagents_spend_however_deep_is_the_sessions_and_stops_with_
 
     async with editor(world, model="spending", agent="boss", form=go_on_once) as (client, session):
         assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
-        assert asked == ["The budget of this session is used up: 120020 of 100000 tokens. Shall it go on?"]
+        assert asked == ["The budget of this session is used up: 120020 of 100000 tokens. Continue?"]
         assert "heard" in str(titled(client, "Look (middle)")["content"])
         assert client.text() == "enough"
         assert await client.prompt(session, "again") == {"stopReason": "cancelled"}

@@ -175,7 +175,7 @@ async def test_hooks_of_an_event_run_at_once_and_one_that_is_too_slow_is_ended_t
         assert searched["status"] == "completed"
         failed = "A hook for PreToolUse failed and decided nothing"
         notice = await client.wait_update("notice", lambda notice: notice["title"] == failed)
-        assert notice["description"] == "It was ended because it took longer than 1 s."
+        assert notice["description"] == "It was stopped because it took longer than 1 s."
     assert not running(int((project / "slow").read_text()))
     (fired,) = [each["payload"] for each in journal(world, session) if each["type"] == "HookTriggered"]
     assert fired["hook_count"] == 3

@@ -155,7 +155,7 @@ def test_skills_of_every_place_win_in_order_and_directories_can_be_named(sould: 
         *("- `/flow:pull-request` (builtin", "- `/flow:release` (builtin"),
         *("- `/skill:skill-creator` (builtin", "- `/skill:sould-help` (builtin"),
     ]
-    assert listed[-1].startswith(f"- problem: {extra}/broken.md:1: the head that begins here is not closed")
+    assert listed[-1].startswith(f"- problem: {extra}/broken.md:1: the front matter that begins here is not closed")
 
     write(mine / "own.md", skill("the named one"))
     named = skills_listed(sould, "--skills-dir", str(mine))

@@ -96,7 +96,7 @@ def test_a_used_up_budget_is_asked_about_in_the_editor_and_without_anybody_ends_
     editor.prompt("/loop unlimited --tokens 100 tidy up")  # the editor takes the first option: continue
     asked = [message for message in editor.messages if message.get("method") == "session/request_permission"]
     assert [each["params"]["toolCall"]["title"] for each in asked] == [
-        "The loop has used up its budget: 140 of 100 tokens. Shall it go on?"
+        "The loop has used up its budget: 140 of 100 tokens. Continue?"
     ]
     assert standing(sould, editor.session) == ("finished", 3)
 
@@ -121,7 +121,7 @@ def test_without_a_client_the_question_about_a_budget_waits_and_is_answered_from
     editor.wait(lambda message: message.get("method") == "session/request_permission")
     editor.bridge.kill()
     shown = sould.cli("status").stdout
-    assert "The loop has used up its budget: 70 of 50 tokens. Shall it go on?" in shown
+    assert "The loop has used up its budget: 70 of 50 tokens. Continue?" in shown
     assert standing(sould, editor.session) == ("paused", 1)
     (request,) = re.findall(r"sould answer (\w+)", shown)
     assert sould.cli("answer", request, "1k").returncode == 0
@@ -151,7 +151,7 @@ def budget_asked_for(editor: Editor, command: str, mode: str = "ask") -> str:
     editor.prompt(command)
     (asked,) = [message for message in editor.messages if message.get("method") == "session/request_permission"]
     title: str = asked["params"]["toolCall"]["title"]
-    return title.removeprefix("The loop has used up its budget: ").removesuffix(". Shall it go on?")
+    return title.removeprefix("The loop has used up its budget: ").removesuffix(". Continue?")
 
 
 def test_the_budgets_of_the_configuration_end_a_run_that_nobody_can_answer(sould: Sould) -> None:

@@ -138,7 +138,7 @@ async def test_every_kind_of_result_limit_and_failure_is_its_calls_own(world: Wo
         assert "from kimi" in str(shown["old: echo"])
         assert "odd name" in str([each for each in calls(client) if "a b" in each["title"]])
         notices = str(client.updates("notice"))
-        assert "MCP server crash ended before it was ready. Its last words: boom" in notices
+        assert "MCP server crash ended before it was ready. Its last output: boom" in notices
         assert "MCP server hang did not answer within 0.3 s." in notices
         assert "MCP server garbage did not answer within 0.3 s." in notices
         assert all(kind in journal(world, session) for kind in ("MCPLoadingBegin", "MCPLoadingEnd"))
@@ -168,7 +168,7 @@ async def test_a_server_that_ends_is_back_and_one_that_is_mended_comes(world: Wo
         configure(user_file(world), {"late": ours()})
         await client.prompt(session, "now the other")
         assert "mended" in str(results(client)["late: echo"])
-        assert f"read again, because of {user_file(world)}" in str(client.updates("notice"))
+        assert f"reloaded, because these changed: {user_file(world)}" in str(client.updates("notice"))
         assert (await asyncio.to_thread(status, world))["late"]["state"] == "connected"
 
 

@@ -91,5 +91,5 @@ def test_a_child_whose_daemon_was_killed_is_a_result_for_its_parent_and_goes_on_
     assert "I had begun." in told
     told = (child.parents[1] / "wire.jsonl").read_text()
     assert f"The subagent {child.name} remembers what it did" in told
-    assert "Cut off in its middle: `touch begun; sleep 600`." in told
+    assert "Cut off midway: `touch begun; sleep 600`." in told
     assert f"Changed since it began, by it or by others: {world.project / 'begun'}." in told

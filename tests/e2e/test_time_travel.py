@@ -158,7 +158,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
             told = shown(client)
             assert "There was no time to save 21 files as they were" in told
             assert f"it was not saved: {project / 'a.txt'}." in told
-            assert f"Left as it is: `{project / 'a.txt'}`" in await said(client, session, "/undo")
+            assert f"Left unchanged: `{project / 'a.txt'}`" in await said(client, session, "/undo")
     assert (project / "a.txt").read_text() == "hello\ny\n"
 
 

@@ -50,7 +50,7 @@ async def test_what_the_agent_changed_is_marked_in_the_editors_question(world: W
         plain.write_text("---\nname: plain\ndescription: Text.\n---\nText.\n")
         (world.project / ".mcp.json").write_text('{"mcpServers": {}}')
         await client.prompt(session, "again")
-        notice = await client.wait_update("notice", lambda update: "not as you trusted" in str(update))
+        notice = await client.wait_update("notice", lambda update: "changed since you trusted" in str(update))
         assert f".sould/hooks.toml: changed BY THE AGENT (session {session})" in str(notice)
         assert ".mcp.json: added\\n" in json.dumps(notice)
         assert "plain" not in str(notice)
@@ -58,11 +58,11 @@ async def test_what_the_agent_changed_is_marked_in_the_editors_question(world: W
         await client.prompt(session, "/trust")
         assert "changed BY THE AGENT" in asked[0]["message"]
         assert ".claude/skills/plain/SKILL.md: added" in asked[0]["message"]
-        assert "taken up with the next prompt" in client.text()
+        assert "takes effect with the next prompt" in client.text()
         await client.prompt(session, "once more")
         assert (world.project / "second").exists()
         await client.prompt(session, "/trust")
-        assert client.text().endswith("its own configuration is as it was then.")
+        assert client.text().endswith("its configuration has not changed since.")
 
 
 async def test_the_command_line_does_not_trust_what_another_sessions_agent_wrote_unless_it_is_told_to(

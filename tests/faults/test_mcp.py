@@ -52,9 +52,9 @@ def last_status(watcher: Watcher) -> McpStatus:
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("hang", "did not answer within 1 s. Its last words: waiting for a licence"),
-        ("garbage", "did not answer within 1 s. Its last words: only nonsense today"),
-        ("crash", "ended before it was ready. Its last words: boom: no database"),
+        ("hang", "did not answer within 1 s. Its last output: waiting for a licence"),
+        ("garbage", "did not answer within 1 s. Its last output: only nonsense today"),
+        ("crash", "ended before it was ready. Its last output: boom: no database"),
     ],
 )
 async def test_a_server_that_never_gets_ready_costs_only_its_own_tools(bench: Bench, mode: str, words: str) -> None:

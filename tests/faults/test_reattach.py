@@ -106,7 +106,7 @@ def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> No
     sould.kill9()
     answer = bridge.answer("p1")
     assert answer["result"]["_meta"]["sould"]["kind"] == "interrupted"
-    assert "See how far it came" in answer["result"]["_meta"]["sould"]["details"]
+    assert "See how far it got" in answer["result"]["_meta"]["sould"]["details"]
     again = bridge.request("list", "session/list")
     assert [each["sessionId"] for each in again["result"]["sessions"]] == [session]
     sould.assert_healthy(sould.pid, canary)

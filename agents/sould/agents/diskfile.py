@@ -180,7 +180,7 @@ def _step(fd: int, part: str, path: Path, *, create: int | None) -> int:
         if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
             raise
         if stat.S_ISLNK(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
-            raise OutsideError(f"{path} now leads through a link (`{part}`) that was not there before") from None
+            raise OutsideError(f"{path} now goes through a link (`{part}`) that was not there before") from None
         raise NotAFileError(f"`{part}` in {path} is not a directory") from None
 
 
@@ -322,7 +322,7 @@ def _publish_new(folder: int, temp: str, path: Path) -> None:
         if not _rename(folder, temp, path.name, _NO_REPLACE):
             os.link(temp, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        raise FileChangedError(f"{path} was made by another program meanwhile; nothing was written") from None
+        raise FileChangedError(f"{path} was created by another program meanwhile; nothing was written") from None
     _sync_directory(folder)
 
 

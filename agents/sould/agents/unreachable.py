@@ -13,7 +13,7 @@ _WORDS = {
     errno.ECONNREFUSED: "connection refused",
     errno.ECONNRESET: "the connection was reset",
     errno.ENETUNREACH: "no network",
-    errno.EHOSTUNREACH: "no way to the host",
+    errno.EHOSTUNREACH: "no route to the host",
     errno.ETIMEDOUT: "no answer",
 }
 
@@ -21,7 +21,7 @@ _SAID = (
     ("Name or service not known", "host not found"),
     ("nodename nor servname", "host not found"),
     ("name resolution", "host not found"),
-    ("All connection attempts failed", "nobody answers there"),
+    ("All connection attempts failed", "nothing answers there"),
 )
 """What is left of an error whose cause a library dropped."""
 

@@ -124,7 +124,7 @@ async def test_a_second_client_sees_the_call_and_goes_on_when_the_first_has_gone
         await second.wait_update("agent_message_chunk")
         assert second.asked(CALL) == []
         [end] = ended(second)
-        assert "went away while it ran open_file" in str(end)
+        assert "disconnected while it ran open_file" in str(end)
 
 
 def withdrawn(request: Json) -> Callable[[Json], bool]:

@@ -233,7 +233,7 @@ async def test_a_prompt_that_never_began_is_not_called_interrupted(
             shown = again.text()
     assert [answer["stopReason"] for answer in answers] == ["cancelled", "cancelled"]
     told = [answer["_meta"]["sould"]["details"] for answer in answers]
-    assert ["in the middle" in told[0], "before this prompt began" in told[1]] == [True, True]
+    assert ["in the middle" in told[0], "before this prompt was started" in told[1]] == [True, True]
     assert all(sentence in shown for sentence in told)
 
 

@@ -72,7 +72,9 @@ async def test_what_was_seen_live_is_there_again_in_order_and_once(bench: Bench,
 
 
 async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: Bench, connect: Connect) -> None:
-    item = QuestionItem(question="Go on?\nIt costs.", options=(QuestionOption(label="yes"), QuestionOption(label="no")))
+    item = QuestionItem(
+        question="Continue?\nIt costs.", options=(QuestionOption(label="yes"), QuestionOption(label="no"))
+    )
     async with bench.running() as host, connect() as client, connect() as one, connect() as other:
         await client.initialize()
         session = await client.new_session(bench.project)
@@ -86,8 +88,8 @@ async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: B
         assert screen(await loaded(one, bench, session)) == live
         assert not screen(await loaded(other, bench, session, FULL)), "this one would have shown a form"
     (card,) = live
-    assert (card["title"], card["status"]) == ("Go on? ⏎ It costs.", "completed")
-    assert "Go on?\nIt costs.: yes" in str(card["content"][0]["content"]["text"])
+    assert (card["title"], card["status"]) == ("Continue? ⏎ It costs.", "completed")
+    assert "Continue?\nIt costs.: yes" in str(card["content"][0]["content"]["text"])
 
 
 async def test_what_was_attached_to_a_prompt_comes_back_as_what_it_was(bench: Bench, connect: Connect) -> None:

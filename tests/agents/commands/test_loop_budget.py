@@ -49,7 +49,7 @@ async def test_a_used_up_budget_stops_with_a_question_and_stop_pauses_the_loop(b
         request, end = await ask_once(watcher, "/loop unlimited --tokens 200 tidy up", STOP)
         loop = loop_of(watcher.session)
     (item,) = request.questions
-    assert item.question == "The loop has used up its budget: 210 of 200 tokens. Shall it go on?"
+    assert item.question == "The loop has used up its budget: 210 of 200 tokens. Continue?"
     assert "3 iterations done of: tidy up" in item.body
     assert "200 more tokens" in item.options[0].description
     assert (end.stop_reason, loop.status, loop.completed) == ("finished", "paused", 3)
@@ -155,7 +155,7 @@ async def test_a_budget_of_the_configuration_that_cannot_be_kept_is_said(bench: 
         watcher = await begin(bench)
         await finish(watcher.session, "/loop 3 tidy up")
         assert loop_of(watcher.session).status == "finished"
-    assert any("`ralph_max_cost` does not hold" in told.body for told in watcher.of(Notification))
+    assert any("`ralph_max_cost` has no effect" in told.body for told in watcher.of(Notification))
 
 
 async def test_what_subagents_spend_counts_and_is_interrupted_at_once(bench: Bench) -> None:

@@ -45,8 +45,8 @@ def asked(watcher: Watcher) -> list[str]:
 @pytest.mark.parametrize(
     ("word", "status", "reason", "said"),
     [
-        ("stop", "stopped", "cancelled", "The loop is stopped after 1 iteration; `/loop resume` takes it up again."),
-        ("pause", "paused", "you paused it", "The loop is paused after 1 iteration; `/loop resume` takes it up again."),
+        ("stop", "stopped", "cancelled", "The loop is stopped after 1 iteration; `/loop resume` resumes it."),
+        ("pause", "paused", "you paused it", "The loop is paused after 1 iteration; `/loop resume` resumes it."),
     ],
 )
 async def test_a_word_that_ends_a_running_loop_ends_it_at_once_and_comes_before_what_waits(
@@ -78,7 +78,7 @@ async def test_a_word_that_ends_a_running_loop_ends_it_at_once_and_comes_before_
         ("status", "Loop", "The loop is running. 1 iteration of 6"),
         ("list", "Loops", "running, 1 iteration, {project}: tidy up"),
         ("help", "Loops", "Use `/loop [N|unlimited]"),
-        ("resume", "The loop runs already", ""),
+        ("resume", "The loop is already running", ""),
         ("stopp", "Did you mean `/loop stop`?", ""),
     ],
 )

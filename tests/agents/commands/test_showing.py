@@ -11,7 +11,7 @@ from soultest.bench import Watcher, finish, make_bench
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        ("/status", "waiting prompts: 0"),
+        ("/status", "queued prompts: 0"),
         ("/mode", "Mode: **ask**"),
         ("/mode plan", "Mode: **plan**"),
         ("/mode wild", "it takes plan, ask"),

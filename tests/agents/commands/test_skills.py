@@ -151,11 +151,14 @@ async def test_what_waits_for_trust_is_told_once_at_the_session_s_start(bench: B
     ("prompt", "said"),
     [
         ("/skill:tidi x", "There is no skill 'tidi'. Did you mean 'tidy'?"),
-        ("/flow:zzz", "There is no flow 'zzz'. `/skills` lists those there are."),
+        ("/flow:zzz", "There is no flow 'zzz'. `/skills` lists all of them."),
         ("/flow:tidy", "tidy is a skill: `/skill:tidy`."),
         ("/skill:release", "release is a flow: `/flow:release`."),
-        ("/skill:broken", "There is no skill 'broken'. {project}/.agents/skills/broken.md:1: the head is longer"),
-        ("/skill:runs", "There is no skill 'runs'. The skill runs brings programs"),
+        (
+            "/skill:broken",
+            "There is no skill 'broken'. {project}/.agents/skills/broken.md:1: the front matter is longer",
+        ),
+        ("/skill:runs", "There is no skill 'runs'. The skill runs contains programs"),
     ],
 )
 async def test_a_skill_that_is_not_there_is_no_prompt_for_the_model(bench: Bench, prompt: str, said: str) -> None:

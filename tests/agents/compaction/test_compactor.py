@@ -117,7 +117,7 @@ async def test_a_summary_longer_than_what_it_stands_for_is_told_and_not_used(ben
         await finish(watcher.session, "/compact")
         assert watcher.session.log.context.messages == before
         answer = watcher.of(TextPart)[-1].text
-        assert answer.startswith("The context is as it was. A summary would take more room than what it stands for")
+        assert answer.startswith("The context is unchanged. A summary would be longer than what it replaces")
 
 
 async def test_by_hand_most_is_condensed_also_where_all_of_it_would_fit(bench: Bench) -> None:
@@ -232,7 +232,7 @@ async def test_a_preview_shows_summary_and_tokens_and_waits_for_confirmation(ben
         (asked,) = watcher.of(QuestionRequest)
         assert "the summary" in asked.questions[0].body
         assert "tokens become about" in asked.questions[0].body
-        assert "more room than what it stands for" in asked.questions[0].body
+        assert "longer than what it replaces" in asked.questions[0].body
         assert "the summary" in said(watcher.session)
 
 

@@ -164,12 +164,12 @@ async def test_a_client_that_goes_ends_its_call_and_takes_its_tools_with_it(benc
         assert (await turn.outcome()).stop_reason == "finished"
         first, second = result(watcher), result(watcher, 1)
         assert first.is_error
-        assert first.message.startswith("editor went away while it ran open_file")
+        assert first.message.startswith("editor disconnected while it ran open_file")
         assert "was a tool of editor" in second.message
         assert len(watcher.of(ToolCallRequest)) == 1
         assert len(watcher.of(RequestClosed)) == 1
         assert [note.text for note in watcher.of(ContextNote)] == [
-            "editor left or withdrew these tools: open_file. Do without them."
+            "editor disconnected or withdrew these tools: open_file. Do without them."
         ]
         assert "open_file" not in offered(watcher.session)
 
@@ -208,7 +208,10 @@ async def test_cancelling_closes_the_request(bench: Bench) -> None:
         ("text", "it must be an object"),
         ({"output": "x"}, "is_error is required"),
         ({"is_error": False, "output": 5}, "output must be text"),
-        ({"is_error": False, "output": "x" * (LONGEST_OUTPUT + 1)}, "it has 100001 characters, and may have 100000"),
+        (
+            {"is_error": False, "output": "x" * (LONGEST_OUTPUT + 1)},
+            "it has 100001 characters, and the limit is 100000",
+        ),
         (
             {"is_error": False, "output": [{"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}]},
             "output.0 has no data: URL",

@@ -61,9 +61,9 @@ def test_a_shape_diamond_needs_two_edges() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("BEGIN ~> a", "1:8: '> a' is not understood here"),
+        ("BEGIN ~> a", "1:8: '> a' is not expected here"),
         ("BEGIN -> a -> END\na -> b.style", "2:8: an edge to `style` is not part of flows"),
-        ("BEGIN -> g -> END\ng: {a -> b}", "1:12: g is a container and no step"),
+        ("BEGIN -> g -> END\ng: {a -> b}", "1:12: g is a container, not a step"),
         ("BEGIN -> a -> END\n*.shape: diamond", "2:1: `*` is not part of flows"),
         ("BEGIN -> a -> END\na -> *", "2:6: `*` is not part of flows"),
         ("BEGIN -> a -> END\n(a -> END)[0].label: x", "2:1: `(…)[…]` with anything but looks"),
@@ -71,19 +71,19 @@ def test_a_shape_diamond_needs_two_edges() -> None:
         ("BEGIN -> a -> END: x {b}", "1:23: `b` in an edge is not part of flows"),
         ("BEGIN -> a -> END\na: [b; c]", "2:4: a list is not part of flows"),
         ("BEGIN -> a -> END\na: @other", "2:4: an import is not part of flows"),
-        ("BEGIN -> a -> END\n...@other", "2:1: '...@other' is not understood here"),
+        ("BEGIN -> a -> END\n...@other", "2:1: '...@other' is not expected here"),
         ("BEGIN -> a -> END\na: null", "2:4: `null` is not part of flows"),
         ("BEGIN -> a -> END\n_.a: x", "2:1: there is no container above this one"),
         ("(BEGIN -> a", "1:1: this `(` is not closed"),
-        (f"BEGIN -> a -> END\n{'a: {' * 30}", "2:84: blocks go 20 levels deep"),
+        (f"BEGIN -> a -> END\n{'a: {' * 30}", "2:84: blocks nest at most 20 levels deep"),
         ("BEGIN -> a -> END\na: {shape: blob}", "2:12: there is no shape 'blob'"),
         ("BEGIN -> a -> END\na: |md\nx", "2:4: this block is not closed"),
         ("BEGIN -> a -> END\na: {shape: circle", "2:4: this `{` is not closed"),
         ('BEGIN -> "a\n', "1:10: this quoted text is not closed"),
-        ("BEGIN -> a -> END\na: x\na: y", "3:4: a already stands for 'x'"),
+        ("BEGIN -> a -> END\na: x\na: y", "3:4: a is already defined as 'x'"),
         ("BEGIN ->", "1:9: the line ends too early"),
         ('BEGIN -> "" -> END', "1:10: a node needs a name"),
-        ('BEGIN -> a -> END\na: ""', "1:10: a says nothing"),
+        ('BEGIN -> a -> END\na: ""', "1:10: a has no label"),
     ],
 )
 def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> None:
@@ -110,7 +110,7 @@ def test_every_arrow_is_an_edge(written: str, edges: str) -> None:
     drawing = draw_d2(written)
     assert sorted(f"{edge.source}{edge.target}" for edge in drawing.edges) == sorted(edges.split())
     assert list(map(str, drawing.warnings)) == (
-        ["1:3: `--` has no arrowhead and is taken as `->`"] if written == "a -- b" else []
+        ["1:3: `--` has no arrowhead and is read as `->`"] if written == "a -- b" else []
     )
 
 

@@ -63,9 +63,9 @@ def test_a_node_may_be_declared_after_it_was_used() -> None:
     ("text", "problem"),
     [
         ("BEGIN --> END", "1:1: a flow begins with"),
-        ("flowchart TD\nBEGIN => END", "2:7: '=> END' is not understood here"),
+        ("flowchart TD\nBEGIN => END", "2:7: '=> END' is not expected here"),
         ("flowchart TD\nBEGIN --> a\nsubgraph x\na --> END", "3:1: this `subgraph` is not closed by `end`"),
-        ("flowchart TD\nsubgraph x [X]\na --> END\nend\nBEGIN --> x", "5:11: x is a subgraph and no step"),
+        ("flowchart TD\nsubgraph x [X]\na --> END\nend\nBEGIN --> x", "5:11: x is a subgraph, not a step"),
         ("flowchart TD\nsubgraph x\nBEGIN --> a --> END\nend\nend --> a", "5:1: end is a second END"),
         ("flowchart TD\nBEGIN --> a@{ shape: doc", "2:12: this `@{` is not closed"),
         ("flowchart TD\nBEGIN == x END", "2:7: this edge has no `==>`"),
@@ -75,10 +75,10 @@ def test_a_node_may_be_declared_after_it_was_used() -> None:
         ("flowchart TD\nBEGIN --> a[f(x)]", "2:12: a label with ( must be in quotes"),
         ("flowchart TD\nBEGIN -- x END", "2:7: this edge has no `-->`"),
         ("flowchart TD\nBEGIN -->", "2:10: the line ends too early"),
-        ("flowchart TD\nBEGIN --> a[x] --> END\na[y]", "3:1: a already stands for 'x'"),
-        ("flowchart TD\nBEGIN --> a b", "2:13: 'b' is not understood here"),
+        ("flowchart TD\nBEGIN --> a[x] --> END\na[y]", "3:1: a is already defined as 'x'"),
+        ("flowchart TD\nBEGIN --> a b", "2:13: 'b' is not expected here"),
         ("flowchart TD\nBEGIN --> a[/api/users] --> END", "2:12: this box is not closed by `/]`"),
-        ("flowchart TD\nBEGIN --> a[] --> END", "2:11: a says nothing"),
+        ("flowchart TD\nBEGIN --> a[] --> END", "2:11: a has no label"),
     ],
 )
 def test_a_mistake_is_named_with_line_and_column(text: str, problem: str) -> None:
@@ -105,7 +105,7 @@ def test_every_arrow_is_an_edge(written: str) -> None:
 def test_a_line_without_an_arrowhead_is_taken_as_an_edge_with_a_warning(written: str) -> None:
     drawing = draw_mermaid(f"flowchart TD\na {written} b")
     assert [(edge.source, edge.target) for edge in drawing.edges] == [("a", "b")]
-    assert list(map(str, drawing.warnings)) == [f"2:3: `{written}` has no arrowhead and is taken as `-->`"]
+    assert list(map(str, drawing.warnings)) == [f"2:3: `{written}` has no arrowhead and is read as `-->`"]
 
 
 DECORATED = """\
@@ -189,7 +189,7 @@ def test_a_quote_in_what_is_passed_over_hides_no_line() -> None:
         ("BEGIN --> q{?}\nq -->|y| END\nq -->|y| END", "4:3: the decision q has two edges labelled 'y'"),
         ("BEGIN --> q{?} --> END", "2:11: the decision q needs at least two edges, it has 1"),
         ("BEGIN --> a --> END\nb --> END", "3:1: b cannot be reached from BEGIN"),
-        ("BEGIN --> q{?}\nq -->|y| END\nq -->|n| a --> b --> a", "4:10: there is no way from a to END"),
+        ("BEGIN --> q{?}\nq -->|y| END\nq -->|n| a --> b --> a", "4:10: no path leads from a to END"),
         ("BEGIN --> a --> END --> a", "2:21: nothing may follow END"),
         ("BEGIN --> a --> END\nBEGIN --> END", "2:1: exactly one edge must leave BEGIN, not 2"),
         ("BEGIN --> q{?}\nq -->|y| END\nq -->|n| BEGIN", "4:3: no edge may lead back to BEGIN"),

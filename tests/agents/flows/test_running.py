@@ -125,7 +125,7 @@ async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> No
         watcher = Watcher(await bench.begin())
         end = await finish(watcher.session, "/flow:polish it")
     assert end.error is not None
-    assert "polish.md:10:5: '=> END' is not understood here" in end.error.message
+    assert "polish.md:10:5: '=> END' is not expected here" in end.error.message
 
 
 async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) -> None:
@@ -133,7 +133,7 @@ async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) 
     async with bench.running():
         end = await finish(await bench.begin(), "/flow:polish")
     assert end.error is not None
-    assert "needs an argument: without one its step a says nothing" in end.error.message
+    assert "needs an argument: without one its step a has no prompt" in end.error.message
 
 
 async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:

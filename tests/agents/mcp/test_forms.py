@@ -25,7 +25,7 @@ READ = read_form("box", "Tell us.", "", FORM, "")
         ({"size": "xl"}, "Size: this is not one of Small, Large."),
         ({"extras": ["card", "bow"]}, "Extras: choose at most 1."),
         ({"extras": ["crown"]}, "Extras: this is not one of card, bow."),
-        ({"code": "x"}, "Discount code: this does not have the form ^[A-Z]+$."),
+        ({"code": "x"}, "Discount code: this does not match ^[A-Z]+$."),
         ({"count": 0, "day": "soon"}, "How many: it is at least 1. Day: this is not a date such as 2026-11-22."),
     ],
 )

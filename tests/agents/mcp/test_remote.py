@@ -20,4 +20,4 @@ async def test_a_server_that_cannot_be_reached_is_reported_once(bench: Bench) ->
         await state_of(watcher, "far", "failed")
         assert (
             await watcher.wait_for(Notification)
-        ).body == "MCP server far could not be reached: nobody answers there."
+        ).body == "MCP server far could not be reached: nothing answers there."

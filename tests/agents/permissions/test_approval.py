@@ -159,7 +159,7 @@ async def test_a_yes_to_a_secret_holds_for_that_file_and_no_other() -> None:
         assert await request(door, action) is None
         assert await request(door, action) is None
     assert [asked.scope for asked in person.seen] == ["", ""]
-    assert "a yes holds for this file until the session ends" in person.seen[0].description
+    assert "your answer holds for this file until the session ends" in person.seen[0].description
     assert "undo ends with the daemon" in person.seen[1].description
     await request(door, edit(".env.local"))
     assert len(person.seen) == 3

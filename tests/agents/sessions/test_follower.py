@@ -292,7 +292,7 @@ async def test_prompts_keep_their_order_over_a_restart_and_get_their_own_ends(
     assert pending.turns == ["ended", "runs", "waited"]
     assert resumed is goes_on
     assert (await recorded_end(ended.turn_id, log.replay())).stop_reason == "max_tokens"
-    assert "before this prompt began" in str((await recorded_end(never.turn_id, log.replay())).error)
+    assert "before this prompt was started" in str((await recorded_end(never.turn_id, log.replay())).error)
     pending.cancel()
     assert (await resumed.outcome()).stop_reason == "cancelled"
     await log.aclose()

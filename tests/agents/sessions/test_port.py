@@ -45,7 +45,7 @@ async def test_going_back_and_returning_are_no_turns_and_everybody_is_told(bench
     assert a.read_text() == "hello\n"
     assert len(watcher.of(TurnBegin)) == turns
     assert [told.title for told in watcher.of(Notification)] == [
-        "The last turn is undone.",
+        "The last turn was undone.",
         "Returned.",
         f"Back at checkpoint {first}.",
     ]

@@ -113,7 +113,7 @@ async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Ben
         assert watcher.session.log.context.system_prompt == "You review twice."
     bodies = [notice.body for notice in watcher.of(Notification) if notice.type == "agent"]
     assert len(bodies) == 2
-    assert bodies[0] == f"Read again, because of {path.with_suffix('.md')}."
+    assert bodies[0] == f"Reloaded, because these changed: {path.with_suffix('.md')}."
     assert "must be 1" in bodies[1]
 
 
@@ -126,7 +126,7 @@ async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(b
         await finish(session, "hello")
     for prompt, told in (
         ("You review.", []),
-        ("You review twice.", [f"Read again, because of {path}, {path.with_suffix('.md')}."]),
+        ("You review twice.", [f"Reloaded, because these changed: {path}, {path.with_suffix('.md')}."]),
     ):
         path.with_suffix(".md").write_text(prompt)
         async with bench.running():

@@ -50,7 +50,7 @@ async def test_a_session_stops_with_a_question_before_the_next_call_of_the_model
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         asked, end = await ask(watcher, STOP)
-    assert asked == ["The budget of this session is used up: 140 of 100 tokens. Shall it go on?"]
+    assert asked == ["The budget of this session is used up: 140 of 100 tokens. Continue?"]
     assert (end.stop_reason, len(watcher.of(StepBegin))) == ("cancelled", 2)
 
 
@@ -102,7 +102,7 @@ async def test_a_day_has_one_budget_for_all_sessions_in_money(tmp_path: Path) ->
     async with bench.running():
         watcher = Watcher(await bench.new())
         asked, end = await ask(watcher, CONTINUE)
-        assert asked == ["The budget of this day is used up: 0.64 of 0.50 in money. Shall it go on?"]
+        assert asked == ["The budget of this day is used up: 0.64 of 0.50 in money. Continue?"]
         assert end.stop_reason == "finished"
         await finish(Watcher(await bench.new()).session, "look")
 

@@ -77,7 +77,7 @@ def test_directories_named_by_the_client_stand_in_for_those_of_project_and_user(
     found = discover(skill_roots(project, environment, [f"{project.parent}/extra"]), lambda _: "")
     assert {"two", "three", "sould-help"} <= set(found.skills)
     assert "one" not in found.skills
-    assert found.problems == (f"{project.parent}/gone is not a directory, so no skills are taken from it.",)
+    assert found.problems == (f"{project.parent}/gone is not a directory, so no skills are loaded from it.",)
 
 
 def test_without_merging_only_the_first_place_of_a_scope_counts(project: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_head_that_is_no_yaml_is_read_line_by_line_and_remarked_on(
     found = discover(roots_of(project), lambda _: "")
     skill = found.skills["good"]
     assert (skill.description, skill.body, found.problems) == (description, "body", ())
-    assert found.remarks[0].startswith(f"{path}:{place}: the head is not YAML (")
+    assert found.remarks[0].startswith(f"{path}:{place}: the front matter is not YAML (")
 
 
 def test_a_head_too_long_to_be_read_names_file_and_line_and_costs_only_itself(project: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_head_too_long_to_be_read_names_file_and_line_and_costs_only_itself(pr
     (root / "bad.md").write_text(f"---\nname: x\ndescription: {'[' * 200}\n---\nbody\n")
     found = discover(roots_of(project), lambda _: "")
     assert "good" in found.skills
-    assert found.problems == (f"{root}/bad.md:1: the head is longer than 8 KiB or has too many brackets.",)
+    assert found.problems == (f"{root}/bad.md:1: the front matter is longer than 8 KiB or has too many brackets.",)
 
 
 def test_an_unusable_name_falls_back_to_the_directorys_and_is_remarked_on(project: Path) -> None:
@@ -172,7 +172,7 @@ def test_skills_are_found_in_groups_and_what_is_passed_over_is_named(project: Pa
     assert {"forms", "outer"} <= set(found.skills)
     assert not {"deep", "inner", "foreign"} & set(found.skills), inner
     assert found.remarks == (
-        f"{root}/web/forms/SKILL.md: {root}/office/pdf/forms/SKILL.md has the name forms, too, and is used.",
+        f"{root}/web/forms/SKILL.md: not used, because {root}/office/pdf/forms/SKILL.md has the same name forms.",
         f"{root}/a: there is no SKILL.md in it.",
         f"{root}/node_modules: there is no SKILL.md in it.",
         f"{root}/notes: there is no SKILL.md in it.",
@@ -195,7 +195,7 @@ def test_a_place_with_more_than_is_looked_at_says_so(project: Path) -> None:
         (root / "many" / f"{number}.txt").parent.mkdir(parents=True, exist_ok=True)
         (root / "many" / f"{number}.txt").touch()
     found = discover(roots_of(project), lambda _: "")
-    assert f"{root}/many: only its first {MAX_ENTRIES} entries are looked at." in found.remarks
+    assert f"{root}/many: only its first {MAX_ENTRIES} entries are read." in found.remarks
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_no_head_of_a_hostile_project_keeps_the_others_from_being_found(project:
 def test_a_head_that_is_not_closed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     path.write_text("---\nname: x\nbody\n")
-    with pytest.raises(SkillError, match=r"x\.md:1: the head that begins here is not closed"):
+    with pytest.raises(SkillError, match=r"x\.md:1: the front matter that begins here is not closed"):
         read_skill(path, "user")
 
 

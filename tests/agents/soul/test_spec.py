@@ -89,7 +89,7 @@ def test_paths_belong_to_the_file_that_wrote_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "line", "said"),
     [
-        ("extend: default\ntool: []", 4, "tool: is no key of an agent"),
+        ("extend: default\ntool: []", 4, "tool: is not a key of an agent"),
         ("name: x\ntools: []", 2, "system_prompt_path: is required"),
         ("extend: default\n\nsystem_prompt_path: gone.md", 5, "system_prompt_path: there is no file"),
         ("extend: default\nsubagents:\n  a: {path: gone.yaml}", 5, r"subagents\.a\.path: there is no file"),
@@ -99,17 +99,17 @@ def test_paths_belong_to_the_file_that_wrote_them(tmp_path: Path) -> None:
         (
             "extend: default\ntools:\n  - tool: x:Y\n    when: {moon: full}",
             6,
-            r"tools\.0\.when\.moon: is no key of a condition; .*file",
+            r"tools\.0\.when\.moon: is not a key of a condition; .*file",
         ),
         (
             "extend: default\ntools:\n  - {tool: 'x:Y', of: 1}",
             5,
-            r"tools\.0\.of: is no key of a tool; they are tool, when",
+            r"tools\.0\.of: is not a key of a tool; its keys are tool, when",
         ),
         (
             "extend: default\nsubagents:\n  a: {path: explore, of: 1}",
             5,
-            r"subagents\.a\.of: is no key of a subagent; .*path",
+            r"subagents\.a\.of: is not a key of a subagent; .*path",
         ),
         ("extend: default\nsystem_prompt_args: {A: [1]}", 4, "system_prompt_args.A: must be text"),
     ],
@@ -151,7 +151,7 @@ def test_a_mistake_in_the_parent_names_the_parents_file(tmp_path: Path) -> None:
 def test_a_circle_is_an_error_that_names_its_files(tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", "extend: b.yaml")
     write(tmp_path / "b.yaml", "extend: a.yaml")
-    with pytest.raises(ConfigError, match=r"circle: .*a\.yaml -> .*b\.yaml -> .*a\.yaml"):
+    with pytest.raises(ConfigError, match=r"cycle: .*a\.yaml -> .*b\.yaml -> .*a\.yaml"):
         load_spec(tmp_path / "a.yaml")
 
 

@@ -52,7 +52,7 @@ def test_the_beginning_of_an_id_is_enough_and_that_of_several_names_them(store: 
     with pytest.raises(SessionNotFoundError) as several:
         store.begins_with("0")
     lines = several.value.message.splitlines()
-    assert lines[0] == "7 sessions begin with '0':"
+    assert lines[0] == "7 session ids begin with '0':"
     assert [line.split()[0] for line in lines[1:6]] == sorted(found, reverse=True)[:5]
 
 

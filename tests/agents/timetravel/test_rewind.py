@@ -85,7 +85,7 @@ async def test_undo_after_a_clearing_takes_that_back_before_any_turn(bench: Benc
         second_undone, clearing_undone, first_undone = (nothing, "one\n"), (["first"], "one\n"), (nothing, "hello\n")
         assert seen == [second_undone, clearing_undone, second_undone, clearing_undone, first_undone, first_undone]
     said = replies(watcher)
-    assert said.count("The clearing is undone") == 2
+    assert said.count("The /clear was undone") == 2
     assert said.endswith("There is no turn to undo.")
 
 
@@ -132,7 +132,7 @@ async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> No
         await finish(watcher.session, "/undo")
     assert (bench.project / "b.txt").read_text() == "b\nand mine\n"
     assert (bench.project / "a.txt").read_text() == "one\n"
-    assert "Left as it is" in replies(watcher)
+    assert "Left unchanged" in replies(watcher)
 
 
 async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_opened(bench: Bench) -> None:
@@ -215,6 +215,6 @@ async def test_the_timeline_tells_turns_steps_and_what_happened(bench: Bench) ->
 def test_what_was_left_as_it_is_is_not_called_nothing_to_restore() -> None:
     kept = RestoredFile(path="/p/a.txt", action="conflict", reason="it was changed since in the same place")
     assert describe(FilesRestored(restore_id="r", files=(kept,))) == (
-        "Left as it is: `/p/a.txt` (it was changed since in the same place)."
+        "Left unchanged: `/p/a.txt` (it was changed since in the same place)."
     )
     assert describe(FilesRestored(restore_id="r")) == "No file needed restoring."

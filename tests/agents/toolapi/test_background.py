@@ -98,7 +98,7 @@ async def test_what_has_no_room_in_the_background_is_refused_before_anybody_is_a
     async with bench.running():
         watcher = Watcher(await bench.new("ask"))
         await finish(watcher.session, "go")
-    assert "1 background tasks run already" in results(watcher)[1]
+    assert "1 background tasks are already running" in results(watcher)[1]
     assert len(watcher.of(ApprovalRequest)) == 1
 
 
@@ -114,7 +114,7 @@ async def test_no_more_than_four_run(bench: Bench) -> None:
         watcher = Watcher(await bench.new("full"))
         await finish(watcher.session, "go")
         assert watcher.session.tasks.running == 4
-    assert sum("4 background tasks run already" in result for result in results(watcher)) == 1
+    assert sum("4 background tasks are already running" in result for result in results(watcher)) == 1
 
 
 async def test_a_long_timeout_needs_the_background(bench: Bench) -> None:

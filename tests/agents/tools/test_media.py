@@ -101,7 +101,7 @@ async def test_the_model_sees_a_picture(tmp_path: Path) -> None:
         (png(30_000, 30_000), "30000x30000 pixels"),
         (png(16_000, 16_000), "million"),
         (b"<svg><!ENTITY a 'b'></svg>", "ReadFile"),
-        (b"PK\x03\x04 42.zip", "no PNG"),
+        (b"PK\x03\x04 42.zip", "not a PNG"),
     ],
 )
 async def test_bombs_are_refused_by_what_they_say_of_themselves(tmp_path: Path, content: bytes, said: str) -> None:
@@ -151,4 +151,4 @@ async def test_reading_a_picture_as_text_says_what_to_do_instead(tmp_path: Path,
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "look")
-    assert watcher.of(ToolResult)[0].return_value.message == f"a.png is a picture (image/png): {advice}."
+    assert watcher.of(ToolResult)[0].return_value.message == f"a.png is an image (image/png): {advice}."

@@ -237,5 +237,5 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
         for command in ("view", "clear", "view", "off"):
             await finish(session, f"/plan {command}")
         said = [part.text for part in watcher.of(TextPart)][1:]
-        assert said == [PLAN, "The plan is gone.", "There is no plan yet.", "Plan mode is off; the mode is ask."]
+        assert said == [PLAN, "The plan was cleared.", "There is no plan yet.", "Plan mode is off; the mode is ask."]
         assert session.modes.mode == "ask"

@@ -32,7 +32,7 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
             said = watcher.of(Notification)[-1]
             return said.title, said.body
 
-        assert await queue("") == ("Waiting prompts", "1. first\n2. second\n3. third")
+        assert await queue("") == ("Queued prompts", "1. first\n2. second\n3. third")
         assert (await queue("remove 1"))[1] == "1. second\n2. third"
         assert (await first.outcome()).stop_reason == "cancelled"
         assert (await queue("edit 1 /help"))[1] == "1. /help\n2. third"
@@ -45,7 +45,7 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
         begun = [(turn.user_input, turn.command) for turn in watcher.of(TurnBegin)]
         assert begun == [("go", False), ("third", False), ("/help", True)]
         assert session.waiting.remove(second.turn_id) == "not_waiting"
-        assert (await queue(""))[0] == "No prompt waits"
+        assert (await queue(""))[0] == "No prompts are queued"
 
 
 async def test_what_is_steered_while_hooks_are_asked_is_still_this_turn_s(tmp_path: Path) -> None:

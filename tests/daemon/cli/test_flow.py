@@ -74,7 +74,7 @@ def test_a_flow_is_named_as_in_a_session(tmp_path: Path, monkeypatch: pytest.Mon
         ("nothing", "The flows here are polish, pull-request, release."),
         (
             "tidy",
-            f"tidy is a skill, not a flow ({skills}/tidy/SKILL.md): its front matter lacks `type: flow`. {skills}/tidy/SKILL.md:2: ",
+            f"tidy is a skill, not a flow ({skills}/tidy/SKILL.md): its front matter lacks `type: flow`. {skills}/tidy/",
         ),
     ):
         assert said in str(CliRunner().invoke(flow, ["show", named]).exception)

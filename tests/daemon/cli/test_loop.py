@@ -111,16 +111,16 @@ def test_a_used_up_budget_is_asked_about_at_the_terminal(user: User) -> None:
     )
     with terminal(user, "run", "/loop unlimited --tokens 50 sweep") as screen:
         screen.read_until("[1] Continue  [2] Stop  [3] Or allow another amount, such as 200k  [n] Dismiss")
-        assert "The loop has used up its budget: 70 of 50 tokens. Shall it go on?" in screen.seen
+        assert "The loop has used up its budget: 70 of 50 tokens. Continue?" in screen.seen
         assert "Allow as much again: 50 more tokens." in screen.seen
         assert "May I?" not in screen.seen
         screen.type("3")
         screen.read_until("such as 200k: ")
         screen.type("plenty")
-        screen.read_until("'plenty' is no amount.")
+        screen.read_until("'plenty' is not an amount.")
         screen.read_until("[3] Or allow another amount")
         screen.type("3 lots")
-        screen.read_until("'lots' is no amount.")
+        screen.read_until("'lots' is not an amount.")
         screen.read_until("[3] Or allow another amount")
         screen.type("3 more")
         screen.read_until("stop now, then `/loop resume --tokens 200k`.")

@@ -60,7 +60,7 @@ def test_answer_and_tool_lines_in_one_file_begin_on_lines_of_their_own(user: Use
     assert lines[-1].startswith("go on: ")
     assert "" not in lines, "the lines between part the texts"
     nothing = user.sould("run", "/compact").stdout
-    assert nothing == "The context is as it was. There is nothing to compact yet.\n"
+    assert nothing == "The context is unchanged. There is nothing to compact yet.\n"
 
 
 def test_json_is_one_object_with_the_last_message(user: User) -> None:

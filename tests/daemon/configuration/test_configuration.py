@@ -70,7 +70,7 @@ def test_hooks_that_could_never_run_are_named(environment: dict[str, str]) -> No
     write(environment, table.format("PreToolUSe", "") + table.format("Stop", "([") + table.format("Stop", "a|b"))
     first, second = load(Paths(environment), environment).notices
     assert "hook 1 never runs: there is no event 'PreToolUSe' (is it PreToolUse?)" in first
-    assert "hook 2 never runs: its matcher '([' is no regular expression" in second
+    assert "hook 2 never runs: its matcher '([' is not a valid regular expression" in second
 
 
 def test_json_is_read_too(environment: dict[str, str]) -> None:

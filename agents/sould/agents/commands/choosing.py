@@ -15,7 +15,7 @@ from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.tools.planmode import PlanMode
 
-_FULL = "Full access for this session: nothing is asked any more, except for secrets and changes to protected files."
+_FULL = "Full access for this session: only secrets and changes to protected files still ask."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ModeCommands:
                 return say(self.plan_mode.plan or "There is no plan yet.")
             case "clear":
                 self.plan_mode.forget()
-                return say("The plan is gone.")
+                return say("The plan was cleared.")
             case "" | "on":
                 await self.plan_mode.enter()
                 return say("Plan mode is on: nothing is changed until you approve a plan or turn it off.")

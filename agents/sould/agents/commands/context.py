@@ -23,8 +23,8 @@ class ContextCommands:
 
     def entries(self) -> Iterator[Entry]:
         """See `CommandSource`."""
-        init = "Study the project and write its AGENTS.md"
-        yield SlashCommand("init", init, "what to stress (optional)"), self._init
+        init = "Analyze the project and write its AGENTS.md"
+        yield SlashCommand("init", init, "what to focus on (optional)"), self._init
         yield SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), self._compact
         yield SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), self._clear
 
@@ -38,7 +38,7 @@ class ContextCommands:
         preview = first == "preview"
         done = await self.context.compact(rest.strip() if preview else guidance, preview=preview)
         if isinstance(done, NotCompacted):
-            return self.conversation.say(f"The context is as it was. {done.reason}")
+            return self.conversation.say(f"The context is unchanged. {done.reason}")
         return self.conversation.say(COMPACTED)
 
     async def _clear(self, _turn: Turn, _: str) -> Ending:

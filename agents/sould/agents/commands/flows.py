@@ -60,7 +60,7 @@ class FlowCommands:
             raise OptionError(f"The flow {skill.name} cannot run:\n{lines}") from error
         silent = next((node.id for node in flow.nodes.values() if not node.label.strip()), "")
         if silent:
-            raise OptionError(f"The flow {skill.name} needs an argument: without one its step {silent} says nothing.")
+            raise OptionError(f"The flow {skill.name} needs an argument: without one its step {silent} has no prompt.")
         self._tell_passed_over(skill, flow)
         return flow
 
@@ -71,5 +71,5 @@ class FlowCommands:
             shown = said if len(said) <= _MOST_TOLD else said[: _MOST_TOLD - 1]
             left = len(said) - len(shown)
             more = f"\nand {left} more: `sould flow check {skill.name}` lists them" if left else ""
-            title = f"Not everything in the drawing of the flow {skill.name} counts"
+            title = f"The flow {skill.name} has constructs that are ignored"
             self.conversation.log.publish(notice("flow", title, "\n".join(shown) + more))

@@ -129,7 +129,7 @@ class LoopRun(StepExtension):
         rewind = self._rewinder.go_back if reached else self._rewinder.restore
         done = await rewind(checkpoint, self._turn.id)
         conflicts = ", ".join(file.path for file in left(done))
-        kept = f", but for {conflicts}, which somebody else has changed since" if conflicts else ""
+        kept = f", except {conflicts}, which somebody else has changed since" if conflicts else ""
         return f"The files you changed in it are as they were before{kept}."
 
     def _save(self) -> None:
@@ -143,5 +143,5 @@ class LoopRun(StepExtension):
 def _notice(loop: LoopState) -> Notification:
     body = f"After {count(loop.completed)}: {loop.reason.rstrip('.')}{'' if loop.reason.endswith(('?', '!')) else '.'}"
     if loop.status != "finished":
-        body += " `/loop resume` takes it up again."
+        body += " `/loop resume` resumes it."
     return notice("loop", f"The loop is {loop.status}", body)

@@ -77,7 +77,7 @@ class LoopCommands:
         if not request.prompt:
             limit = DEFAULT_LIMIT if request.limit is None else request.limit
             await self.option.set(limit)
-            said = f"From now on prompts of this session loop ({_times(limit)}); `/loop off` ends that."
+            said = f"Prompts in this session now loop ({_times(limit)}); `/loop off` turns that off."
             return self.conversation.say(said)
         task = self.tasks.find(request.prompt)
         if request.limit != 0:
@@ -167,23 +167,23 @@ class LoopCommands:
         await self.option.set(0)
         loop = self.controls.load()
         if loop is None or loop.status == "finished":
-            return "Prompts of this session do not loop."
+            return "Prompts in this session do not loop."
         loop.settle("stopped", "cancelled")
         self.controls.store.save(loop)
-        return f"The loop is stopped after {count(loop.completed)}; `/loop resume` takes it up again."
+        return f"The loop is stopped after {count(loop.completed)}; `/loop resume` resumes it."
 
     def _pause(self) -> str:
         """Also one that was running until this came: the turn was ended for it."""
         loop = self.controls.load()
         if loop is None or loop.status == "finished":
-            return "There is no loop in this session that could be paused."
+            return "There is no loop in this session to pause."
         loop.settle("paused", "you paused it")
         self.controls.store.save(loop)
-        return f"The loop is paused after {count(loop.completed)}; `/loop resume` takes it up again."
+        return f"The loop is paused after {count(loop.completed)}; `/loop resume` resumes it."
 
 
 def _unpriced(model: str) -> Notification:
-    body = f"`ralph_max_cost` does not hold for this loop: the price of the model {model} is not known."
+    body = f"`ralph_max_cost` has no effect on this loop: the price of the model {model} is not known."
     return notice("loop", "A budget in money cannot be kept", body, severity="warning")
 
 

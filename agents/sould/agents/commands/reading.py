@@ -45,6 +45,6 @@ class CommandReader:
         near = [f"`/{name}`" for name in self.registry.nearest(word[1:])]
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
         return self.conversation.say(
-            f"There is no command `{word}`. {meant}`/help` lists all commands. If it is meant for the agent as it stands, "
-            "send it again with a space or a word before it."
+            f"There is no command `{word}`. {meant}`/help` lists all commands. To send it to the agent as text, put a "
+            "space or a word before it."
         )

@@ -63,7 +63,7 @@ def prompt_arguments(prompt: PromptDefinition, text: str) -> dict[str, str]:
     try:
         words = [text] if len(names) == 1 and text else shlex.split(text)
     except ValueError as error:
-        raise UnavailableError("A quotation mark is not closed.") from error
+        raise UnavailableError("A quote is not closed.") from error
     if len(words) > len(names) > 0:
         words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
     given = dict(zip(names, words, strict=False))

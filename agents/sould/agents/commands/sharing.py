@@ -19,9 +19,9 @@ class SharingCommands:
 
     def entries(self) -> Iterator[Entry]:
         """See `CommandSource`."""
-        export = "Write the conversation to a file"
+        export = "Export the conversation to a file"
         yield SlashCommand("export", export, "[path ending in .md, .json or .jsonl]"), self._export
-        bring = "Bring in a conversation from a file or another session"
+        bring = "Import a conversation from a file or another session"
         yield SlashCommand("import", bring, "path or session id"), self._import
 
     async def _export(self, turn: Turn, argument: str) -> Ending:
@@ -30,12 +30,12 @@ class SharingCommands:
             done = await self.sharing.export(argument, until=turn.id)
         except NotExportedError as error:
             return self.conversation.say(error.message)
-        return self.conversation.say(f"The conversation is in `{done.path}`.")
+        return self.conversation.say(f"The conversation was exported to `{done.path}`.")
 
     async def _import(self, _: Turn, argument: str) -> Ending:
         say = self.conversation.say
         if not argument:
-            return say("Say what to import: `/import PATH`, or the id of another session.")
+            return say("Name what to import: `/import PATH`, or the id of another session.")
         try:
             done = await self.sharing.bring(argument)
         except NotImportedError as error:

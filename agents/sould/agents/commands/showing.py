@@ -9,7 +9,7 @@ from sould.agents.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 
-_ASIDE = "Ask something on the side: `/btw why is this test slow?`. It works while a turn runs."
+_ASIDE = "Ask a side question: `/btw why is this test slow?`. It works while a turn runs."
 
 
 class StatusSource(Protocol):
@@ -30,11 +30,11 @@ class ShowingCommands:
 
     def entries(self) -> Iterator[Entry]:
         """See `CommandSource`."""
-        btw = "Ask on the side, also while a turn runs; the agent forgets it"
+        btw = "Ask a side question, also while a turn runs; the agent does not remember it"
         yield SlashCommand("btw", btw, "question"), self._btw
-        queue = "Show or change the prompts that wait"
+        queue = "Show or change the queued prompts"
         yield SlashCommand("queue", queue, "[remove|edit|move NUMBER …]"), self._queue
-        yield SlashCommand("status", "Show how this session stands"), self._status
+        yield SlashCommand("status", "Show the status of this session"), self._status
         yield SlashCommand("help", "List these commands"), self._help
 
     async def _status(self, _turn: Turn, _: str) -> Ending:
@@ -53,4 +53,4 @@ class ShowingCommands:
 
     async def _queue(self, _turn: Turn, _: str) -> Ending:
         """Never reached while prompts wait: `/queue` is answered before it could wait itself."""
-        return self.conversation.say("No prompt waits.")
+        return self.conversation.say("No prompts are queued.")

@@ -58,7 +58,7 @@ def require_known(catalog: SkillCatalog, text: str) -> None:
         raise OptionError(f"{name} is a {what}: `/{what}:{name}`. {other.mistake}".strip())
     wanted = [said for said in (*catalog.problems, *catalog.remarks) if name in said]
     near = difflib.get_close_matches(name, catalog.skills, 1)
-    advice = wanted[0] if wanted else f"Did you mean {near[0]!r}?" if near else "`/skills` lists those there are."
+    advice = wanted[0] if wanted else f"Did you mean {near[0]!r}?" if near else "`/skills` lists all of them."
     raise OptionError(f"There is no {kind} {name!r}. {advice}")
 
 

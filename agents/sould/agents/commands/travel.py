@@ -26,9 +26,9 @@ class TravelCommands:
     def entries(self) -> Iterator[Entry]:
         """See `CommandSource`."""
         yield SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), self._rewind
-        undo = "Undo the last turn, files included, or a /clear since which there was none"
+        undo = "Undo the last turn, files included, or the /clear after it"
         yield SlashCommand("undo", undo), self._undo
-        yield SlashCommand("redo", "Take back the last undo or rewind"), self._redo
+        yield SlashCommand("redo", "Redo what the last undo or rewind took back"), self._redo
 
     async def _rewind(self, turn: Turn, argument: str) -> Ending:
         """Without a number, the places to go back to; with one, go there."""
@@ -54,7 +54,7 @@ def _listing(places: Timeline) -> str:
     known = {moment.checkpoint: moment for moment in places.moments if moment.kind == "turn"}
     lines = [_line(known[at]) for at in places.turns[-SHOWN:] if at in known]
     if not lines:
-        return "There is nowhere to go back to yet."
+        return "There are no checkpoints yet."
     return "Go back to before a turn with `/rewind NUMBER`:\n\n" + "\n".join(lines)
 
 

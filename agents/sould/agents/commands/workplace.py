@@ -28,9 +28,9 @@ class WorkplaceCommands:
 
     def entries(self) -> Iterator[Entry]:
         """See `CommandSource`."""
-        yield SlashCommand("add-dir", "Work in one more directory", "path"), self._add_directory
+        yield SlashCommand("add-dir", "Add a directory to the workspace", "path"), self._add_directory
         yield SlashCommand("trust", "Trust this project's own configuration, as it is now"), self._trust
-        tasks = "List, look at or stop background tasks"
+        tasks = "List, show or stop background tasks"
         yield SlashCommand("tasks", tasks, "[output ID|stop ID]"), self._tasks
 
     async def _add_directory(self, _: Turn, argument: str) -> Ending:
@@ -65,4 +65,4 @@ class WorkplaceCommands:
             return f"`{record.id}` {record.status}: {record.description}"
         text, path = await asyncio.to_thread(self.tasks.output, task_id)
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
-        return f"{fence}\n{text.rstrip()}\n{fence}\nAll of it is in `{path}`."
+        return f"{fence}\n{text.rstrip()}\n{fence}\nThe full output is in `{path}`."

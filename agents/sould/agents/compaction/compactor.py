@@ -44,8 +44,8 @@ PATIENCE = 0.05
 PROMPT_TOKENS = 800
 """What the question itself takes."""
 INTERRUPTED = "Compaction was interrupted."
-DECLINED = "The conversation was kept as it is."
-LARGER = "A summary would take more room than what it stands for: there is little to compact yet."
+DECLINED = "The conversation is unchanged."
+LARGER = "A summary would be longer than what it replaces: there is little to compact yet."
 
 
 class CurrentModel(Protocol):
@@ -323,7 +323,7 @@ class Compactor:
         self.log.publish(CompactionEnd(compaction_id=compaction_id, failed=True, cancelled=cancelled, error=reason))
 
     def _notify(self, text: str) -> None:
-        self.log.publish(notice("compaction", "Compaction fell back", text, severity="warning"))
+        self.log.publish(notice("compaction", "Compaction used a fallback", text, severity="warning"))
 
 
 def _embedded(provider: Embeds, model: str) -> Similarity:

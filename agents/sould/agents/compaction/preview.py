@@ -13,9 +13,9 @@ from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionReq
 
 QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
-GUIDE = "What should the new summary stress?"
+GUIDE = "What should the new summary focus on?"
 NO_TEXT = "No text came back, so nothing was changed; where no text can be typed, a summary cannot be edited.\n\n"
-GROWS = "This summary takes more room than what it stands for: there is little to compact yet. "
+GROWS = "This summary is longer than what it replaces: there is little to compact yet. "
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
 
@@ -84,7 +84,7 @@ def _question(draft: Draft, hint: str) -> QuestionItem:
         body=f"{hint}{draft.before} tokens become about {draft.after}. {warning}{draft.note}\n\n{draft.text}",
         options=(
             QuestionOption(label=CONFIRM, description="Use it; the full conversation stays readable."),
-            QuestionOption(label=EDIT_IT, description="Change its text first."),
-            QuestionOption(label=REGENERATE, description="Write it again, with a hint of yours."),
+            QuestionOption(label=EDIT_IT, description="Edit its text first."),
+            QuestionOption(label=REGENERATE, description="Have it rewritten, with a hint from you."),
         ),
     )

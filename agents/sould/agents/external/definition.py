@@ -20,7 +20,7 @@ from sould.agents.wording import faulty
 LONGEST_OUTPUT: Final = 100_000
 """Characters of text in an answer, as for MCP servers."""
 LARGEST_ANSWER: Final = 8 * 1024 * 1024
-"""Bytes of an answer, pictures included."""
+"""Bytes of an answer, images included."""
 LARGEST_REST: Final = 256 * 1024
 """Bytes of what an answer has for people and programs."""
 _OURS: Final = frozenset({"rejected", "feedback"})
@@ -106,7 +106,7 @@ def _problem(answer: ToolReturn) -> str:
     texts += [part.text for part in parts if part.type == "text"]
     size = sum(map(len, texts))
     if size > LONGEST_OUTPUT:
-        return f"it has {size} characters, and may have {LONGEST_OUTPUT}; ask for less at once"
+        return f"it has {size} characters, and the limit is {LONGEST_OUTPUT}; ask for less at once"
     for number, part in enumerate(parts):
         if part.type == "think":
             return f"output.{number} is thinking, which only models do"

@@ -119,8 +119,8 @@ class ExternalTools(StepExtension):
         if client is None:
             return None
         return tool_error(
-            f"{name} was a tool of {client}, which is not attached any more or withdrew it, so nothing was run. Do without it.",
-            brief=f"{client} is gone",
+            f"{name} was a tool of {client}, which disconnected or withdrew it, so nothing was run. Do without it.",
+            brief=f"{client} disconnected",
         )
 
     async def before_step(self, turn: Turn) -> None:
@@ -128,7 +128,9 @@ class ExternalTools(StepExtension):
         lost = {name: tool.client_name for name, tool in self._shown.items() if name not in self._tools}
         for client in dict.fromkeys(lost.values()):
             names = ", ".join(name for name, owner in lost.items() if owner == client)
-            self.log.publish(ContextNote(text=f"{client} left or withdrew these tools: {names}. Do without them."))
+            self.log.publish(
+                ContextNote(text=f"{client} disconnected or withdrew these tools: {names}. Do without them.")
+            )
         self._shown = self._tools
 
     # --- one call -------------------------------------------------------------------------------------------------------
@@ -142,8 +144,9 @@ class ExternalTools(StepExtension):
             response = await self.log.channel.request(request)
         except RequestClosedError:
             return tool_error(
-                f"{tool.client_name} went away while it ran {tool.name}; what it did by then is not known. Check before you go on.",
-                brief=f"{tool.client_name} is gone",
+                f"{tool.client_name} disconnected while it ran {tool.name}; what it did by then is not known. Check "
+                "before you go on.",
+                brief=f"{tool.client_name} disconnected",
             )
         finally:
             del self._asked[call_id]

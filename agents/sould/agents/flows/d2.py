@@ -89,10 +89,10 @@ class _Interpreter:
         containers = {path[:length] for path in self._places for length in range(1, len(path))}
         for path in containers:
             at = min(at for inner, at in self._places.items() if inner[: len(path)] == path)
-            self._warn(f"the container `{'.'.join(path)}`", at, taken="is passed over, and its steps are taken")
+            self._warn(f"the container `{'.'.join(path)}`", at, taken="is ignored, but its steps are used")
         ends = {end: at for source, target, _, at in self._edges for end in (source, target)}
         problems = [
-            Problem(f"{'.'.join(path)} is a container and no step; name the step that is meant", self._in.place_of(at))
+            Problem(f"{'.'.join(path)} is a container, not a step; name a step in it", self._in.place_of(at))
             for path, at in ends.items()
             if path in containers
         ]
@@ -129,7 +129,7 @@ class _Interpreter:
         if arrow.text[0] == "<":
             self._edges.append((target, source, label, arrow.at))
         if arrow.text.strip("-") == "":
-            self._warn(f"`{arrow.text}` has no arrowhead and", arrow.at, taken="is taken as `->`")
+            self._warn(f"`{arrow.text}` has no arrowhead and", arrow.at, taken="is read as `->`")
 
     def _end(self, key: tuple[Part, ...], scope: Path) -> Path:
         node, attribute = _split(key)
@@ -205,7 +205,7 @@ class _Interpreter:
     def _label(self, path: Path, value: Value) -> None:
         label = self._text(value)
         if self._labels.setdefault(path, label) != label:
-            self._in.fail(f"{path[-1]} already stands for {self._labels[path][:40]!r}", value.at)
+            self._in.fail(f"{path[-1]} is already defined as {self._labels[path][:40]!r}", value.at)
 
     def _text(self, value: Value) -> str:
         if value.text is None:

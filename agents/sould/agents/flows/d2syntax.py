@@ -191,7 +191,7 @@ class Reader:
         scanner = self._in
         at = scanner.at
         if depth > MAX_DEPTH:
-            scanner.fail(f"blocks go {MAX_DEPTH} levels deep and no deeper")
+            scanner.fail(f"blocks nest at most {MAX_DEPTH} levels deep")
         scanner.literal("{")
         found = self._several(depth)
         if not scanner.literal("}"):

@@ -156,7 +156,7 @@ def _ways_out(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Probl
     for node in nodes.values():
         out = leaving.get(node.id, [])
         if not node.label.strip():
-            yield Problem(f"{node.id} says nothing: its label is the prompt", node.place)
+            yield Problem(f"{node.id} has no label: its label is the prompt", node.place)
         match node.kind:
             case "end":
                 if out:
@@ -200,7 +200,7 @@ def _dead_ends(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Prob
     reaching = _reach(end, edges, forward=False)
     for node in nodes.values():
         if node.id not in reaching:
-            yield Problem(f"there is no way from {node.id} to END", node.place)
+            yield Problem(f"no path leads from {node.id} to END", node.place)
 
 
 def _reach(start: str, edges: tuple[Edge, ...], *, forward: bool) -> dict[str, None]:

@@ -13,7 +13,7 @@ COMMAND = "/loop"
 
 USAGE = (
     "Use `/loop [N|unlimited] [--tokens N] [--cost N] [--time 30m] PROMPT`, `/loop pause`, `/loop off`, "
-    "`/loop resume [SESSION] [--tokens N] …`, `/loop list`, or `/loop` for how it stands. PROMPT may be a flow or a skill "
+    "`/loop resume [SESSION] [--tokens N] …`, `/loop list`, or `/loop` for its status. PROMPT may be a flow or a skill "
     "(`/flow:NAME`, `/skill:NAME`)."
 )
 Action: TypeAlias = Literal["start", "off", "pause", "resume", "status", "list", "help"]

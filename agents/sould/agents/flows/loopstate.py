@@ -160,7 +160,7 @@ class LoopStore:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(path, loop.model_dump_json(indent=1).encode())
         except OSError as error:
-            raise JournalFullError(f"The loop's progress cannot be kept in {path}: {why_refused(error)}.") from error
+            raise JournalFullError(f"The loop's progress cannot be saved in {path}: {why_refused(error)}.") from error
 
     def delete(self, session_id: str) -> None:
         """Forget the loop of a session."""

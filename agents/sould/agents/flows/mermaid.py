@@ -138,14 +138,14 @@ class _Parser:
             self._subgraphs.add(named.group(1))
         scanner.take(_REST)
         self._open.append(at)
-        self._warn("`subgraph`", at, taken="is passed over, and its steps are taken")
+        self._warn("`subgraph`", at, taken="is ignored, but its steps are used")
         return True
 
     def _check_frames(self) -> None:
         """An edge to a whole subgraph has no step to lead to."""
         nodes = self._drawing.nodes
         problems = [
-            Problem(f"{name} is a subgraph and no step; name the step that is meant", nodes[name].place)
+            Problem(f"{name} is a subgraph, not a step; name a step in it", nodes[name].place)
             for name in sorted(self._subgraphs & nodes.keys())
         ]
         if problems:
@@ -171,7 +171,7 @@ class _Parser:
         if link[0] == "<":
             edges += [Edge(target, source, label, place) for source in sources for target in targets]
         elif not link.endswith(">"):
-            self._warn(f"`{link}` has no arrowhead and", at, taken="is taken as `-->`")
+            self._warn(f"`{link}` has no arrowhead and", at, taken="is read as `-->`")
 
     def _group(self) -> list[str]:
         """Nodes joined by `&`."""
@@ -207,7 +207,7 @@ class _Parser:
         if label is None:
             nodes.setdefault(name, Sketch(name, name, decides, place))
         elif name in self._shaped and known is not None and (known.label, known.decides) != (label, decides):
-            self._in.fail(f"{name} already stands for {known.label[:40]!r}", at)
+            self._in.fail(f"{name} is already defined as {known.label[:40]!r}", at)
         elif name not in self._shaped:
             nodes[name] = Sketch(name, label, decides, place if known is None else known.place)
             self._shaped.add(name)

@@ -47,19 +47,19 @@ def _question(loop: LoopState) -> QuestionItem:
     offer = " and ".join(_WRITTEN[name].format(again[name]) for name in used_up)
     done = f"{loop.completed} iteration{'' if loop.completed == 1 else 's'}"
     return QuestionItem(
-        question=f"The loop has used up its budget: {loop.overspent}. Shall it go on?",
+        question=f"The loop has used up its budget: {loop.overspent}. Continue?",
         header="Loop",
         body=f"{done} done of: {' '.join(loop.prompt.split())[:300]}",
         options=(
             QuestionOption(label=CONTINUE, description=f"Allow as much again: {offer}."),
-            QuestionOption(label=STOP, description="Keep what is done; `/loop resume` takes it up again."),
+            QuestionOption(label=STOP, description="Keep what is done; `/loop resume` resumes it."),
         ),
         other_label=f"Or allow another amount, such as {' '.join(_EXAMPLES[name] for name in used_up)}",
     )
 
 
 def _again_asked(item: QuestionItem, answer: str) -> QuestionItem:
-    return item.model_copy(update={"body": f"{item.body}\n\n{answer[:100]!r} is no amount."})
+    return item.model_copy(update={"body": f"{item.body}\n\n{answer[:100]!r} is not an amount."})
 
 
 def _without_words(item: QuestionItem, loop: LoopState) -> QuestionItem:

@@ -72,4 +72,4 @@ class Scanner:
     def unexpected(self) -> NoReturn:
         """Raise a `FlowError` that names what stands here."""
         line = self.text[self.at :].split("\n", 1)[0].strip()
-        self.fail(f"{line[:30]!r} is not understood here" if line else "the line ends too early")
+        self.fail(f"{line[:30]!r} is not expected here" if line else "the line ends too early")

@@ -69,10 +69,10 @@ class HookRunner:
             await process.kill()
             raise
         if ended.timed_out:
-            logger.warning("a hook was ended after %g s", timeout)
-            return Decision(reason=f"It was ended because it took longer than {timeout:g} s.")
+            logger.warning("a hook was stopped after %g s", timeout)
+            return Decision(reason=f"It was stopped because it took longer than {timeout:g} s.")
         if ended.code == BLOCKS:
-            return Decision(blocked=True, reason=_reason(complained.result()) or "A hook forbids it.")
+            return Decision(blocked=True, reason=_reason(complained.result()) or "A hook blocked it.")
         if ended.code != 0:
             logger.warning("a hook failed with exit code %s; it decides nothing", ended.code)
             return Decision(reason=_failure(ended, complained.result()))
@@ -92,7 +92,7 @@ def decision_in(output: bytes) -> Decision:
     if specific.get("permissionDecision") != "deny":
         return Decision()
     return Decision(
-        blocked=True, reason=str(specific.get("permissionDecisionReason") or "A hook forbids it.")[:MOST_REASON]
+        blocked=True, reason=str(specific.get("permissionDecisionReason") or "A hook blocked it.")[:MOST_REASON]
     )
 
 

@@ -153,7 +153,7 @@ class Hooks:
             del self._asking[request.id]
         if not isinstance(response, HookResponse) or response.action == "allow":
             return Decision()
-        return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook forbids it.")
+        return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook blocked it.")
 
 
 def _together(said: Sequence[Decision]) -> Decision:

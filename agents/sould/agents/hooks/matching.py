@@ -59,7 +59,7 @@ def _is_readable(matcher: str) -> bool:
         problem: object = f"longer than {LONGEST} characters"
     except (re.error, RecursionError, OverflowError) as error:
         problem = error
-    logger.warning("the matcher %r of a hook is no regular expression: %s", matcher[:80], problem)
+    logger.warning("the matcher %r of a hook is not a valid regular expression: %s", matcher[:80], problem)
     return False
 
 

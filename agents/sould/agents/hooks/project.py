@@ -72,7 +72,7 @@ class ProjectHooks:
         named = sorted({file for hook in hooks for file in self._named(hook.command)})
         if not self._is_accepted((path, *named), self._digest(text, named)):
             return (), (
-                f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: look at the "
+                f"The hooks of {HOOKS_FILE} changed since you trusted this project, so none of them runs: review the "
                 "change, then run `sould trust` again."
             )
         return hooks, ""

@@ -36,7 +36,7 @@ async def with_hooks(
 
     before = await fire("PreToolUse")
     if before.blocked:
-        return tool_error(f"A hook forbade this call, so it did not run: {before.reason}", brief="Blocked by a hook")
+        return tool_error(f"A hook blocked this call, so it did not run: {before.reason}", brief="Blocked by a hook")
     result = await run()
     if result.extras and result.extras.get("rejected"):
         return result

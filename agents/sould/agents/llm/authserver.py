@@ -96,7 +96,7 @@ class AuthServer:
         except ValidationError as error:
             raise self._nonsense(error) from None
         if not all(page.startswith(("https://", "http://")) for page in (code.verification_uri, code.page)):
-            raise SignInError(f"The sign-in server of {self.name!r} names a page that is no web address.")
+            raise SignInError(f"The sign-in server of {self.name!r} gave a page that is not a web address.")
         return code
 
     def poll(self, code: DeviceCode) -> Tokens | NotYet:

@@ -83,9 +83,7 @@ class AnswerReader:
             EmptyAnswerError: it said nothing.
         """
         if not self.ended:
-            raise ProviderConnectionError(
-                "The model's answer was cut off in its middle.", retryable=True, kind="connection"
-            )
+            raise ProviderConnectionError("The model's answer was cut off midway.", retryable=True, kind="connection")
         if not self._has_text and not self._calls.any:
             reason = self._finish_reason or "none given"
             raise EmptyAnswerError(

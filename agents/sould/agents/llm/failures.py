@@ -104,11 +104,11 @@ def _judge(status: int | None, detail: str) -> tuple[str, str, bool]:
         retryable = status == 429 and not _NO_CREDIT.search(detail)
         if not retryable:
             return "no_credit", "The account has no credit left", False
-        return "rate_limited", "The model server limits how often it is asked", True
+        return "rate_limited", "The model server limits the rate of requests", True
     if status is not None and (status >= 500 or status in _RETRYABLE):
         return "provider", "The model server failed", True
     if status is not None and 300 <= status < 400:
-        return "provider", "The model server redirects elsewhere; set its base_url to where it really is", False
+        return "provider", "The model server redirects elsewhere; set its base_url to the new address", False
     if status == 404:
         return "provider", "The model server knows no such model or address", False
     return "provider", "The model server refused the request", False

@@ -252,7 +252,7 @@ class OpenAIProvider:
         except TimeoutError:
             if not reader.ended:
                 raise ProviderTimeoutError(
-                    f"The model stopped in its answer: nothing came for {progress:g} s.",
+                    f"The model stopped responding: nothing came for {progress:g} s.",
                     retryable=True,
                     kind="connection",
                 ) from None
@@ -268,7 +268,7 @@ class OpenAIProvider:
             return self.client.failure(error)
         detail = self.client.redact.line(str(error)) or type(error).__name__
         return ProviderConnectionError(
-            f"The model's answer was cut off in its middle: {detail}", retryable=True, kind="connection"
+            f"The model's answer was cut off midway: {detail}", retryable=True, kind="connection"
         )
 
 

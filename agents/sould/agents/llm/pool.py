@@ -153,7 +153,7 @@ class ProviderPool:
         choice = choices.get(wanted)
         if choice is None:
             near = difflib.get_close_matches(wanted, choices, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(choices)}."
+            hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(choices)}."
             raise NoModelError(f"There is no usable model {wanted!r}. {hint} {self._hint(environment)}".rstrip())
         if choice.provider.type in _OFFLINE:
             return self._offline(choice, environment)
@@ -198,7 +198,8 @@ class ProviderPool:
         version = path.stat().st_mtime_ns if path.is_file() else None
         if version is None:
             raise NoModelError(
-                f"The scripted provider of model {choice.key!r} needs a file of scripts in env.{SCRIPTS_VARIABLE}; {str(path)!r} is none."
+                f"The scripted provider of model {choice.key!r} needs a file of scripts in env.{SCRIPTS_VARIABLE}; "
+                f"{str(path)!r} does not exist."
             )
         known = self._scripted.get((info, path))
         if known is None or known[0] != version:
@@ -350,7 +351,7 @@ def _trouble(key: str, model: ModelConfig, provider: ProviderConfig | None) -> s
 
 def _remark(key: str, _model: ModelConfig, provider: ProviderConfig | None) -> str | None:
     if provider is not None and provider.oauth is not None and not provider.oauth.token_url:
-        return f"Model {key!r} is asked with the sign-in of kimi-cli while that is valid; sould never renews it."
+        return f"Model {key!r} uses the sign-in of kimi-cli while that is valid; sould never renews it."
     if provider is not None and provider.type == "openai_responses":
-        return f"Model {key!r} is asked through chat completions; its server must offer them beside the responses API."
+        return f"Model {key!r} uses chat completions; its server must offer them besides the responses API."
     return None

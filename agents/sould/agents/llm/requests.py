@@ -154,7 +154,7 @@ def _part(part: ContentPart, info: ModelInfo) -> JsonObject | None:
             return {"type": "text", "text": f"({_KINDS[part.type]} was here; this model cannot take it)"}
 
 
-_KINDS = {"image_url": "An image", "video_url": "A video", "audio_url": "A sound", "text": "", "think": ""}
+_KINDS = {"image_url": "An image", "video_url": "A video", "audio_url": "Audio", "text": "", "think": ""}
 _MEDIA: dict[str, tuple[Capability, str]] = {
     "image_url": ("image_in", "images"),
     "video_url": ("video_in", "video"),

@@ -120,7 +120,7 @@ class StoredSignIn:
             if kept.access != seen.access:
                 return kept  # another process was faster
             if not kept.refresh.get_secret_value():
-                raise SignInRefusedError(f"The sign-in of {self.provider!r} is over and cannot be renewed", "")
+                raise SignInRefusedError(f"The sign-in of {self.provider!r} has expired and cannot be renewed", "")
             try:
                 renewed = self._server.renew(kept)
             except SignInRefusedError as error:
@@ -177,10 +177,10 @@ class KimiSignIn:
         """See `SignIn`."""
         tokens = await self.kept()
         if tokens is None:
-            raise ProviderError(f"kimi-cli keeps no sign-in in {self.file}. {self._advice}", kind=AUTH_REQUIRED)
+            raise ProviderError(f"kimi-cli has no sign-in in {self.file}. {self._advice}", kind=AUTH_REQUIRED)
         if tokens.expires_at is not None and tokens.expired(time.time()):
             when = datetime.fromtimestamp(tokens.expires_at, UTC).astimezone()
-            sentence = f"The sign-in of kimi-cli in {self.file} ended at {when:%Y-%m-%d %H:%M}."
+            sentence = f"The sign-in of kimi-cli in {self.file} expired at {when:%Y-%m-%d %H:%M}."
             raise ProviderError(f"{sentence} {self._advice}", kind=AUTH_REQUIRED)
         return tokens.access
 

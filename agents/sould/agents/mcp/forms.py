@@ -231,9 +231,9 @@ def _why(field: Mapping[str, JsonValue], error: Any) -> str:
         case "oneOf" | "anyOf" | "enum":
             return f"this is not one of {', '.join(choices(field))}"[:LONGEST_TEXT]
         case "pattern":
-            return f"this does not have the form {field.get('pattern')}"
+            return f"this does not match {field.get('pattern')}"
         case _:
-            return _BOUNDS.get(name, "this is not right").format(field.get(name))
+            return _BOUNDS.get(name, "this is not valid").format(field.get(name))
 
 
 _TYPES = {

@@ -59,5 +59,5 @@ async def read(server: Server, uri: str) -> tuple[str, str]:
         parts, cut = await server.read(uri)
     except UnavailableError as error:
         return f'<resource {place} note="It could not be read." />', f"@{server.spec.name}:{uri}: {error}"
-    texts = [part.text if isinstance(part, TextPart) else "[a picture or sound, not shown here]" for part in parts]
+    texts = [part.text if isinstance(part, TextPart) else "[an image or audio, not shown here]" for part in parts]
     return "\n".join((f"<resource {place}>", *texts, *((cut,) if cut else ()), "</resource>")), ""

@@ -110,7 +110,7 @@ class TokenFile:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(self._path, orjson.dumps(entries))
         except OSError as error:
-            raise JournalFullError(f"The sign-in cannot be kept in {self._path}: {why_refused(error)}.") from error
+            raise JournalFullError(f"The sign-in cannot be saved in {self._path}: {why_refused(error)}.") from error
 
 
 class StoredOAuth(OAuth):

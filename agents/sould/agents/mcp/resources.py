@@ -53,9 +53,7 @@ class ReadMcpResource(Tool[Params]):
     def description(self) -> str:
         """With the names of the servers that have resources."""
         names = ", ".join(map(cleaned, self.names))
-        return (
-            f"Lists or reads resources (texts, records, pictures) that MCP servers offer. Servers with some: {names}."
-        )
+        return f"Lists or reads resources (texts, records, images) that MCP servers offer. Servers with some: {names}."
 
     def view(self, params: Params) -> CallView:
         """`docs: file:///guide`."""

@@ -107,5 +107,5 @@ def _said(wanted: Sampling) -> Iterator[str]:
     if wanted.system_prompt:
         yield f"system: {cleaned(wanted.system_prompt)}"
     for message in wanted.messages:
-        parts = (part.text if isinstance(part, TextPart) else "[a picture or sound]" for part in message.content)
+        parts = (part.text if isinstance(part, TextPart) else "[an image or audio]" for part in message.content)
         yield f"{message.role}: {cleaned(' '.join(parts))}"

@@ -197,8 +197,8 @@ class Server:
                     self._calls.remove(call)
         except TimeoutError:
             return tool_error(
-                f"The MCP server {self.spec.name} did not answer within {seconds:g} s. It was told to stop; "
-                "it may or may not have done what was asked.",
+                f"The MCP server {self.spec.name} did not answer within {seconds:g} s. It was asked to stop; it may "
+                "or may not have done what was asked.",
                 brief="No answer in time",
             )
         except Exception as error:  # noqa: BLE001 -- a tool call: whatever a server or the library does is its result
@@ -262,11 +262,11 @@ class Server:
         logger.info("call to %s: %r", self.spec.name, error)
         self._ended.set()
         await in_time(2 * STDIN_CLOSE_GRACE, self._down.wait())  # what it said last is known when it is down
-        why = "it wants a sign-in" if wants_sign_in(error) else "the connection to it ended"
+        why = "it needs a sign-in" if wants_sign_in(error) else "the connection to it ended"
         return tool_error(
-            f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have been carried out. "
+            f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have run. "
             f"{self._last_words}".rstrip(),
-            brief=f"{self.spec.name} went away",
+            brief=f"{self.spec.name} disconnected",
         )
 
     @property
@@ -411,7 +411,7 @@ class Server:
         from sould.agents.mcp.link import wants_sign_in  # noqa: PLC0415 -- D9
 
         if wants_sign_in(error) or self._status in (401, 403):
-            return "unauthorized", f"It wants a sign-in: run `sould mcp auth {self.spec.name}`."
+            return "unauthorized", f"It needs a sign-in: run `sould mcp auth {self.spec.name}`."
         logger.info("MCP server %s: %r", self.spec.name, error)
         if self._ended.is_set():
             return "failed", "It ended before it was ready."

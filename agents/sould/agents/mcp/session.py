@@ -243,7 +243,9 @@ class SessionServers:
     def _tell_changed(self, before: tuple["_Version", ...], now: tuple["_Version", ...]) -> None:
         changed = [str(path) for path, *stamp in now if (path, *stamp) not in before]
         if changed:
-            self._tell(f"Your MCP servers were read again, because of {', '.join(changed)}.", "info", again=True)
+            self._tell(
+                f"Your MCP servers were reloaded, because these changed: {', '.join(changed)}.", "info", again=True
+            )
 
     def _load(self, refused: bool) -> Loaded:
         users = [load_file(path, "user", self._variables) for path in self._files.user]

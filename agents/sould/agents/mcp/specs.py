@@ -56,7 +56,7 @@ class ServerSpec:
         given = [value for name, value in self.env.items() if _SECRET.search(name)]
         given += [word for value in self.headers.values() for word in value.split()]
         secrets = Redactor.of(SecretStr(word) for word in given if len(word) >= _SHORTEST_SECRET)
-        return f"Its last words: {secrets.line(line)[:300]}"
+        return f"Its last output: {secrets.line(line)[:300]}"
 
 
 @dataclass(frozen=True, slots=True)

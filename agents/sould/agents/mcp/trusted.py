@@ -43,7 +43,7 @@ class TrustedServers:
         which = ", ".join(str(self._shown(path)) for path in changed[:5])
         return (
             f"The MCP servers of {names} changed since you trusted this project ({which}), so none of them is started: "
-            "look at the change, then run `sould trust` again."
+            "review the change, then run `sould trust` again."
         )
 
     def _shown(self, path: Path) -> Path:

@@ -78,7 +78,7 @@ class Sharing:
         if form not in FORMATS:
             raise NotExportedError(f"`/export` writes files that end in {', '.join(FORMATS)}; {path.name} does not.")
         if not path.parent.is_dir():
-            raise NotExportedError(f"There is no directory {path.parent}; make it first, or name another place.")
+            raise NotExportedError(f"There is no directory {path.parent}; create it first, or name another path.")
         await self.context.log.commit()
         text = await asyncio.to_thread(_written, self.stored.directory / JOURNAL, form, until)
         data = text.encode("utf-8", "replace")
@@ -86,7 +86,7 @@ class Sharing:
             # readable by its owner only, like the journal: nobody looked through it for what others must not read
             await run_shielded_in_thread(replace_file, path, data, expected=None, umask=0o077)
         except FileChangedError:
-            raise NotExportedError(f"{path} exists already and was left alone; name another file.") from None
+            raise NotExportedError(f"{path} already exists; name another file.") from None
         except WorkspaceError as error:
             raise NotExportedError(f"Nothing was exported: {error}.") from error
         return Exported(path)

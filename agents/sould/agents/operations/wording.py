@@ -8,7 +8,7 @@ COMPACTED = "The context has been compacted."
 _NOTHING = {
     "unknown_checkpoint": "There is no such checkpoint to go back to. `/rewind` lists them.",
     "nothing_to_undo": "There is no turn to undo.",
-    "nothing_to_redo": "There is nothing to redo: it takes back an `/undo` or `/rewind`, until you go on from there.",
+    "nothing_to_redo": "There is nothing to redo: `/redo` reverses an `/undo` or `/rewind`, until you continue from there.",
 }
 
 
@@ -21,8 +21,8 @@ def travelled(done: TravelResult) -> tuple[str, str]:
         return "Returned.", files
     match done.undid:
         case "turn":
-            return "The last turn is undone.", f"{files} `/redo` returns."
+            return "The last turn was undone.", f"{files} `/redo` reverses this."
         case "clearing":
-            return "The clearing is undone: the conversation is as before.", f"{files} `/redo` clears again."
+            return "The /clear was undone: the conversation is as before.", f"{files} `/redo` reverses this."
         case None:
-            return f"Back at checkpoint {done.checkpoint}.", f"{files} `/redo` returns."
+            return f"Back at checkpoint {done.checkpoint}.", f"{files} `/redo` reverses this."

@@ -47,7 +47,7 @@ _DECIDES = {
     "logout": "which key models are asked with",
 }
 """Commands of our own that the agent may not use on itself, and what each decides."""
-_LOOKING = "in plan mode, and by agents that only look"
+_LOOKING = "in plan mode and for read-only agents"
 """Why something is refused in plan mode, and to agents that never change anything."""
 _MOVES = frozenset({"cd", "pushd", "popd"})
 MOST_PLACES = 8
@@ -56,8 +56,8 @@ MOST_PLACES = 8
 READ_SECRET = "read secret"  # noqa: S105 -- a name, too
 EDIT_SECRET = "edit secret"  # noqa: S105 -- a name
 """Tools of rules that only a yes of this session makes; no file can name them."""
-A_YES = "a yes holds for this file until the session ends"
-UNDO_ENDS = "what it held is kept in memory only, so undo ends with the daemon"
+A_YES = "your answer holds for this file until the session ends"
+UNDO_ENDS = "its old content is kept in memory only, so undo ends with the daemon"
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 

@@ -112,7 +112,7 @@ def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
     Slow for large texts: call it in a thread. What is larger than `LARGEST` is said to be one.
     """
     if len(data) > LARGEST:
-        return "" if fixture else "too much to be judged"
+        return "" if fixture else "too large to be checked"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = data.decode("utf-16", "replace").encode()
     if b"\0" in data:

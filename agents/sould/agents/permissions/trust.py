@@ -142,7 +142,7 @@ def _kept_in(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
-        raise JournalFullError(f"Your decision cannot be kept in {path}: {why_refused(error)}.") from error
+        raise JournalFullError(f"Your decision cannot be saved in {path}: {why_refused(error)}.") from error
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -280,7 +280,7 @@ class Capture:
             noted = await self.files.note(judged, interval.since, interval.turn_id, call_id)
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
-            self._add(call_id, (), f"What it changed could not be kept: {why.removesuffix('.')}.")
+            self._add(call_id, (), f"What it changed could not be saved: {why.removesuffix('.')}.")
             return
         lost = [each.path for each in judged if UNKEPT in (each.before, each.after) and each.path in set(noted)]
         lost += [each.path for each in changes if not _is_text(each.path)]

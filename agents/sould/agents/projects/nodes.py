@@ -75,7 +75,7 @@ def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int
         WorkspaceError
     """
     if os.path.realpath(path.parent) != str(path.parent):
-        raise OutsideError(f"{path.parent} goes through a link by now")
+        raise OutsideError(f"{path.parent} now goes through a link")
     try:
         if found is not None and wanted is not None and found.kind == wanted.kind:
             _exchange(path, found, wanted, umask)
@@ -103,7 +103,7 @@ def _remove(path: Path, found: Node) -> None:
         path.rmdir()
     elif found.kind == stat.S_IFLNK:
         if not path.is_symlink() or os.fsencode(os.readlink(path)) != found.data:
-            raise FileChangedError(f"{path} leads elsewhere by now; it is still there")
+            raise FileChangedError(f"{path} now leads elsewhere; it was not removed")
         path.unlink()
     else:
         remove_file(path, expected=digest_of(found.data))
@@ -120,7 +120,7 @@ def _make(path: Path, wanted: Node, umask: int) -> None:
         else:
             replace_file(path, wanted.data, expected=None, umask=umask)
     except FileExistsError:
-        raise FileChangedError(f"{path} was made by another program meanwhile") from None
+        raise FileChangedError(f"{path} was created by another program meanwhile") from None
     set_permissions(path, wanted.permissions)
 
 

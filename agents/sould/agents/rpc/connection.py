@@ -185,7 +185,9 @@ class Connection:
         self.gone = True
         for asked in self._outbound.values():
             if not asked.answer.done():
-                asked.answer.set_exception(ConnectionGoneError(f"the client is gone, {asked.method} is unanswered"))
+                asked.answer.set_exception(
+                    ConnectionGoneError(f"the client disconnected, {asked.method} is unanswered")
+                )
                 asked.answer.exception()  # nobody may wait for it any more, which is no error
         self._outbound.clear()
 
@@ -309,7 +311,7 @@ class Connection:
             ConnectionGoneError: the peer went away, before or after the request was sent.
         """
         if self.gone:
-            raise ConnectionGoneError(f"the client is gone, {method} was not sent")
+            raise ConnectionGoneError(f"the client disconnected, {method} was not sent")
         request_id = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._outbound[request_id] = Asked(method, answer)

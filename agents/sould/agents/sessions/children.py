@@ -54,7 +54,7 @@ class SessionSubagents:
 
 
 def _notice(missing: str) -> Notification:
-    title = "A subagent's file names a model that is not there"
+    title = "A subagent's file names a model that is not configured"
     return notice("agent", title, missing)
 
 

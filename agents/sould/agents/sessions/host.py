@@ -212,7 +212,7 @@ class SessionHost:
         try:
             await fork.operations.travel.rewinder.files.inherit(session_id, source.directory)
         except OSError as error:
-            raise JournalFullError(f"The edits of {session_id} cannot be kept: {error.strerror}.") from error
+            raise JournalFullError(f"The edits of {session_id} cannot be saved: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
@@ -232,7 +232,7 @@ class SessionHost:
         session.detach(client_id)
         if not session.clients.any and self._services.configuration.live.now.daemon.on_last_detach == "cancel":
             session.cancel(None)
-            session.tasks.cancel("The last client left.")
+            session.tasks.cancel("The last client disconnected.")
         self._unload_soon(session)
 
     async def close(self, session_id: str, client_id: str) -> None:
@@ -315,7 +315,7 @@ class SessionHost:
         cls._require_directory(stored)
         if began and began != str(stored.resolve()):
             raise WorkspaceGoneError(
-                f"{stored} now leads to {stored.resolve()}, but this session began in {began}; start a new one."
+                f"{stored} now leads to {stored.resolve()}, but this session started in {began}; start a new one."
             )
         if stored.resolve() != asked.resolve():
             raise WorkspaceGoneError(

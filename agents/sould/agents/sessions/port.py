@@ -278,7 +278,7 @@ class SessionPort:
         self._session.entry.rename(title)
 
     def add_directory(self, named: str) -> Path:
-        """Work in one more directory, by a name as the user types it.
+        """Add a directory to the workspace, by a name as the user types it.
 
         Raises:
             OptionError: it is none.

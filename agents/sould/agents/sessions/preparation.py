@@ -71,7 +71,7 @@ class TurnPreparation:
     async def _tell_left_out_media(self, prompt: Prompt) -> None:
         model = self._parts.services.model.models.info
         if media := not_taken(prompt.user_input, model):
-            told = "It was left out; choose another model, or send words."
+            told = "It was left out; choose another model, or send text."
             self._parts.log.publish(notice("media", f"{model.model} takes no {media}", told, severity="warning"))
 
     async def _tell_news(self, _: Prompt) -> None:

@@ -71,13 +71,13 @@ class SessionAgent:
     def refresh(self) -> None:
         """At the beginning of a turn: take up what was chosen, what changed on disk, and what conditions now allow."""
         if self.problem:
-            self._tell("The chosen agent cannot be used; the default one works in its place", self.problem)
+            self._tell("The chosen agent cannot be used; the default agent is used instead", self.problem)
             self.problem = ""
         self._take_up()
         missing = missing_model(self.models, self.spec)
         if missing and missing not in self._missed:
             self._missed.add(missing)
-            self._tell("The agent names a model that is not there", missing)
+            self._tell("The agent names a model that is not configured", missing)
 
     def _take_up(self) -> None:
         if not self._is_due():
@@ -90,7 +90,7 @@ class SessionAgent:
                 self._become(self.catalog.load(self.catalog.find(DEFAULT)))
                 self._fallen_back = True
                 self._tell(
-                    "You no longer trust this project; the default agent works in place of its own", error.message
+                    "You no longer trust this project; the default agent is used instead of its own", error.message
                 )
             else:
                 self._tell("This agent cannot be reloaded; the session keeps the version it has", error.message)
@@ -118,7 +118,7 @@ class SessionAgent:
             self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
             if self._next is None and spec.document.path == self.spec.document.path:
                 files = ", ".join(str(path) for path in self._changed(key))
-                self._tell(f"The agent {spec.name} has changed", f"Read again, because of {files}.")
+                self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {files}.")
         self.spec, self._next, self._made_of = spec, None, key
 
     def _changed(self, key: AgentKey) -> Iterator[Path]:
@@ -166,7 +166,7 @@ class AgentOption:
         choices = [_choice(file) for name, file in self._agent.catalog.files().items() if name not in SUBAGENTS]
         if self._agent.name not in {choice.value for choice in choices}:
             choices.append(Choice(self._agent.name, _named(self._agent.spec.name)))
-        description = "Which agent works in this session, from the next turn on."
+        description = "The agent of this session, from the next turn on."
         return SessionOption("agent", "Agent", "_agent", description, self._agent.name, tuple(choices), takes_any=True)
 
     async def choose(self, value: str, client_id: str) -> None:

@@ -22,7 +22,7 @@ REFUSED: Final = "The user is away, so nobody can allow this. Go on without it, 
 BY: Final = "/afk"
 GONE: Final = (
     "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
-    "`/afk off` says that you are back."
+    "`/afk off` ends this."
 )
 
 

@@ -81,7 +81,7 @@ class DailySpend:
         try:
             write_private(self._path, _Day(day=_date(), account=account).model_dump_json().encode())
         except OSError as error:
-            logger.warning("what was spent today cannot be kept in %s: %s", self._path, error.strerror)
+            logger.warning("what was spent today cannot be saved in %s: %s", self._path, error.strerror)
 
 
 class Budgets(StepExtension):
@@ -131,7 +131,7 @@ class Budgets(StepExtension):
 
     async def _ask(self, whose: str, used_up: str, account: Account, limit: BudgetLimit) -> bool:
         item = QuestionItem(
-            question=f"The budget of this {whose} is used up: {used_up}. Shall it go on?",
+            question=f"The budget of this {whose} is used up: {used_up}. Continue?",
             header="Budget",
             options=(
                 QuestionOption(label=CONTINUE, description=f"Allow as much again ({_written(limit)})."),

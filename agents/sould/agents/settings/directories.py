@@ -41,10 +41,10 @@ class Directories(Sequence[Path]):
         path = self._root / (home / given[2:] if given.startswith("~/") else home if given == "~" else given)
         real = Path(os.path.realpath(path)) if "\0" not in given else path
         if "\0" in given or not real.is_dir():
-            raise OptionError(f"{given} is no directory; `/add-dir` takes the path of one that exists.")
+            raise OptionError(f"{given} is not a directory; `/add-dir` takes the path of one that exists.")
         inside = next((each for each in (self._root, *self._all) if real.is_relative_to(each)), None)
         if inside is not None:
-            raise OptionError(f"{real} is part of this session's workspace already: it lies in {inside}.")
+            raise OptionError(f"{real} is part of this session's workspace already: it is inside {inside}.")
         return real
 
     def status_lines(self) -> Iterable[str]:

@@ -25,7 +25,7 @@ class ModelOption:
         choices = tuple(
             Choice(info.key, info.display_name or info.key, info.provider) for info in self._models.available
         )
-        description = "Which model answers, from the next step on."
+        description = "The model, from the next step on."
         return SessionOption("model", "Model", "model", description, self._models.info.key, choices)
 
     async def choose(self, value: str, client_id: str) -> None:

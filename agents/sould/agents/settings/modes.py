@@ -91,7 +91,7 @@ class Modes:
 
     def status_lines(self) -> Iterable[str]:
         """See `StatusSource`."""
-        return ("- away: questions are dismissed; `/afk off` ends that",) if self.away else ()
+        return ("- away: questions are dismissed; `/afk off` ends this",) if self.away else ()
 
     @property
     def planning(self) -> bool:

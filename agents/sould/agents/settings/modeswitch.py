@@ -19,10 +19,10 @@ from sould.agents.wire.messages import StatusUpdate
 from sould.agents.wire.notice import notice
 
 MODES: dict[Mode, Choice] = {
-    "plan": Choice("plan", "Plan mode", "Read and think only: no file is changed, no command with effects runs."),
+    "plan": Choice("plan", "Plan mode", "Read-only: no files are changed, no commands with effects run."),
     "ask": Choice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
-    "review": Choice("review", "Review mode", "Edits are made at once and reviewed afterwards; commands ask first."),
-    "full": Choice("full", "Full access", "Nothing asks, except secrets and changes to protected files."),
+    "review": Choice("review", "Review mode", "Edits apply at once and are reviewed afterwards; commands ask first."),
+    "full": Choice("full", "Full access", "Only secrets and changes to protected files ask."),
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
 

@@ -42,7 +42,7 @@ class ProjectMemory:
         try:
             write_private(self._path, content.model_dump_json(indent=1).encode())
         except OSError as error:  # the mode holds all the same
-            logger.warning("the mode cannot be remembered in %s: %s", self._path, error.strerror)
+            logger.warning("the mode cannot be saved in %s: %s", self._path, error.strerror)
 
     def _read(self) -> _Projects:
         try:

@@ -84,8 +84,8 @@ class SessionState(BaseModel):
             write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
         except OSError as error:
             raise JournalFullError(
-                f"Choices and tasks of this session cannot be kept in {directory / _FILE}: {why_refused(error)}. "
-                "They hold until it is closed, and keeping them is tried again after the next turn."
+                f"Choices and tasks of this session cannot be saved in {directory / _FILE}: {why_refused(error)}. "
+                "They last until it is closed, and saving them is tried again after the next turn."
             ) from error
         self._unsaved = False
 

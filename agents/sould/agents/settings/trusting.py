@@ -135,10 +135,10 @@ class TrustQuestion:
             self.log.publish(notice("trust", "Off until you trust this project", body))
 
     def _publish(self, text: str) -> None:
-        advice = "Agents, hooks, MCP servers and skills with programs wait as long as they differ. Look at the change, "
+        advice = "Agents, hooks, MCP servers and skills with programs stay off while they differ. Review the change, "
         told = notice(
             "trust",
-            "This project's configuration is not as you trusted it",
+            "This project's configuration changed since you trusted it",
             f"{text}\n{advice}then use /trust here or `sould trust` in a terminal.",
             severity="warning",
         )
@@ -148,13 +148,13 @@ class TrustQuestion:
         """Ask the user and do what they say; what to answer them. What they saw is what is trusted, not what came since."""
         now = await asyncio.to_thread(standing, self.trust, self.workspace, self.sessions)
         if now.settled:
-            return "This project is trusted, and its own configuration is as it was then."
+            return "This project is trusted, and its configuration has not changed since."
         if not can_ask:
             return f"{_heading(now)}\n{now.text()}\nThis client cannot ask you; run `sould trust` in a terminal."
         question = _heading(now)
         options = (
             QuestionOption(label=YES, description="Its agents, hooks, MCP servers and programs may run as you."),
-            QuestionOption(label=NO, description="What is new or changed stays out of use."),
+            QuestionOption(label=NO, description="What is new or changed stays off."),
         )
         item = QuestionItem(question=question, header="Trust", options=options, body=now.text())
         if (await self.questions.ask(call_id, (item,))).get(question) != YES:
@@ -163,7 +163,7 @@ class TrustQuestion:
             await asyncio.to_thread(self.trust.set, self.workspace, "trusted", now.seen)
         except TrustError as error:
             return error.message
-        return "This project is trusted, with its configuration as you saw it. It is taken up with the next prompt."
+        return "This project is trusted, with its configuration as you saw it. It takes effect with the next prompt."
 
 
 def _heading(now: TrustStatus) -> str:

@@ -85,7 +85,7 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
     remarks: list[str] = []
     for root in roots:
         if root.scope == "extra" and not root.path.is_dir():
-            problems.append(f"{root.path} is not a directory, so no skills are taken from it.")
+            problems.append(f"{root.path} is not a directory, so no skills are loaded from it.")
         search = _Search(root.path)
         for path in search.files():
             try:
@@ -95,7 +95,7 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
                 continue
             known = skills.setdefault(skill.name, skill)
             if known is not skill and known.path.is_relative_to(root.path):
-                remarks.append(f"{path}: {known.path} has the name {skill.name}, too, and is used.")
+                remarks.append(f"{path}: not used, because {known.path} has the same name {skill.name}.")
             elif known is skill:
                 problems += [skill.mistake] if skill.mistake else []
                 remarks += skill.remarks
@@ -112,7 +112,7 @@ def _read(path: Path, root: Root, accept: Accept) -> Skill:
     if root.scope == "project" and skill.directory is not None and has_scripts(skill.directory):
         refused = accept(skill.directory)
         if refused:
-            raise SkillError(f"The skill {skill.name} brings programs ({skill.directory}): {refused}")
+            raise SkillError(f"The skill {skill.name} contains programs ({skill.directory}): {refused}")
     return skill
 
 
@@ -170,7 +170,7 @@ class _Search:
     def _entries(self, directory: Path) -> list[Path]:
         self._left -= 1
         if self._left == 0:
-            self.remarks.append(f"{self._place}: only its first {MAX_DIRECTORIES} directories are looked into.")
+            self.remarks.append(f"{self._place}: only its first {MAX_DIRECTORIES} directories are searched.")
         if self._left <= 0:
             return []
         try:
@@ -178,7 +178,7 @@ class _Search:
         except OSError:
             return []
         if len(entries) > MAX_ENTRIES:
-            self.remarks.append(f"{directory}: only its first {MAX_ENTRIES} entries are looked at.")
+            self.remarks.append(f"{directory}: only its first {MAX_ENTRIES} entries are read.")
         return entries[:MAX_ENTRIES]
 
 

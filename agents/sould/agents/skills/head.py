@@ -48,7 +48,7 @@ def read_head(text: str) -> Head | None:
         HeadError: too long, or too deep.
     """
     if len(text) > MAX_HEAD or text.count("[") + text.count("{") > MAX_BRACKETS:
-        raise HeadError(f"1: the head is longer than {MAX_HEAD // 1024} KiB or has too many brackets.")
+        raise HeadError(f"1: the front matter is longer than {MAX_HEAD // 1024} KiB or has too many brackets.")
     plain, lines = _by_lines(text)
     if not plain and text.strip():
         return None
@@ -59,9 +59,12 @@ def read_head(text: str) -> Head | None:
         mark = error.problem_mark
         place = f"{mark.line + 2}:{mark.column + 1}" if mark else "1"
         fields = plain
-        remark = f"{place}: the head is not YAML ({error.problem}), so it was read line by line; a text with a colon belongs in quotes."
+        remark = (
+            f"{place}: the front matter is not YAML ({error.problem}), so it was read line by line; "
+            "a text with a colon belongs in quotes."
+        )
     except yaml.YAMLError:
-        fields, remark = plain, "1: the head is not YAML, so it was read line by line."
+        fields, remark = plain, "1: the front matter is not YAML, so it was read line by line."
     name, description, kind = (fields.get(key, "").strip() for key in ("name", "description", "type"))
     return Head(name, description, kind, remark, lines)
 

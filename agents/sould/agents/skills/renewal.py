@@ -26,9 +26,7 @@ async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[
         log.publish(SessionChanged(commands=True))
         log.publish(_notice("The skills have changed", changed))
     elif not catalog.known_in(log.context.generation) and _is_news(catalog.describe(), log.context, lists):
-        log.publish(
-            ContextNote(text=f"The skills are not those you were told of. Now there are:\n{catalog.describe()}")
-        )
+        log.publish(ContextNote(text=f"The skills are not those listed before. Now there are:\n{catalog.describe()}"))
     catalog.note_known(log.context.generation)
 
 

@@ -49,7 +49,7 @@ class TrustedScripts:
         if self._trust.state(self._workspace) != "trusted":
             return WAITS
         if self._trust.changed(self._workspace, _files(directory)):
-            return "it has changed since you trusted this project; look at it and run `sould trust` again."
+            return "it has changed since you trusted this project; review it and run `sould trust` again."
         return ""
 
 

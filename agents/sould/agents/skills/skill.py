@@ -92,7 +92,7 @@ def _split(text: str, path: Path) -> tuple[Head, str]:
     found = _HEAD.match(text)
     if not found:
         if _OPENED.match(text):
-            raise SkillError(f"{path}:1: the head that begins here is not closed: a line `---` is missing.")
+            raise SkillError(f"{path}:1: the front matter that begins here is not closed: a line `---` is missing.")
         return Head(), text
     try:
         head = read_head(found.group(1))

@@ -357,16 +357,16 @@ class ToolRunner:
                 context,
                 RepeatCall(call.name, ready.arguments),
                 sender=call.name,
-                description=f"The model keeps making the same {call.name} call. Go on?",
+                description=f"The model keeps making the same {call.name} call. Continue?",
                 display=(),
             )
             if refused is not None:
                 return refused
         if (self.read_only or self.approval.mode == "plan") and self.toolset.unasked_changes(call.name):
             return tool_error(
-                f"Not run: in plan mode, and by agents that only look, only tools that look are run; {call.name} does not say that it "
-                "does. Do without it.",
-                brief="Refused: only tools that look are run",
+                f"Not run: in plan mode and for read-only agents, only read-only tools run, and {call.name} is not "
+                "declared as one. Do without it.",
+                brief="Refused: only read-only tools run",
             )
         result = await self._watched(call, ready, context)
         # by hash: a film's text would take seconds to write out

@@ -116,7 +116,7 @@ class AgentCatalog:
         brought = [
             path for folder in PROJECT_FOLDERS for own, path in _agents_in(self._project / folder) if own == name
         ]
-        return f"{brought[-1]} counts once you trust this project: sould trust" if brought else ""
+        return f"{brought[-1]} is available once you trust this project: sould trust" if brought else ""
 
     def at(self, path: Path, name: str = "") -> AgentFile:
         """The agent in a file; whose it is follows from where it lies."""
@@ -133,7 +133,7 @@ class AgentCatalog:
         self._require_as_chosen((file.path,))
         if file.origin == "project" and not self._trusted:
             raise ConfigError(
-                f"{file.path} belongs to this project, which you have not trusted; look at it and run `sould trust`."
+                f"{file.path} belongs to this project, which you have not trusted; review it and run `sould trust`."
             )
         spec = load_spec(file.path)
         self._require_as_chosen(spec.files)
@@ -152,7 +152,7 @@ class AgentCatalog:
         if self.withdrawn(spec):
             ours = ", ".join(self._shown(path) for path in spec.files if self._is_ours(path))
             raise ConfigError(
-                f"{spec.name} uses {ours} of this project, which you have not trusted; look at it and run `sould trust`."
+                f"{spec.name} uses {ours} of this project, which you have not trusted; review it and run `sould trust`."
             )
         changed = self._trust.changed(
             self._project, (path for path in dict.fromkeys(_files_of(spec)) if self._is_ours(path))
@@ -160,7 +160,7 @@ class AgentCatalog:
         if changed:
             names = ", ".join(map(self._shown, changed))
             raise ConfigError(
-                f"{spec.name} is not used: {names} changed since you trusted this project; look at the change and run "
+                f"{spec.name} is not used: {names} changed since you trusted this project; review the change and run "
                 "`sould trust` again."
             )
 
@@ -187,7 +187,7 @@ class AgentCatalog:
         """Raises ConfigError when the user chose one of them and it is another now, unless their trust covers that."""
         for path in paths:
             if str(path) in self._chosen and self._is_ours(path) and not (self._trusted and self._is_inside(path)):
-                raise ConfigError(f"{path} changed since you chose it; look at the change and choose the agent again.")
+                raise ConfigError(f"{path} changed since you chose it; review the change and choose the agent again.")
 
     def _is_inside(self, path: Path) -> bool:
         """It is where trust looks, so that a change is noticed; or it is ours."""

@@ -99,7 +99,7 @@ class AgentSpec:
         for index, entry in enumerate(self.fields.tools):
             choice = self._judged(index, entry, now)
             if not choice.reason and any(same_tool(choice.path, each.path) for each in choices if not each.reason):
-                choice = replace(choice, reason="it is named before, by this or another of its names")
+                choice = replace(choice, reason="it is listed earlier, by this or another of its names")
             choices.append(choice)
         return tuple(choices)
 
@@ -198,7 +198,7 @@ def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
         raise own.error(f"there is no agent {base!r}: no such file, and the builtin ones are {known}.", "extend")
     if target in (*above, path):
         chain = " -> ".join(str(each) for each in (*above, path, target))
-        raise own.error(f"the agents extend each other in a circle: {chain}.", "extend")
+        raise own.error(f"the agents extend each other in a cycle: {chain}.", "extend")
     _, parent = _extended(target, (*above, path))
     return own, merged(parent, own)
 
@@ -279,4 +279,4 @@ def _wording(problem: ErrorDetails, key: tuple[int | str, ...]) -> str:
             where, known = "a subagent", tuple(SubagentEntry.model_fields)
         case _:
             pass
-    return f"is no key of {where}; they are {', '.join(known)}"
+    return f"is not a key of {where}; its keys are {', '.join(known)}"

@@ -173,7 +173,7 @@ def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:
         raise whole.error("must be 1.", "version")
     unknown = next((key for key in fields if key not in ("version", "agent")), None)
     if unknown is not None:
-        raise whole.error("is no key of an agent file; they are `version` and `agent`.", unknown)
+        raise whole.error("is not a key of an agent file; its keys are `version` and `agent`.", unknown)
     agent = fields.get("agent")
     if not isinstance(agent, dict) or not all(isinstance(key, str) for key in cast("dict[Any, Any]", agent)):
         raise whole.error("must be a mapping.", "agent")

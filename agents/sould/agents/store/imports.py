@@ -52,7 +52,7 @@ def _of_document(path: Path, document: object) -> Iterator[str]:
             return
         document = fields.get("messages")
     if not isinstance(document, list):
-        raise OptionError(f"{path} is neither an export of `/export` nor a list of messages with `role` and `content`.")
+        raise OptionError(f"{path} is neither a file of `/export` nor a list of messages with `role` and `content`.")
     for number, message in enumerate(cast("list[object]", document), 1):
         yield from _message(path, message, f"message {number}")
 
@@ -68,7 +68,7 @@ def _objects(path: Path, name: str, value: object) -> list[dict[str, Any]]:
     """A list of objects, empty when there is none."""
     found = cast("list[object]", value or [])
     if not isinstance(value, list | None) or not all(isinstance(each, dict) for each in found):
-        raise OptionError(f"{path}: `{name}` is no list of objects, as in an export of `/export`.")
+        raise OptionError(f"{path}: `{name}` is not a list of objects, as in a file of `/export`.")
     return cast("list[dict[str, Any]]", found)
 
 

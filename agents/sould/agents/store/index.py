@@ -130,7 +130,7 @@ class SessionIndex:
                     self._connection = self._opened(str(self._path))
                 return work(self._connection)
             except (sqlite3.Error, StaleError) as error:
-                logger.warning("the session index is built anew: %s", error)
+                logger.warning("the session index is rebuilt: %s", error)
                 self._connection = self._rebuilt(error)
                 return work(self._connection)
 

@@ -84,7 +84,7 @@ class SessionSearch:
         try:
             return self._once(str(self._path), work)
         except (sqlite3.Error, StaleError) as error:
-            logger.warning("the search index is built anew: %s", error)
+            logger.warning("the search index is rebuilt: %s", error)
             if damaged(error):
                 with contextlib.suppress(OSError, sqlite3.Error):
                     remove(self._path)

@@ -117,7 +117,7 @@ class SessionStore:
         found = [self._index.get(name) for name in sorted(matches, reverse=True)[:MOST_MATCHES]]
         shown = [f"  {info.id}  {' '.join(info.title.split())[:60] or '(no title)'}" for info in found if info]
         more = ["  …"] if len(matches) > MOST_MATCHES else []
-        lines = [f"{len(matches)} sessions begin with {beginning!r}:", *shown, *more, "Give more of the id."]
+        lines = [f"{len(matches)} session ids begin with {beginning!r}:", *shown, *more, "Give more of the id."]
         return "\n".join(lines)
 
     def list(
@@ -341,7 +341,7 @@ def _position(cursor: str | None) -> tuple[float, str] | None:
         position: builtins.list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
         updated, session_id = position
     except (ValueError, TypeError):
-        raise OptionError("This cursor is not one this list gave; start again without it.") from None
+        raise OptionError("This cursor is not from this list; start again without it.") from None
     if not isinstance(updated, float) or not isinstance(session_id, str):
-        raise OptionError("This cursor is not one this list gave; start again without it.")
+        raise OptionError("This cursor is not from this list; start again without it.")
     return updated, session_id

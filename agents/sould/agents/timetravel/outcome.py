@@ -31,7 +31,7 @@ def describe(done: FilesRestored) -> str:
     restored = len(done.files) - len(left(done))
     nothing = [] if left(done) else ["No file needed restoring."]
     said = [f"{plural(restored, 'file')} restored."] if restored else nothing
-    said += [f"Left as it is: `{visible(file.path)}` ({file.reason})." for file in left(done)]
+    said += [f"Left unchanged: `{visible(file.path)}` ({file.reason})." for file in left(done)]
     return " ".join(said)
 
 

@@ -214,10 +214,11 @@ class BackgroundTasks:
         """Raises TaskError when as many run as may."""
         most = self.config.now.background.max_running_tasks
         if self._group is None:
-            raise TaskError("The session is closing; nothing can be begun in the background.")
+            raise TaskError("The session is closing; nothing can be started in the background.")
         if len(self._tasks) >= most:
             raise TaskError(
-                f"{most} background tasks run already, and more may not. Wait for one (TaskOutput with block) or end one (TaskStop)."
+                f"{most} background tasks are already running, which is the limit. Wait for one (TaskOutput with "
+                "block) or end one (TaskStop)."
             )
 
     def agent_of(self, task_id: str) -> str:
@@ -250,7 +251,7 @@ class BackgroundTasks:
             folder.mkdir(mode=0o700, exist_ok=True)
             return Printed(folder / f"{record.id}.log", anew=anew)
         except OSError as error:
-            raise TaskError(f"The task's output cannot be kept: {error.strerror}.") from error
+            raise TaskError(f"The task's output cannot be saved: {error.strerror}.") from error
 
     def _next_number(self) -> int:
         return 1 + max((int(task_id.rpartition("_")[2]) for task_id in self._records), default=0)

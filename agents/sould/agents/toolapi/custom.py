@@ -29,7 +29,7 @@ class CustomMessage(BaseModel):
         try:
             cls.custom_name = Custom(name=name).name
         except ValueError as error:
-            raise TypeError(f"{name!r} is no name of a message; it is written vendor/what, in small letters") from error
+            raise TypeError(f"{name!r} is not a valid message name; write vendor/what, in lower case") from error
 
 
 def as_custom(message: CustomMessage | Custom) -> Custom:

@@ -183,9 +183,7 @@ def _check_sendable(tool_name: str, parameter: inspect.Parameter, kind: object) 
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise InvalidToolError(f"{tool_name}: parameter `{parameter.name}` takes any number of values; name each one")
     if parameter.name.startswith("_"):
-        raise InvalidToolError(
-            f"{tool_name}: parameter `{parameter.name}` begins with an underscore; call it otherwise"
-        )
+        raise InvalidToolError(f"{tool_name}: parameter `{parameter.name}` begins with an underscore; rename it")
     try:
         TypeAdapter[JsonValue](kind).json_schema()  # pyright: ignore[reportArgumentType] -- whatever the annotation is
     except (PydanticUserError, TypeError) as error:

@@ -295,7 +295,7 @@ def _no_class(path: str) -> str:
 
 
 def _no_name(path: str, name: str) -> str:
-    return f"{path}: {name!r} is no name of a tool: 1 to 64 letters, digits, - and _"
+    return f"{path}: {name!r} is not a valid tool name: 1 to 64 letters, digits, - and _"
 
 
 def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
@@ -343,7 +343,8 @@ def _injected(path: str, factory: type[Tool[Any]], services: Mapping[Any, object
         elif parameter.default is inspect.Parameter.empty:
             wanted = getattr(kind, "__name__", "nothing (it has no annotation)")
             raise InvalidToolError(
-                f"{path}: parameter `{parameter.name}` asks for {wanted}, which is no service; the services are {SERVICES}"
+                f"{path}: parameter `{parameter.name}` asks for {wanted}, which is not a service; the services are "
+                f"{SERVICES}"
             )
     return arguments
 

@@ -1,4 +1,4 @@
-"""What kind of picture or film some bytes are, and how large it would be when decoded, from its first bytes.
+"""What kind of image or video some bytes are, and how large it would be when decoded, from its first bytes.
 
 Nothing is decoded here: a file is judged by what it says of itself, so that no decoder ever meets a bomb (F85).
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 HEAD = 1024 * 1024
-"""Bytes within which a picture says its size."""
+"""Bytes within which an image says its size."""
 
 
 @dataclass(frozen=True, slots=True)

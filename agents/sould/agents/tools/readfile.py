@@ -1,4 +1,4 @@
-"""ReadFile: a window of numbered lines, as the user sees the file; pictures are for ReadMediaFile."""
+"""ReadFile: a window of numbered lines, as the user sees the file; images are for ReadMediaFile."""
 
 import asyncio
 from dataclasses import dataclass
@@ -76,16 +76,14 @@ class ReadFile(Tool[Params]):
         return tool_ok(window.text, message=f"{window.summary(name)}{unsaved}")
 
     async def _as_media(self, path: ResolvedPath) -> ToolReturn | None:
-        """What to do about a picture or film instead; None when it is none."""
+        """What to do about an image or video instead; None when it is none."""
         head = read_head(await self._files.read_bytes(path, HEAD))
         if head is None:
             return None
         offered = self._toolset.find(MEDIA) is not None
         advice = f"look at it with {MEDIA}" if offered else "which you cannot see here; say so to the user"
-        kind = "film" if head.kind == "video" else "picture"
-        return tool_error(
-            f"{self._files.shown(path.path)} is a {kind} ({head.mime}): {advice}.", brief=f"It is a {kind}"
-        )
+        kind = "a video" if head.kind == "video" else "an image"
+        return tool_error(f"{self._files.shown(path.path)} is {kind} ({head.mime}): {advice}.", brief=f"It is {kind}")
 
 
 @dataclass(frozen=True, slots=True)

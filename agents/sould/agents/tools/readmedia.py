@@ -1,4 +1,4 @@
-"""ReadMediaFile: a picture or film of the project, given to a model that can see.
+"""ReadMediaFile: an image or video of the project, given to a model that can see.
 
 Size and pixels are limited by what the file says of itself, before anybody decodes it (F85); we never do.
 """
@@ -28,7 +28,7 @@ class Params(ToolParams):
 
 
 class ReadMediaFile(Tool[Params]):
-    """Show a picture or film to the model."""
+    """Show an image or video to the model."""
 
     name = "ReadMediaFile"
     title = "Look at a picture"
@@ -64,7 +64,7 @@ class ReadMediaFile(Tool[Params]):
         if head is None or f"{head.kind}_in" in self._senses.capabilities():
             return ""
         return (
-            f"is {'a film' if head.kind == 'video' else 'a picture'}, which this model cannot see; say so to the user."
+            f"is {'a video' if head.kind == 'video' else 'an image'}, which this model cannot see; say so to the user."
         )
 
 
@@ -72,10 +72,10 @@ def _unusable(head: MediaHead | None) -> str:
     """What is in the way, to follow the file's name; "" when nothing is."""
     if head is None:
         return (
-            "is no PNG, JPEG, GIF or WebP picture and no MP4, QuickTime or WebM film; text (SVG too) is for ReadFile."
+            "is not a PNG, JPEG, GIF or WebP image or an MP4, QuickTime or WebM video; text (SVG too) is for ReadFile."
         )
     if head.kind == "image" and not (head.width and head.height):
-        return "says that it has no pixels."
+        return "has no pixels."
     if max(head.width, head.height) > MAX_SIDE or head.width * head.height > MAX_PIXELS:
         return (
             f"would be {head.width}x{head.height} pixels; the limits are {MAX_SIDE} a side and {MAX_PIXELS // 10**6} "

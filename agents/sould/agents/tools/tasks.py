@@ -79,7 +79,7 @@ class TaskOutput(Tool[OutputParams]):
         except TaskError as error:
             return tool_error(error.message, brief="No such task")
         self._tasks.saw(record)
-        return tool_ok(text, message=f"{described(record)} All of it is in {path}.", display=(record.block,))
+        return tool_ok(text, message=f"{described(record)} The full output is in {path}.", display=(record.block,))
 
 
 class StopParams(ToolParams):

@@ -96,7 +96,7 @@ async def account(calls: Sequence[CutOff], capture: Capture | None) -> str:
         return ""
     first = min(calls, key=lambda call: call.began)
     titles = ", ".join(f"`{' '.join(call.title.split())[:LONGEST]}`" for call in calls[:NAMED])
-    said = f"Cut off in its middle: {titles}. What it changed was not recorded, so going back does not restore it."
+    said = f"Cut off midway: {titles}. What it changed was not recorded, so going back does not restore it."
     if capture is None:
         return said
     paths, whole = await capture.changed_since(first.began, first.turn_id, first.call_id)

@@ -88,7 +88,7 @@ class LoopControls:
             case "help":
                 return "Loops", USAGE
             case "resume":
-                return "The loop runs already", ""
+                return "The loop is already running", ""
             case _:
                 return "Loop", describe_loop(self.load())
 

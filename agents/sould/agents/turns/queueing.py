@@ -66,7 +66,7 @@ class PromptQueue:
 
     def status_lines(self) -> Iterable[str]:
         """See `StatusSource`."""
-        yield f"- waiting prompts: {len(self.waiting)}"
+        yield f"- queued prompts: {len(self.waiting)}"
         yield from (f"  {line}" for line in self.text().splitlines())
 
     def text(self) -> str:
@@ -77,18 +77,18 @@ class PromptQueue:
         verb, _, rest = argument.strip().partition(" ")
         number, _, more = rest.strip().partition(" ")
         if not verb:
-            return "Waiting prompts" if self.waiting else "No prompt waits"
+            return "Queued prompts" if self.waiting else "No prompts are queued"
         waiting = self.waiting
         if verb not in ("remove", "edit", "move") or not number.isdecimal() or not 0 < int(number) <= len(waiting):
             return f"There is no such prompt. {USAGE}" if verb in ("remove", "edit", "move") else USAGE
         turn_id, more = waiting[int(number) - 1].turn_id, more.strip()
         match verb:
             case "remove" if self.remove(turn_id) == "removed":
-                return f"Prompt {number} is taken out"
+                return f"Prompt {number} was removed"
             case "edit" if more and self.edit(turn_id, more) == "edited":
-                return f"Prompt {number} is changed"
+                return f"Prompt {number} was edited"
             case "move" if more.isdecimal() and self.move(turn_id, int(more)) == "moved":
-                return f"Prompt {number} is moved"
+                return f"Prompt {number} was moved"
             case _:
                 return USAGE
 

@@ -113,7 +113,7 @@ class SideQuestions:
                 return text
             messages.append(ChatMessage("assistant", (), calls))
             messages += [ChatMessage("tool", (TextPart(text=DENIED),), tool_call_id=call.id) for call in calls]
-        raise ProviderError("The model tried to use tools in place of answering; ask again, or ask in a turn.")
+        raise ProviderError("The model tried to use tools instead of answering; ask again, or ask in a turn.")
 
     async def _once(self, messages: list[ChatMessage]) -> tuple[str, tuple[ToolCall, ...]]:
         caller = self.caller

@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-INTERRUPTED = "sould was stopped in the middle of this turn; what was shown is kept. See how far it came, then go on."
-NOT_BEGUN = "sould was stopped before this prompt began, so nothing of it was done. Send it again."
+INTERRUPTED = "sould was stopped in the middle of this turn; what was shown is kept. See how far it got, then continue."
+NOT_BEGUN = "sould was stopped before this prompt was started. Send it again."
 
 
 def not_begun(turn_id: str) -> TurnEnd:

@@ -52,7 +52,7 @@ def parse_url(text: str) -> httpx2.URL:
     try:
         url = httpx2.URL(text.strip())
     except (httpx2.InvalidURL, ValueError, TypeError) as error:
-        raise AddressError(f"This is no URL: {error}") from error
+        raise AddressError(f"This is not a URL: {error}") from error
     if len(text) > LONGEST:
         raise AddressError(f"The URL is longer than {LONGEST} characters.")
     if url.scheme not in ("http", "https"):

@@ -54,7 +54,7 @@ async def _main_text(page: Page, seconds: float) -> bytes:
     if ran.timed_out:
         raise FetchError(f"The text of this page could not be found within {seconds:g} seconds: it is too large.")
     if ran.code == UNREADABLE:
-        raise FetchError(f"No page can be read with this installation ({ran.complaint}): install sould again.")
+        raise FetchError(f"No page can be read with this installation ({ran.complaint}): reinstall sould.")
     raise FetchError("The text of this page could not be found: it is too large or damaged.")
 
 

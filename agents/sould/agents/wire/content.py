@@ -105,7 +105,7 @@ Extras: TypeAlias = dict[str, JsonValue] | None
 
 
 def media_url(part: ContentPart) -> str | None:
-    """The URL of a picture, sound or video; None for text and reasoning."""
+    """The URL of an image, audio or video; None for text and reasoning."""
     match part:
         case ImagePart():
             return part.image_url.url

@@ -337,7 +337,7 @@ def _idle(config: Config, document: _Document) -> Iterator[str]:
             try:
                 re.compile(hook.matcher)
             except re.error as error:
-                reason = f"its matcher {hook.matcher[:80]!r} is no regular expression: {error}"
+                reason = f"its matcher {hook.matcher[:80]!r} is not a valid regular expression: {error}"
         if reason:
             yield f"{document.name}: hook {number} never runs: {reason}."
 

@@ -154,7 +154,7 @@ class Crew:
             agent_id = job.agent_id or new_agent_id()
         deepest = self.market.config.now.subagents.max_depth
         if record.depth > deepest:
-            raise SubagentError(f"Subagents go {deepest} levels deep and no deeper; do this yourself.")
+            raise SubagentError(f"Subagents nest at most {deepest} levels deep; do this yourself.")
         if record.kind in record.lineage[:-1]:
             chain = " -> ".join(record.lineage)
             raise SubagentError(f"A subagent cannot start one of its own kind, directly or through others: {chain}.")
@@ -191,7 +191,7 @@ class Crew:
             return await self._to_its_end(worker, job, call, facts)
         decision = await self.market.hooks.fire("SubagentStart", kind, {**facts, "prompt": job.prompt})
         if decision.blocked:
-            raise SubagentError(f"A hook keeps the subagent from starting: {decision.reason}")
+            raise SubagentError(f"A hook blocked this subagent: {decision.reason}")
         return await self._to_its_end(worker, job, call, facts)
 
     async def _to_its_end(self, worker: _Worker, job: Job, call: ToolCallContext, facts: dict[str, str]) -> Outcome:

@@ -60,7 +60,7 @@ def trust(setup: SetUp) -> Iterator[Finding]:
         yield warn(
             "trust",
             f"{plural(len(changes), 'file')} of this project's configuration changed since you trusted it, and waits.",
-            "Look at the change (sould trust --show), and if it is harmless run: sould trust",
+            "Review the change (sould trust --show), and if it is harmless run: sould trust",
         )
     else:
         yield ok("trust", f"This directory is {'not trusted, and needs no trust' if state == 'unknown' else state}.")
