@@ -104,7 +104,7 @@ class Dialogs:
     def _needs_answer(self, title: str) -> str:
         return (
             f"This needs your answer, and nobody can give it here: {cut_to(visible(title), 120)} "
-            f"Go on at a terminal or in an editor, with session {self._result.session_id}."
+            f"Continue at a terminal or in an editor, with session {self._result.session_id}."
         )
 
     def _needs_approval(self, asked: Permission) -> str:
@@ -114,5 +114,5 @@ class Dialogs:
         modes = "" if self._request.mode in ("full", "afk") else f"with {softer}--yes (everything), "
         return (
             f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
-            f"Run it {modes}at a terminal, or go on in an editor with session {self._result.session_id}."
+            f"Run it {modes}at a terminal, or continue in an editor with session {self._result.session_id}."
         )

@@ -42,8 +42,8 @@ AUTH_REQUIRED = -32000
 TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
 NO_MODEL_KINDS = frozenset({"no_model", "auth"})
 ENDINGS = {
-    "max_tokens": "The answer was cut: the model reached its limit of tokens.",
-    "max_turn_requests": "The turn was stopped at its limit of steps; `sould run --continue` goes on.",
+    "max_tokens": "The answer was cut off: the model reached its token limit.",
+    "max_turn_requests": "The turn was stopped at its step limit; `sould run --continue` continues it.",
     "refusal": "The prompt was refused, by the model or by a hook.",
 }
 T = TypeVar("T")

@@ -26,7 +26,7 @@ def python(_: SetUp) -> Iterator[Finding]:
         yield fail(
             "python",
             f"The Python packages {', '.join(missing)} are missing from {sys.prefix}.",
-            "Install sould again: pipx reinstall sould",
+            "Reinstall sould: pipx reinstall sould",
         )
     yield ok("python", f"sould {VERSION} on Python {platform.python_version()} ({sys.executable}).")
 
@@ -62,7 +62,7 @@ def _other(setup: SetUp, found: str, ours: Path) -> Finding:
 def programs(setup: SetUp) -> Iterator[Finding]:
     """Programs that tools use when they are there."""
     yield _ripgrep(setup)
-    for name, lost, mend in (
+    for name, lost, fix in (
         (
             "git",
             "changes cannot be compared with your last commit",
@@ -71,7 +71,7 @@ def programs(setup: SetUp) -> Iterator[Finding]:
         ("bash", "commands run in plain sh", "Install bash: apt install bash"),
     ):
         found = shutil.which(name, path=setup.environment.get("PATH", ""))
-        yield ok(name, f"{name} is {found}.") if found else warn(name, f"{name} is not in PATH: {lost}.", f"{mend}.")
+        yield ok(name, f"{name} is {found}.") if found else warn(name, f"{name} is not in PATH: {lost}.", f"{fix}.")
 
 
 def _ripgrep(setup: SetUp) -> Finding:
@@ -93,13 +93,13 @@ def keyring(setup: SetUp) -> Iterator[Finding]:
     except ValueError:
         usable = False
     if usable:
-        yield ok("keyring", f"Keys are kept in {name.strip()}.")
+        yield ok("keyring", f"Keys are stored in {name.strip()}.")
     else:
         yield warn(
             "keyring",
             "There is no system keyring here.",
-            "Nothing, if a file only you can read (0600) will do: `sould login` asks before it writes one. "
-            "Else install and unlock one, such as gnome-keyring or KWallet.",
+            "A file that only you can read (0600) works, too: `sould login` asks before it writes one. Or install and "
+            "unlock a keyring, such as gnome-keyring or KWallet.",
         )
 
 
@@ -111,7 +111,7 @@ def pages(setup: SetUp) -> Iterator[Finding]:
         yield fail(
             "web",
             "Web pages cannot be read: trafilatura cannot be loaded.",
-            f"Install sould again: pipx reinstall sould. What is wrong is said by: {sys.executable} -c 'import trafilatura'",
+            f"Reinstall sould: pipx reinstall sould. To see the error, run: {sys.executable} -c 'import trafilatura'",
         )
 
 
@@ -121,7 +121,7 @@ def file_limit(_: SetUp) -> Iterator[Finding]:
     if soft < FEWEST_FILES:
         yield warn(
             "limits",
-            f"A process may open only {soft} files here, which is few for several editors.",
+            f"A process may open only {soft} files here, which may be too few for several editors.",
             f"Run `ulimit -n {min(4096, hard) if hard > 0 else 4096}` in your shell's profile, then: sould restart",
         )
     else:
