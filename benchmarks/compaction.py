@@ -15,9 +15,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.compaction.condenser import Condenser
 from sould.agents.compaction.importance import by_words, cosine, tf_idf
 from sould.agents.compaction.strategies import Room, StrategyName, strategy_named
+from sould.agents.compaction.summariser import Summariser
 from sould.agents.compaction.summary import SECTIONS
 from sould.agents.compaction.transcript import language, last_request, message_tokens
 from sould.agents.llm.provider import ChatRequest
@@ -190,9 +190,9 @@ async def play(name: StrategyName, talk: Talk) -> tuple[str, int, int]:
         assert plan is not None
         # what is kept word for word costs room in the summary: every strategy ends at about the same size
         limit = ROOM.summary + ROOM.excerpts - message_tokens([messages[at] for at in plan.also_kept])
-        ask = Extractor(limit // max(1, len(plan.condense)))
-        condenser = Condenser(ask, language(messages), 20_000, limit, last_request(messages))
-        summary = await condenser.condense(plan)
+        ask = Extractor(limit // max(1, len(plan.parts)))
+        summariser = Summariser(ask, language(messages), 20_000, limit, last_request(messages))
+        summary = await summariser.summarise(plan)
         context.apply(CompactionEnd(summary=summary.text, kept=plan.kept, also_kept=plan.also_kept))
         questions += ask.questions
     text = "\n".join(input_text(message.content) for message in context.messages)

@@ -65,7 +65,7 @@ SCRIPTS: Mapping[str, list[str]] = {
         ),
         "text: chosen",
     ],
-    "condensed": [
+    "compacted": [
         write("one.txt"),
         "text: one",
         write("two.txt"),
@@ -246,7 +246,7 @@ async def test_a_dmail_to_oneself_takes_the_conversation_back_and_the_strongest_
 
 
 async def test_beyond_a_compaction_only_the_user_goes_back_also_in_the_next_daemon(world: World, project: Path) -> None:
-    async with editor(world, project, model="condensed", mode="full", agent="okabe") as (client, session):
+    async with editor(world, project, model="compacted", mode="full", agent="okabe") as (client, session):
         for prompt in ("first " * 1000, "second", "/compact", "third"):
             await client.prompt(session, prompt)
         assert "before the last compaction" in results(world, session)[-1]

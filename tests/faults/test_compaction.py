@@ -33,15 +33,15 @@ def talk(faulty: Faulty, *reports: str, more: str = "") -> Editor:
     """An editor that has said something for each `tokens,how`; `@` in `more` stands for that again."""
     editor = faulty.editor()
     for number, report in enumerate(reports):
-        mark = f"[[condensing:{report}]]"
+        mark = f"[[compacting:{report}]]"
         answer = editor.prompt(f"Kettle {number} of {editor.session}. {mark} {more.replace('@', mark)}")
         assert answer["result"]["stopReason"] == "end_turn"
     return editor
 
 
-def condensing(faulty: Faulty, editor: Editor) -> list[Json]:
-    """The questions to condense the editor's conversation, which begins with its session's id."""
-    asked = [each for each in faulty.requests() if "You condense" in str(each["body"]["messages"][0]["content"])]
+def compacting(faulty: Faulty, editor: Editor) -> list[Json]:
+    """The questions to compact the editor's conversation, which begins with its session's id."""
+    asked = [each for each in faulty.requests() if "You compact" in str(each["body"]["messages"][0]["content"])]
     return [each for each in asked if editor.session in json.dumps(each["body"]["messages"])]
 
 
@@ -60,11 +60,11 @@ def shown_to_another(faulty: Faulty, editor: Editor) -> str:
     return json.dumps(other.updates)
 
 
-def test_a_model_that_cannot_condense_costs_a_notice_and_no_word_of_the_conversation(faulty: Faulty) -> None:
+def test_a_model_that_cannot_compact_costs_a_notice_and_no_word_of_the_conversation(faulty: Faulty) -> None:
     editor = talk(faulty, "1000,500", "80000,500")
     assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
     assert "on it" in editor.said()
-    assert len(condensing(faulty, editor)) == 3  # the attempts of one question
+    assert len(compacting(faulty, editor)) == 3  # the attempts of one question
     assert "could not be compacted" in json.dumps(editor.updates)
     assert [end["failed"] for end in ends(faulty, editor)] == [True]
     last = json.dumps(faulty.requests()[-1]["body"]["messages"])
@@ -72,10 +72,10 @@ def test_a_model_that_cannot_condense_costs_a_notice_and_no_word_of_the_conversa
     assert "Kettle 1" in last
     # and it is not tried again with every step
     assert editor.prompt("[[plain:still]]")["result"]["stopReason"] == "end_turn"
-    assert len(condensing(faulty, editor)) == 3
+    assert len(compacting(faulty, editor)) == 3
 
 
-def test_a_full_window_that_cannot_be_condensed_is_cut_with_a_notice_and_stays_readable(faulty: Faulty) -> None:
+def test_a_full_window_that_cannot_be_compacted_is_cut_with_a_notice_and_stays_readable(faulty: Faulty) -> None:
     editor = talk(faulty, "1000,500", "1100,500", "97000,500", more="word " * 4000)
     assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
     assert "so it was cut" in json.dumps(editor.updates)
@@ -83,7 +83,7 @@ def test_a_full_window_that_cannot_be_condensed_is_cut_with_a_notice_and_stays_r
     assert not end["failed"]
     assert end["tokens_after"] < end["tokens_before"]
     last = json.dumps(faulty.requests()[-1]["body"]["messages"])
-    assert "could not be condensed" in last
+    assert "could not be compacted" in last
     assert "Kettle 0" in last  # its beginning is there
     assert last.count("word ") < 12_000
     assert "Kettle 0" in shown_to_another(faulty, editor)
@@ -91,24 +91,24 @@ def test_a_full_window_that_cannot_be_condensed_is_cut_with_a_notice_and_stays_r
     assert told.stdout.count("word word") > 0
 
 
-def test_a_conversation_too_long_for_one_question_is_condensed_in_chunks(faulty: Faulty) -> None:
+def test_a_conversation_too_long_for_one_question_is_compacted_in_chunks(faulty: Faulty) -> None:
     editor = talk(faulty, "1000,fits:9000", "1100,fits:9000", "80000,fits:9000", more=("word " * 300 + "@ ") * 10)
     assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
-    sizes = [len(str(asked["body"]["messages"][-1]["content"])) for asked in condensing(faulty, editor)]
+    sizes = [len(str(asked["body"]["messages"][-1]["content"])) for asked in compacting(faulty, editor)]
     assert max(sizes) > 9000  # refused
     assert sum(size <= 9000 for size in sizes) > 2
     (end,) = ends(faulty, editor)
     assert not end["failed"]
-    assert "condensed" in end["summary"]
+    assert "compacted" in end["summary"]
     last = json.dumps(faulty.requests()[-1]["body"]["messages"])
     assert "stands for it" in last
-    assert "condensed" in last
+    assert "compacted" in last
 
 
 def test_an_answer_without_sections_is_asked_for_once_more_and_then_repaired(faulty: Faulty) -> None:
     editor = talk(faulty, "1000,prose", "80000,prose")
     assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
-    first, second = condensing(faulty, editor)
+    first, second = compacting(faulty, editor)
     assert "lacks these sections" in str(second["body"]["messages"][-1]["content"])
     assert "tools" not in first["body"]
     (end,) = ends(faulty, editor)
@@ -121,27 +121,27 @@ def test_an_earlier_summary_is_carried_on_by_the_hierarchical_strategy_and_not_a
         assert editor.prompt("[[plain:on it]]")["result"]["stopReason"] == "end_turn"
         first, second = ends(faulty, editor)
         done = first["summary"].partition("<completed_tasks>")[2].partition("</")[0].strip()
-        assert done.startswith("condensed ")
+        assert done.startswith("compacted ")
         assert "carried the earlier summary on" in second["note"]
         assert done in second["summary"]
-        later = [str(asked["body"]["messages"][-1]["content"]) for asked in condensing(faulty, editor)]
+        later = [str(asked["body"]["messages"][-1]["content"]) for asked in compacting(faulty, editor)]
         assert not any(done in each or "stands for it" in each for each in later)
 
 
 def test_cancelling_during_compaction_ends_the_turn_and_changes_nothing(mortal: Faulty) -> None:
     editor = talk(mortal, "1000,hang", "80000,hang")
     editor.begin("Go on. [[plain:on it]]", "p")
-    until(lambda: condensing(mortal, editor), what="the question to condense")
+    until(lambda: compacting(mortal, editor), what="the question to compact")
     editor.send("session/cancel", sessionId=editor.session)
     done = editor.wait(lambda message: message.get("id") == "p" and "method" not in message)
     assert done["result"]["stopReason"] == "cancelled"
     assert [end["failed"] for end in ends(mortal, editor)] == [True]
     assert editor.prompt("Go on again. [[plain:on it]]")["result"]["stopReason"] == "end_turn"
-    asked = str(condensing(mortal, editor)[-1]["body"]["messages"][-1]["content"])
+    asked = str(compacting(mortal, editor)[-1]["body"]["messages"][-1]["content"])
     assert all(f"Kettle {number}" in asked for number in range(2))
 
 
-def test_a_chinese_conversation_is_condensed_in_chinese(faulty: Faulty) -> None:
+def test_a_chinese_conversation_is_compacted_in_chinese(faulty: Faulty) -> None:
     editor = talk(faulty, "1000,well", "80000,well", more="请修复解析器的错误并运行所有测试。")
     assert editor.prompt("[[plain:on it]] 继续修复剩下的错误。")["result"]["stopReason"] == "end_turn"
     asked = [each["body"]["messages"] for each in faulty.requests() if "你负责压缩" in str(each["body"]["messages"][0])]
@@ -153,14 +153,14 @@ def test_a_chinese_conversation_is_condensed_in_chinese(faulty: Faulty) -> None:
 def test_a_daemon_killed_in_mid_compaction_leaves_the_session_as_it_was(mortal: Faulty) -> None:
     editor = talk(mortal, "1000,hang", "80000,hang")
     editor.begin("Go on. [[plain:on it]]", "p")
-    until(lambda: condensing(mortal, editor), what="the question to condense")
+    until(lambda: compacting(mortal, editor), what="the question to compact")
     mortal.sould.kill9()
     died = editor.wait(lambda message: message.get("id") == "p" and "method" not in message)
     assert died["result"]["_meta"]["sould"]["kind"] == "interrupted"
     shown = shown_to_another(mortal, editor)
     assert "The daemon stopped during compaction." in shown
     assert editor.prompt("Go on again. [[plain:on it]]")["result"]["stopReason"] == "end_turn"
-    asked = str(condensing(mortal, editor)[-1]["body"]["messages"][-1]["content"])
+    asked = str(compacting(mortal, editor)[-1]["body"]["messages"][-1]["content"])
     assert all(f"Kettle {number}" in asked for number in range(2))  # nothing of it was lost
     assert [end["failed"] for end in ends(mortal, editor)] == [True, False]
     mortal.pid = mortal.sould.pid

@@ -267,7 +267,7 @@ class Hook(Section):
 
 
 class Compaction(Section):
-    """How the conversation is condensed when the window fills, and whether a person confirms it (D26, D27)."""
+    """How the conversation is compacted when the window fills, and whether a person confirms it (D26, D27)."""
 
     strategy: Literal["simple", "smart", "hierarchical"] = "smart"
     embedding_model: str = ""

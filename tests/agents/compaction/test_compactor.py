@@ -120,7 +120,7 @@ async def test_a_summary_longer_than_what_it_stands_for_is_told_and_not_used(ben
         assert answer.startswith("The context is unchanged. A summary would be longer than what it replaces")
 
 
-async def test_by_hand_most_is_condensed_also_where_all_of_it_would_fit(bench: Bench) -> None:
+async def test_by_hand_most_is_compacted_also_where_all_of_it_would_fit(bench: Bench) -> None:
     prompts = [f"error {number}: " + "it does not work " * 100 for number in range(6)]
     bench.script(*["text: hm"] * 6, SUMMARY)
     async with bench.running():
@@ -157,7 +157,7 @@ async def test_a_full_window_whose_compaction_fails_is_cut_with_a_notice_and_the
     assert any("cut instead" in notice.body for notice in watcher.of(Notification))
 
 
-async def test_a_first_message_too_long_for_the_window_is_condensed_itself(bench: Bench) -> None:
+async def test_a_first_message_too_long_for_the_window_is_compacted_itself(bench: Bench) -> None:
     bench.settings["model"] = {"max_context_size": 8_000}
     bench.script(*[SUMMARY] * 8, "text: done")
     async with bench.running():

@@ -1,4 +1,4 @@
-"""What each strategy condenses and keeps, over conversations with facts in known places."""
+"""What each strategy compacts and keeps, over conversations with facts in known places."""
 
 from collections.abc import Sequence
 
@@ -61,36 +61,36 @@ async def planned(name: StrategyName, messages: Sequence[ChatMessage], room: Roo
     return plan
 
 
-def condensed(plan: Plan) -> str:
-    return "\n".join(text for part in plan.condense for text in part)
+def compacted(plan: Plan) -> str:
+    return "\n".join(text for part in plan.parts for text in part)
 
 
-async def test_simple_keeps_the_last_two_messages_and_condenses_the_rest_without_reasoning() -> None:
+async def test_simple_keeps_the_last_two_messages_and_compacts_the_rest_without_reasoning() -> None:
     plan = await planned("simple", TALK)
     assert (plan.kept, plan.also_kept) == (2, ())
-    assert "croniter" in condensed(plan)
-    assert "secret" not in condensed(plan)
-    assert "Now write" not in condensed(plan)
+    assert "croniter" in compacted(plan)
+    assert "secret" not in compacted(plan)
+    assert "Now write" not in compacted(plan)
 
 
-async def test_smart_keeps_errors_fixes_and_decisions_and_condenses_small_talk() -> None:
+async def test_smart_keeps_errors_fixes_and_decisions_and_compacts_small_talk() -> None:
     plan = await planned("smart", TALK)
     kept = [TALK[at] for at in plan.also_kept]
     assert {1, 2, 6} <= set(plan.also_kept)
-    assert "Small talk" in condensed(plan)
+    assert "Small talk" in compacted(plan)
     assert message_tokens(kept) <= ROOM.excerpts
     assert " earlier for what they say about the task" in plan.note
 
 
-async def test_hierarchical_condenses_topics_apart_and_carries_an_earlier_summary_on() -> None:
+async def test_hierarchical_compacts_topics_apart_and_carries_an_earlier_summary_on() -> None:
     before = ChatMessage(
         "user", (TextPart(text=f"<system>{COMPACTED}</system>"), TextPart(text=summary_of("the scheduler")))
     )
     plan = await planned("hierarchical", (before, *TALK))
     assert plan.earlier is not None
     assert plan.earlier.texts["current_focus"] == "the scheduler"
-    assert COMPACTED not in condensed(plan)
-    assert len(plan.condense) > 1
+    assert COMPACTED not in compacted(plan)
+    assert len(plan.parts) > 1
     assert (await planned("simple", (before, *TALK))).earlier is None
 
 
@@ -104,12 +104,12 @@ def test_neighbouring_turns_about_one_thing_are_one_topic_and_there_are_never_mo
     assert len(topics([f"subject{n} alone{n}" for n in range(40)])) == 6
 
 
-async def test_nothing_to_condense_is_no_plan() -> None:
+async def test_nothing_to_compact_is_no_plan() -> None:
     for name in ("simple", "smart", "hierarchical"):
         assert await strategy_named(name, by_words).plan(TALK[-2:], ROOM) is None
 
 
-async def test_a_tail_too_long_for_its_room_is_condensed_too() -> None:
+async def test_a_tail_too_long_for_its_room_is_compacted_too() -> None:
     long = (*TALK, user("x" * 40_000))
     assert (await Simple().plan(long, ROOM) or Plan((), 9)).kept == 0
 
@@ -173,7 +173,7 @@ async def test_a_plan_never_tears_a_call_from_its_results_and_fits_its_room(
     assert message_tokens([messages[at] for at in plan.also_kept]) <= ROOM.excerpts
     calls = [call.id for message in kept for call in message.tool_calls]
     assert calls == [message.tool_call_id for message in kept if message.role == "tool"]
-    assert plan.condense
+    assert plan.parts
 
 
 def test_messages_kept_from_before_the_tail_stay_whole_in_the_context() -> None:

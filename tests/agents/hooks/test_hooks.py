@@ -192,7 +192,7 @@ async def test_hooks_hear_of_the_session_its_failures_and_its_notices(tmp_path: 
     assert told["SessionEnd"]["reason"]
 
 
-async def test_hooks_hear_before_and_after_the_conversation_is_condensed(tmp_path: Path) -> None:
+async def test_hooks_hear_before_and_after_the_conversation_is_compacted(tmp_path: Path) -> None:
     keep = recorder(tmp_path)
     bench = with_hooks(
         tmp_path,

@@ -204,7 +204,7 @@ def test_estimates_are_corrected_by_what_the_provider_counts() -> None:
     assert context.pending_estimate == 1250
 
 
-def test_going_back_reaches_what_was_condensed_and_can_be_returned_from_until_the_model_works_on() -> None:
+def test_going_back_reaches_what_was_compacted_and_can_be_returned_from_until_the_model_works_on() -> None:
     context = folded(
         TurnBegin(user_input="a"), StepBegin(n=1), TextPart(text="1"), TurnEnd(), TurnBegin(user_input="b")
     )

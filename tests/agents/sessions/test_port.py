@@ -106,7 +106,7 @@ async def test_a_fork_has_what_was_undone_between_turns_undone(bench: Bench) -> 
         assert not fork.log.context.messages
 
 
-async def test_the_context_is_cleared_and_condensed_only_where_there_is_something_to_condense(bench: Bench) -> None:
+async def test_the_context_is_cleared_and_compacted_only_where_there_is_something_to_compact(bench: Bench) -> None:
     async with bench.running():
         watcher = await worked(bench)
         port = SessionPort(watcher.session)

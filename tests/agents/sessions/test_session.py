@@ -70,7 +70,7 @@ async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) ->
     assert any("cleared" in part.text for part in watcher.of(TextPart))
 
 
-async def test_compact_replaces_what_it_condensed(bench: Bench) -> None:
+async def test_compact_replaces_what_it_compacted(bench: Bench) -> None:
     bench.settings["compaction"] = {"strategy": "simple"}
     bench.script("text: one", "text: two", f"text: {summary_of('summary')}", "text: three")
     async with bench.running():

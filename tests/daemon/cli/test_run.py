@@ -457,9 +457,9 @@ def test_a_program_gets_its_json_also_for_a_session_that_is_not_there(user: User
     assert result["error"]["message"]
 
 
-def test_the_rehearsal_of_the_readme_plays(user: User) -> None:
+def test_the_scripted_model_of_the_readme_plays(user: User) -> None:
     text = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
-    section = text.split("## Rehearse without a key", 1)[1].split("\n## ", 1)[0]
+    section = text.split("## Try it without a key", 1)[1].split("\n## ", 1)[0]
     scripts = json.loads(section.split("```json\n", 1)[1].split("```", 1)[0])
     (user.project / "hello.txt").write_text("hello\n")
     user.scripted(*scripts)

@@ -115,11 +115,11 @@ _HUNG: list[str] = []
 
 
 @scenario
-async def condensing(x: Exchange, argument: str) -> None:
-    """`tokens,how`: text that reports so many tokens. A conversation with it is condensed `well`, with a status, `hang` (the
+async def compacting(x: Exchange, argument: str) -> None:
+    """`tokens,how`: text that reports so many tokens. A conversation with it is compacted `well`, with a status, `hang` (the
     first time not at all), in `prose`, or, when its question `fits:N` characters, well; longer ones are too long."""
     tokens, _, how = argument.partition(",")
-    if not any(words in str(x.request.body["messages"][0]["content"]) for words in ("You condense the", "你负责压缩")):
+    if not any(words in str(x.request.body["messages"][0]["content"]) for words in ("You compact the", "你负责压缩")):
         await x.start()
         await x.delta(content="Said. ")
         await x.finish(usage={"prompt_tokens": int(tokens), "completion_tokens": 5})
@@ -136,7 +136,7 @@ async def condensing(x: Exchange, argument: str) -> None:
     elif kind == "fits" and len(asked) > int(limit):
         await _error(x, 400, "This model's maximum context length is exceeded.", "context_length_exceeded")
     else:
-        await plain(x, SUMMARY.format(f"condensed {len(asked)} characters"))
+        await plain(x, SUMMARY.format(f"compacted {len(asked)} characters"))
 
 
 # --- statuses (F38, F39, F45, F48) ---------------------------------------------------------------------------------------

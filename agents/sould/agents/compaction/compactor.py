@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from sould.agents.compaction.condenser import Condenser
 from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
 from sould.agents.compaction.preview import Draft, Preview
 from sould.agents.compaction.size import ContextSize
 from sould.agents.compaction.strategies import Plan, Room, strategy_named
+from sould.agents.compaction.summariser import Summariser
 from sould.agents.compaction.transcript import language, last_request, message_tokens
 from sould.agents.config import Compaction, LoopControl
 from sould.agents.liveconfig import LiveConfig
@@ -122,7 +122,7 @@ class Compactor:
         await self._compact("", preview=asks, must=used >= FULL * window)
 
     async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:
-        """Compact now. False when there is nothing to condense, the user declined or the model failed.
+        """Compact now. False when there is nothing to compact, the user declined or the model failed.
 
         `preview`: the user sees the summary first. `must`: the model refused the conversation's length, so rather cut
         it than leave it.
@@ -141,7 +141,7 @@ class Compactor:
 
     @property
     def free(self) -> int:
-        """Tokens that can still come before the conversation is condensed by itself."""
+        """Tokens that can still come before the conversation is compacted by itself."""
         return self._trigger - self.used
 
     # --- sizes -------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class Compactor:
         self, messages: Sequence[ChatMessage], plan: Plan, room: Room, guidance: str, *, must: bool
     ) -> Draft:
         window = self._info.max_context_size
-        condenser = Condenser(
+        summariser = Summariser(
             ask=self._ask,
             language=language(messages),
             chunk=window - self._reserve - room.summary - PROMPT_TOKENS,
@@ -266,11 +266,11 @@ class Compactor:
         )
         note = plan.note
         try:
-            summary = await condenser.condense(plan, guidance)
+            summary = await summariser.summarise(plan, guidance)
         except ProviderError as error:
             if not must:
                 raise
-            summary = condenser.truncated(plan, error.message)
+            summary = summariser.truncated(plan, error.message)
             note = f"The model could not summarize the conversation, so it was cut. {plan.note}"
             self._notify(f"{error.message} The conversation was cut instead; it stays readable in the history.")
         kept = [*(messages[at] for at in plan.also_kept), *messages[len(messages) - plan.kept :]]

@@ -9,7 +9,7 @@ from sould.agents.wire.content import TextPart
 
 _HERE = Path(__file__).parent
 _SYSTEM: dict[Language, str] = {
-    "en": "You condense the working context of a coding agent so that it can go on without losing its task.",
+    "en": "You compact the working context of a coding agent so that it can go on without losing its task.",
     "zh": "你负责压缩编程智能体的工作上下文，使它能够继续工作而不丢失任务。",
 }
 _GUIDANCE: dict[Language, str] = {
@@ -17,7 +17,7 @@ _GUIDANCE: dict[Language, str] = {
     "zh": "用户要求你特别注意：{}",
 }
 _SO_FAR: dict[Language, str] = {
-    "en": "What came before is condensed already. Bring it up to date with the conversation and write all sections anew, "
+    "en": "What came before is compacted already. Bring it up to date with the conversation and rewrite all sections, "
     "leaving nothing of it out:",
     "zh": "更早的内容已经压缩如下。请根据后面的对话更新它，重写所有各节，不要遗漏其中任何内容：",
 }

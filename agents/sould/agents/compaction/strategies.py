@@ -1,4 +1,4 @@
-"""Three answers to what is condensed, what stays word for word, and what becomes of an earlier summary.
+"""Three answers to what is compacted, what stays word for word, and what becomes of an earlier summary.
 
 A strategy plans; it asks no model for a summary and changes nothing. Every plan fits its `Room`, so that a compaction
 always makes room. The kept end never begins inside a tool call and its results.
@@ -38,11 +38,11 @@ class Room:
 class Plan:
     """What becomes of a conversation.
 
-    `condense`: parts, each condensed on its own, in order, and their summaries merged. `earlier`: a summary that is
-    brought up to date by code, never written anew. `note`: what was kept, in a sentence.
+    `parts`: each summarised on its own, in order, and their summaries merged. `earlier`: a summary that is
+    brought up to date by code, never rewritten. `note`: what was kept, in a sentence.
     """
 
-    condense: tuple[tuple[str, ...], ...]
+    parts: tuple[tuple[str, ...], ...]
     kept: int
     also_kept: tuple[int, ...] = ()
     earlier: Summary | None = None
@@ -58,24 +58,24 @@ class Strategy(Protocol):
         ...
 
     async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
-        """What to do with these messages; None when there is nothing to condense."""
+        """What to do with these messages; None when there is nothing to compact."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """Everything but the last messages is condensed at once."""
+    """Everything but the last messages is compacted at once."""
 
     name: StrategyName = "simple"
 
     async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
         """See `Strategy`."""
         start = tail(messages, room.keep, room.tail)
-        condensed = groups(messages, start)
-        if not condensed:
+        compacted = groups(messages, start)
+        if not compacted:
             return None
         kept = len(messages) - start
-        return Plan((tuple(group.text for group in condensed),), kept, note=f"Kept the last {plural(kept, 'message')}.")
+        return Plan((tuple(group.text for group in compacted),), kept, note=f"Kept the last {plural(kept, 'message')}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class Smart:
             return None
         if len(chosen) == len(found):  # somebody wants it shorter than it is, however little that is
             chosen = []
-        condensed = [group for group in found if group not in chosen]
+        compacted = [group for group in found if group not in chosen]
         kept = len(messages) - start
         also = tuple(at for group in chosen for at in range(group.start, group.stop))
         earlier = f", and {len(also)} earlier for what they say about the task" if also else ""
         note = f"Kept the last {plural(kept, 'message')}{earlier}."
-        return Plan((tuple(group.text for group in condensed),), kept, also, note=note)
+        return Plan((tuple(group.text for group in compacted),), kept, also, note=note)
 
     async def _chosen(self, candidates: Sequence[Group], task: str, budget: int) -> list[Group]:
         worth = await importance(candidates, task, self.similarity)
@@ -123,7 +123,7 @@ class Smart:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical:
-    """Messages become turns, turns become topics, each topic is condensed on its own; an earlier summary is carried on."""
+    """Messages become turns, turns become topics, each topic is summarised on its own; an earlier summary is carried on."""
 
     name: StrategyName = "hierarchical"
 
@@ -138,7 +138,9 @@ class Hierarchical:
         parts = tuple(tuple(f"# Turn\n{turn}" for turn in topic) for topic in grouped)
         kept = len(messages) - start
         carried = " and carried the earlier summary on" if earlier is not None else ""
-        note = f"Kept the last {plural(kept, 'message')}, condensed the rest as {plural(len(parts), 'topic')}{carried}."
+        note = (
+            f"Kept the last {plural(kept, 'message')}, summarised the rest as {plural(len(parts), 'topic')}{carried}."
+        )
         return Plan(parts, kept, earlier=earlier, note=note)
 
 

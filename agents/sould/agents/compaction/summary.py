@@ -90,7 +90,7 @@ def repaired(summary: Summary, focus: str) -> Summary:
 
 
 def merge(earlier: Summary, later: Summary) -> Summary:
-    """What was condensed before, brought up to date by code, so that no model writes it again from scratch."""
+    """What was compacted before, brought up to date by code, so that no model writes it again from scratch."""
     texts = {**earlier.texts, **{name: text for name, text in later.texts.items() if text}}
     for name in _UNIONS:
         texts[name] = _union(earlier.texts.get(name, ""), later.texts.get(name, ""))

@@ -40,7 +40,7 @@ class Agent:
             self.log.publish(ContextNote(text=prompt))
         turn = replace(self.turn, limits=self.config.now.loop_control)
         ending = await self.soul.turn(turn, self.extensions)
-        return ending, last_answer(self.log.context)
+        return ending, last_text(self.log.context)
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ def choice_in(answer: str) -> str:
     return found[-1].strip() if found else ""
 
 
-def last_answer(context: Context) -> str:
+def last_text(context: Context) -> str:
     """The text of the agent's last message."""
     for message in reversed(context.messages):
         if message.role == "assistant":

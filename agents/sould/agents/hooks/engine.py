@@ -102,7 +102,7 @@ class Hooks:
         return decision
 
     async def compaction(self, event: str, trigger: str, tokens: int) -> None:
-        """Before or after the conversation is condensed; hooks are told, they cannot forbid it."""
+        """Before or after the conversation is compacted; hooks are told, they cannot forbid it."""
         after = {"estimated_token_count": tokens} if event == "PostCompact" else {}  # the reference's name for it
         await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens, **after})
 

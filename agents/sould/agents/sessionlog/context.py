@@ -35,7 +35,7 @@ from sould.agents.wire.messages import (
 from sould.agents.wire.stream import piece
 
 COMPACTED = (
-    "The conversation so far was condensed. What follows in this message stands for it; any messages after this one were "
+    "The conversation so far was compacted. What follows in this message stands for it; any messages after this one were "
     "kept word for word."
 )
 MEASURABLE = 4 * 200
@@ -156,7 +156,7 @@ class Context:
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The checkpoints at which turns began, oldest first, those that were condensed or cleared since included."""
+        """The checkpoints at which turns began, oldest first, those that were compacted or cleared since included."""
         found: list[int] = []
         newer: list[_Kept] = []
         for entries in (self._entries, *reversed(self._archive)):

@@ -98,7 +98,7 @@ def _changed(result: ToolReturn) -> Iterator[str]:
 def _event(message: WireMessage) -> str:
     match message:
         case CompactionEnd(failed=False):
-            return f"condensed: {message.note}" if message.note else "condensed"
+            return f"compacted: {message.note}" if message.note else "compacted"
         case ContextCleared():
             return "cleared"
         case ContextReverted():

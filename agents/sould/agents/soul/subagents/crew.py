@@ -221,7 +221,7 @@ class Crew:
         finally:
             log.publish(TurnEnd(turn_id=turn.id, stop_reason=ending.stop_reason, error=ending.error))
         problem = ending.error.message if ending.error is not None else _PROBLEMS.get(ending.stop_reason, "")
-        return Outcome(worker.start.id, worker.start.record.kind, last_answer(log.context.messages), problem)
+        return Outcome(worker.start.id, worker.start.record.kind, final_answer(log.context.messages), problem)
 
     async def _guarded(self, worker: _Worker, turn: Turn) -> Ending:
         try:
@@ -233,7 +233,7 @@ class Crew:
             return Ending("error", TurnError(kind="internal", message="sould hit a bug in the subagent."))
 
 
-def last_answer(messages: Sequence[ChatMessage]) -> str:
+def final_answer(messages: Sequence[ChatMessage]) -> str:
     """What the agent said after its last tool call."""
     last = messages[-1] if messages else None
     if last is None or last.role != "assistant":

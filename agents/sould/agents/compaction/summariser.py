@@ -20,13 +20,13 @@ Ask: TypeAlias = Callable[[ChatRequest], Awaitable[str]]
 SMALLEST_CHUNK = 500
 FOCUS_CHARS = 2000
 TRUNCATED: dict[Language, str] = {
-    "en": "The conversation before this could not be condensed ({}), so it was cut: only its ends are kept here.",
+    "en": "The conversation before this could not be compacted ({}), so it was cut: only its ends are kept here.",
     "zh": "之前的对话无法压缩（{}），因此被截断：这里只保留了首尾部分。",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Condenser:
+class Summariser:
     """`chunk`: tokens of conversation one question may hold. `limit`: tokens of the summary. `focus`: the user's last request."""
 
     ask: Ask
@@ -36,21 +36,21 @@ class Condenser:
     focus: str
     session_id: str = ""
 
-    async def condense(self, plan: Plan, guidance: str = "") -> Summary:
+    async def summarise(self, plan: Plan, guidance: str = "") -> Summary:
         """One summary of everything the plan gives away.
 
         Raises:
             ProviderError: the model cannot be asked.
         """
         summary = plan.earlier
-        for part in plan.condense:
+        for part in plan.parts:
             made = await self._part(part, guidance)
             summary = made if summary is None else merge(summary, made)
         return fitted(repaired(summary or Summary(), self._focus), self.limit)
 
     def truncated(self, plan: Plan, reason: str) -> Summary:
         """Without a model: the earlier summary, the beginning and the end, and a notice."""
-        said = "\n\n".join(text for part in plan.condense for text in part)
+        said = "\n\n".join(text for part in plan.parts for text in part)
         notice = TRUNCATED[self.language].format(reason.rstrip("."))
         room = max(400, 2 * self.limit)
         cut = Summary({"current_focus": self._focus, "important_context": f"{notice}\n{shortened(said, room)}"})

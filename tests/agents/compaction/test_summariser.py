@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sould.agents.compaction import prompt
-from sould.agents.compaction.condenser import TRUNCATED, Condenser, chunks
 from sould.agents.compaction.strategies import Plan
+from sould.agents.compaction.summariser import TRUNCATED, Summariser, chunks
 from sould.agents.compaction.summary import parse
 from sould.agents.compaction.transcript import Language
 from sould.agents.llm.provider import ChatRequest, ProviderStatusError
@@ -37,8 +37,8 @@ class Model:
         return input_text(self.asked[at].messages[-1].content)
 
 
-def condenser(model: Model, language: Language = "en", chunk: int = 10_000) -> Condenser:
-    return Condenser(model, language, chunk, 500, "the user's last words")
+def summariser(model: Model, language: Language = "en", chunk: int = 10_000) -> Summariser:
+    return Summariser(model, language, chunk, 500, "the user's last words")
 
 
 def shown(request: ChatRequest) -> str:
@@ -54,7 +54,7 @@ async def test_the_request_and_the_parsed_result_are_the_pinned_ones(language: L
     ]
     guidance = {"en": "the API names", "zh": "接口名称"}[language]
     model = Model("<current_focus>half</current_focus>", ANSWER)
-    summary = await condenser(model, language).condense(Plan((talk,), 2), guidance)
+    summary = await summariser(model, language).summarise(Plan((talk,), 2), guidance)
     assert shown(model.asked[0]) == (GOLDEN / f"request.{language}.txt").read_text(encoding="utf-8")
     assert shown(model.asked[1]) == (GOLDEN / f"again.{language}.txt").read_text(encoding="utf-8")
     assert summary.text + "\n" == (GOLDEN / "summary.txt").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ async def test_the_request_and_the_parsed_result_are_the_pinned_ones(language: L
 
 async def test_an_answer_that_lacks_sections_twice_is_repaired() -> None:
     model = Model("<think>hm</think>All is well.")
-    summary = await condenser(model).condense(Plan((("talk",),), 0))
+    summary = await summariser(model).summarise(Plan((("talk",),), 0))
     assert len(model.asked) == 2
     assert "<think>" in shown(model.asked[1]) or model.asked[1].messages[1].role == "assistant"
     assert summary.texts["current_focus"] == "the user's last words"
@@ -72,7 +72,7 @@ async def test_an_answer_that_lacks_sections_twice_is_repaired() -> None:
 
 async def test_a_conversation_too_long_for_one_question_is_asked_in_chunks_that_build_on_each_other() -> None:
     model = Model(ANSWER)
-    await condenser(model, chunk=600).condense(Plan((tuple(f"message {n} " + "x" * 800 for n in range(6)),), 0))
+    await summariser(model, chunk=600).summarise(Plan((tuple(f"message {n} " + "x" * 800 for n in range(6)),), 0))
     assert len(model.asked) == 3
     assert "<summary_so_far>" not in model.said(0)
     assert "<summary_so_far>" in model.said(1)
@@ -82,15 +82,15 @@ async def test_a_conversation_too_long_for_one_question_is_asked_in_chunks_that_
 async def test_a_server_that_finds_a_chunk_too_long_gets_smaller_ones() -> None:
     too_long = ProviderStatusError("too long", kind="context_too_long")
     model = Model(too_long, ANSWER)
-    summary = await condenser(model, chunk=4000).condense(Plan((("x" * 12_000,),), 0))
+    summary = await summariser(model, chunk=4000).summarise(Plan((("x" * 12_000,),), 0))
     assert summary.texts["current_focus"] == "go on"
     assert len(model.asked) == 3
 
 
-async def test_parts_are_condensed_apart_and_merged_with_the_earlier_summary() -> None:
+async def test_parts_are_compacted_apart_and_merged_with_the_earlier_summary() -> None:
     model = Model(summary_of("one", completed_tasks="first"), summary_of("two", completed_tasks="second"))
     earlier = parse(summary_of("zero", completed_tasks="before", important_context="never forget"))
-    summary = await condenser(model).condense(Plan((("a",), ("b",)), 0, earlier=earlier))
+    summary = await summariser(model).summarise(Plan((("a",), ("b",)), 0, earlier=earlier))
     assert summary.texts["current_focus"] == "two"
     assert summary.texts["completed_tasks"].splitlines() == ["before", "first", "second"]
     assert summary.texts["important_context"] == "never forget"
@@ -98,13 +98,13 @@ async def test_parts_are_condensed_apart_and_merged_with_the_earlier_summary() -
 
 
 async def test_an_answer_longer_than_its_room_is_cut() -> None:
-    summary = await condenser(Model(summary_of("f", completed_tasks="t" * 40_000))).condense(Plan((("a",),), 0))
+    summary = await summariser(Model(summary_of("f", completed_tasks="t" * 40_000))).summarise(Plan((("a",),), 0))
     assert tokens(summary.text) <= 500
 
 
 def test_without_a_model_the_ends_are_kept_with_a_notice() -> None:
     plan = Plan((("the beginning " + "x" * 50_000 + " the end",),), 0)
-    summary = condenser(Model("")).truncated(plan, "HTTP 500.")
+    summary = summariser(Model("")).truncated(plan, "HTTP 500.")
     said = summary.texts["important_context"]
     assert TRUNCATED["en"].format("HTTP 500") in said
     assert "the beginning" in said
