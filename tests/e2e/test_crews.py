@@ -299,7 +299,7 @@ async def test_a_child_in_the_background_is_told_to_the_editor_and_at_the_next_t
         await client.prompt(session, "/tasks output agent_1")
         assert "```\nchild or parent\n```" in client.text()
         await client.prompt(session, "and?")
-        assert titled(client, "Look at agent_1")["status"] == "completed"
+        assert titled(client, "Show agent_1")["status"] == "completed"
         journal = next((world.root / "state").glob(f"**/sessions/{session}/wire.jsonl")).read_text()
         assert "- agent_1 (Look around): completed." in journal
 

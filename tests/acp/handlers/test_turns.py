@@ -442,4 +442,4 @@ async def test_a_turn_that_is_stopped_at_its_limit_says_so(bench: Bench, connect
         await client.initialize()
         session = await client.new_session(bench.project)
         assert await client.prompt(session, "look") == {"stopReason": "max_turn_requests"}
-        assert "Stopped at the limit of steps of a turn" in client.text()
+        assert "Stopped at the step limit of a turn" in client.text()

@@ -49,14 +49,14 @@ class McpCarrier:
         try:
             outcome: Any = await self._connection.request(METHOD, envelope)
         except ConnectionGoneError as error:
-            raise CarrierError("The editor that serves it is gone.", for_good=True) from error
+            raise CarrierError("The editor that serves it disconnected.", for_good=True) from error
         except RpcError as error:
             gone = error.code == SERVER_UNAVAILABLE
             raise CarrierError(f"The editor says: {error.message[:300]}", for_good=gone) from error
         finally:
             self._active.pop(key, None)
         if not isinstance(outcome, dict):
-            raise CarrierError("The editor answered with something that is no object.", for_good=False)
+            raise CarrierError("The editor answered with something that is not an object.", for_good=False)
         return outcome  # pyright: ignore[reportUnknownVariableType] -- JSON
 
     def notified(self, server_id: str, request_id: str, method: str, params: Json | None) -> None:

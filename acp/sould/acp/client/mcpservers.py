@@ -53,4 +53,4 @@ def _problem(number: int, entry: UnusableServer) -> str:
     )
     if entry.type and entry.type not in TRANSPORTS:
         return f"{which} is of a type that sould does not know, {entry.type[:40]!r}, and is not used; it knows {', '.join(TRANSPORTS)}."
-    return f"{which} is no server: it needs a `name` of its own, and `command` or `type` and `url`."
+    return f"{which} is not a server: it needs a `name` of its own, and `command` or `type` and `url`."

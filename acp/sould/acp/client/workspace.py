@@ -31,7 +31,7 @@ from sould.agents.workspace import (
 
 PATIENCE = 30.0
 """Seconds a client has for one file; then the disk serves."""
-GONE = "The editor is gone: files are now read from and written to the disk, without its unsaved changes."
+GONE = "The editor disconnected: files are now read from and written to the disk, without its unsaved changes."
 
 
 class Requester(Protocol):

@@ -12,7 +12,7 @@ from sould.agents.wire import messages as wire
 _SEVERITIES = frozenset({"info", "warning", "error"})
 STOPPED: dict[wire.StopReason, tuple[str, str]] = {
     "max_steps_reached": (
-        "Stopped at the limit of steps of a turn",
+        "Stopped at the step limit of a turn",
         "Say “go on” to continue; `max_steps_per_turn` in the configuration raises the limit.",
     ),
     "repeated_calls": (

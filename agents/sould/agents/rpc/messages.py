@@ -137,7 +137,7 @@ def _with_lone_surrogates(line: bytes) -> Invalid | Response | None:
     identifier, _ = _checked_id(message)
     if isinstance(identifier, str) and not _encodable(identifier):
         identifier = None
-    error = RpcError(INVALID_PARAMS, "A string holds half of a surrogate pair, which is no text.")
+    error = RpcError(INVALID_PARAMS, "A string holds half of a surrogate pair, which is not text.")
     if "method" not in message:
         return Response(identifier, None, error)
     return Invalid(identifier, error, answer="id" in message)

@@ -31,7 +31,7 @@ class ReadMediaFile(Tool[Params]):
     """Show an image or video to the model."""
 
     name = "ReadMediaFile"
-    title = "Look at a picture"
+    title = "View an image"
     kind: ClassVar[ToolKind] = "read"
     example: ClassVar[dict[str, JsonValue]] = {"path": "docs/screenshot.png"}
     params = Params
@@ -41,9 +41,9 @@ class ReadMediaFile(Tool[Params]):
         self._senses = senses
 
     def view(self, params: Params) -> CallView:
-        """`Look at docs/screenshot.png`."""
+        """`View docs/screenshot.png`."""
         title, locations = self._files.named(params.path)
-        return CallView(title=f"Look at {title}", locations=locations)
+        return CallView(title=f"View {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, judge the beginning, then read."""

@@ -57,7 +57,7 @@ class TaskOutput(Tool[OutputParams]):
     """Read what a task has printed."""
 
     name = "TaskOutput"
-    title = "Look at a background task"
+    title = "Show a background task"
     kind: ClassVar[ToolKind] = "read"
     example: ClassVar[dict[str, JsonValue]] = {"task_id": "shell_1", "block": True, "timeout": 60}
     params = OutputParams
@@ -67,7 +67,7 @@ class TaskOutput(Tool[OutputParams]):
 
     def view(self, params: OutputParams) -> CallView:
         """Which one."""
-        return CallView(title=f"{'Wait for' if params.block else 'Look at'} {params.task_id}")
+        return CallView(title=f"{'Wait for' if params.block else 'Show'} {params.task_id}")
 
     async def run(self, params: OutputParams, call: ToolCallContext) -> ToolReturn:
         """The status and the end of the output."""

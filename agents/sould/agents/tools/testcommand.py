@@ -192,6 +192,6 @@ async def _text(files: CallFiles, name: str) -> str | None:
 async def _is_there(files: CallFiles, name: str) -> bool:
     try:
         found = files.resolve(name)
-        return found.inside and await files.admit(found, "Look at {}") == "file"
+        return found.inside and await files.admit(found, "Read {}") == "file"
     except WorkspaceError:
         return False

@@ -161,7 +161,7 @@ def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, t
         found, answers = daemon.requests_show(_only(daemon, "answer", lambda each: each.kind == "question").id), words
     if found.kind != "question":
         raise CommandError(
-            f"{found.id[:ID]} is no question: sould approve {found.id[:ID]}, or: sould reject {found.id[:ID]}"
+            f"{found.id[:ID]} is not a question: sould approve {found.id[:ID]}, or: sould reject {found.id[:ID]}"
         )
     return found, answers
 

@@ -28,9 +28,9 @@ from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
 logger = logging.getLogger(__name__)
 
 _PROBLEMS: dict[StopReason, str] = {
-    "max_steps_reached": "it reached its limit of steps",
+    "max_steps_reached": "it reached its step limit",
     "repeated_calls": "it kept making the same call",
-    "max_tokens": "its answer was cut at the model's limit",
+    "max_tokens": "its answer was cut off at the model's limit",
     "refusal": "its model refused",
     "cancelled": "it was cancelled",
 }
