@@ -73,7 +73,7 @@ async def test_messages_of_tools_and_hooks_reach_clients_that_know_them_also_in_
 
 
 def test_a_message_has_the_name_of_its_maker_and_is_no_flood() -> None:
-    with pytest.raises(TypeError, match="'progress' is no name of a message"):
+    with pytest.raises(TypeError, match="'progress' is not a valid message name"):
         type("Progress", (CustomMessage,), {}, name="progress")
     with pytest.raises(ValueError, match="more than 65536 bytes"):
         as_custom(Custom(name="acme/flood", data="x" * MOST))

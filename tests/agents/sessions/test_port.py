@@ -123,5 +123,5 @@ async def test_an_export_says_where_it_is_and_why_there_is_none(bench: Bench) ->
         port = SessionPort((await worked(bench)).session)
         done = await port.export("talk.md")
         assert "first" in done.path.read_text()
-        with pytest.raises(NotExportedError, match="exists already"):
+        with pytest.raises(NotExportedError, match="already exists"):
             await port.export("talk.md")

@@ -250,7 +250,7 @@ def test_a_tool_that_cannot_say_what_it_does_is_shown_by_its_name(tmp_path: Path
     ("how", "said"),
     [
         ("constructor", "cannot be created: ZeroDivisionError"),
-        ("name", "'not a name' is no name of a tool"),
+        ("name", "'not a name' is not a valid tool name"),
         ("description", r"cannot be created: FileNotFoundError.*broken\.md"),
     ],
 )

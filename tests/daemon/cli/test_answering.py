@@ -227,4 +227,4 @@ def test_the_arguments_of_an_mcp_call_are_shown_where_it_is_asked_about(user: Us
         screen.read_until("[y]")
         assert "text: Ada" in screen.seen
         screen.type("y")
-        screen.read_until("go on:")
+        screen.read_until("continue:")

@@ -18,7 +18,7 @@ def test_without_a_keyring_the_user_is_asked_once_and_the_key_is_never_shown(use
         screen.read_until("[y/N]")
         assert "credentials.json (mode 0600)" in screen.seen
         screen.type("y")
-        screen.read_until("is kept in")
+        screen.read_until("is stored in")
         screen.read_until("Try: sould run")
         assert screen.wait() == 0
     assert KEY not in screen.seen
@@ -44,7 +44,7 @@ def test_a_refused_file_keeps_nothing(user: User) -> None:
         screen.type(KEY)
         screen.read_until("[y/N]")
         screen.type("n")
-        screen.read_until("was not kept")
+        screen.read_until("was not stored")
         assert screen.wait() == 1
     assert not user.config.exists()
     assert not (user.state / "credentials.json").exists()
@@ -58,7 +58,7 @@ def test_an_editor_s_terminal_log_in_appends_its_argument_to_the_face(user: User
         screen.type(KEY)
         screen.read_until("[y/N]")
         screen.type("y")
-        screen.read_until("is kept in")
+        screen.read_until("is stored in")
         assert screen.wait() == 0
 
 

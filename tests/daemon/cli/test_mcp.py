@@ -184,14 +184,14 @@ def test_a_form_of_a_server_is_filled_in_at_the_terminal_as_its_types_say(user: 
         for title in ("Extras", "Voucher token", "Discount code"):
             screen.expect(f"{title} (optional)")
             screen.type("")
-        screen.read_until("go on:")
+        screen.read_until("continue:")
     given = {"mail": "ada@example.org", "count": 3, "gift": True, "day": "2026-11-22", "size": "l"}
     assert heard(user) == [{"action": "accept", "content": given}]
     assert screen.seen.count("Type no password") == 1
     with terminal(user, "run", "--continue", "--mode", "full", "again") as screen:
         screen.expect("E-mail\r\n")
         screen.type("/decline")
-        screen.read_until("go on:")
+        screen.read_until("continue:")
     assert heard(user)[1:] == [{"action": "decline"}]
     with terminal(user, "run", "--continue", "--mode", "full", "again") as screen:
         screen.expect("E-mail\r\n")
@@ -203,7 +203,7 @@ def test_a_form_of_a_server_is_filled_in_at_the_terminal_as_its_types_say(user: 
                 other.expect("  > ")
                 other.type(typed)
             assert other.wait() == 0
-        screen.read_until("go on:")
+        screen.read_until("continue:")
     given = {"mail": "bea@example.org", "count": 7, "gift": False, "size": "s", "extras": ["card"]}
     assert heard(user)[2:] == [{"action": "accept", "content": given}]
 

@@ -57,7 +57,7 @@ def test_answer_and_tool_lines_in_one_file_begin_on_lines_of_their_own(user: Use
     assert lines[0] == "Looking."
     assert lines[1].startswith("• ")
     assert lines[-2] == "Done."
-    assert lines[-1].startswith("go on: ")
+    assert lines[-1].startswith("continue: ")
     assert "" not in lines, "the lines between part the texts"
     nothing = user.sould("run", "/compact").stdout
     assert nothing == "The context is unchanged. There is nothing to compact yet.\n"
@@ -317,7 +317,7 @@ def test_at_a_terminal_an_edit_is_shown_directly_above_its_question_one_at_a_tim
         assert second.count("-old") == second.count("May I?") == 1
         assert second.index("+new") < second.index("May I?")
         screen.type(answer)
-        screen.read_until("go on:")
+        screen.read_until("continue:")
         assert screen.wait() == 0
     assert sorted(target.read_text() for target in targets) == sorted(["new\n", content])
 
