@@ -64,7 +64,7 @@ async def test_an_export_goes_into_the_project_or_a_directory_and_never_over_a_f
             (found,) = place.glob("sould-*.md")
             assert "hello" in found.read_text()
         (bench.project / "mine.md").write_text("mine")
-        assert "exists already" in await said(session, "/export mine.md")
+        assert "already exists" in await said(session, "/export mine.md")
         assert "There is no directory" in await said(session, "/export nowhere/talk.md")
         assert not (bench.project / "nowhere").exists()
         assert exported(bench, "mine.md") == "mine"

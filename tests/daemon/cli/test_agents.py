@@ -35,7 +35,7 @@ def test_list_shows_every_agent_and_what_is_wrong_with_a_broken_one(world: World
     assert "user" in lines["mine"]
     folder = world.root / "config" / "sould" / "agents"
     assert f"{folder}/broken.yaml:1: version: must be 1" in lines["broken"]
-    assert f"{folder}/about.yaml:3: extend: the agents extend each other in a circle" in lines["round"]
+    assert f"{folder}/about.yaml:3: extend: the agents extend each other in a cycle" in lines["round"]
     assert f"{folder}/lost.yaml:4: system_prompt_path: there is no file {folder}/gone.md" in lines["lost"]
 
 
@@ -56,7 +56,7 @@ def test_explain_says_which_tools_are_one_and_which_have_one_name(world: World) 
     tools = ["sould.agents.tools.grep:Grep", "kimi_cli.tools.file:Grep", "./own.py:own"]
     path.write_text("version: 1\nagent:\n  extend: default\n  tools:\n" + "".join(f"    - {tool}\n" for tool in tools))
     shown = world.sould("agents", "explain", "twice").stdout
-    assert "kimi_cli.tools.file:Grep -- not offered: it is named before, by this or another of its names" in shown
+    assert "kimi_cli.tools.file:Grep -- not offered: it is listed earlier, by this or another of its names" in shown
     assert "own.py:own -- cannot be used: two tools are called Grep: sould.agents.tools.grep:Grep and" in shown
 
 
@@ -105,14 +105,14 @@ def test_explain_judges_every_kind_of_condition_as_things_are_here(world: World)
         "agents", "explain", "picky", "--model-capability", "video_in", "--client-capability", "terminal"
     ).stdout
     assert "not offered" not in shown
-    assert "ReadFile -- while os: Linux" in shown
+    assert "ReadFile -- when os: Linux" in shown
 
 
 def test_explain_judges_by_the_default_model_and_the_configured_services(world: World) -> None:
     world.script([], '[services.searxng]\nbase_url = "http://127.0.0.1:1"\n')
     shown = world.sould("agents", "explain", "default").stdout
-    assert "SearchWeb -- while service: web_search" in shown
-    assert "ReadMediaFile -- while model_capability: image_in" in shown
+    assert "SearchWeb -- when service: web_search" in shown
+    assert "ReadMediaFile -- when model_capability: image_in" in shown
     assert "AskUserQuestion -- not offered: no client offers questions" in shown
     assert "- explore: Finds things out in the project" in shown
 
