@@ -47,7 +47,7 @@ def test_adding_keeps_what_else_stands_in_the_file(user: User) -> None:
 def test_wrong_use_says_what_is_right(user: User) -> None:
     assert "either one URL" in user.sould("mcp", "add", "--transport", "http", "x", "--", "true").stderr
     assert "--header is for URLs" in user.sould("mcp", "add", "--header", "A: b", "x", "--", "true").stderr
-    assert "is no name" in user.sould("mcp", "add", "x y", "--", "true").stderr
+    assert "is not a valid name" in user.sould("mcp", "add", "x y", "--", "true").stderr
     assert "is not the address" in user.sould("mcp", "add", "x", "ftp://x/y").stderr
     assert "--env takes NAME=VALUE" in user.sould("mcp", "add", "--env", "a", "x", "--", "true").stderr
     assert "There is no server 'x'" in user.sould("mcp", "test", "x").stderr
@@ -84,7 +84,7 @@ def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User
 
 def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
     user.sould("mcp", "add", "far", "http://127.0.0.1:9/mcp")
-    assert "Nobody signed in" in user.sould("mcp", "reset-auth", "far").stdout
+    assert "There is no sign-in" in user.sould("mcp", "reset-auth", "far").stdout
 
 
 async def signing_in(user: User) -> tuple[asyncio.subprocess.Process, str]:
@@ -151,7 +151,7 @@ async def test_signing_in_with_a_browser_makes_the_server_usable_until_it_is_for
         assert len(re.findall('"output":"hello (?:Ada|Bea)', journals(user))) == 4
         assert (user.home / RENEWALS).read_text() == "renewed\n" * 2
         assert not [path for path in files_with(user.home, access_token(kept[0])) if path != kept[0]]
-        assert "Forgot" in user.sould("mcp", "reset-auth", "far").stdout
+        assert "Removed" in user.sould("mcp", "reset-auth", "far").stdout
 
 
 def test_a_form_of_a_server_is_filled_in_at_the_terminal_as_its_types_say(user: User) -> None:

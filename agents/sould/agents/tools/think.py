@@ -18,7 +18,7 @@ class Think(Tool[Params]):
     """Keep a thought in the conversation."""
 
     name = "Think"
-    title = "Think"
+    title = "Think it over"
     kind: ClassVar[ToolKind] = "think"
     params = Params
 
