@@ -99,7 +99,7 @@ async def test_conversations_of_other_programs_are_understood(tmp_path: Path) ->
         ("a.jsonl", '{"role": "user", "content": "x"}\nnonsense', "line 2"),
         ("b.jsonl", '{"role": "wizard"}', "line 1"),
         ("c.json", '"words"', "neither"),
-        ("e.json", '{"format": "sould-conversation", "turns": [{"items": [5]}]}', "`items` is no list of objects"),
+        ("e.json", '{"format": "sould-conversation", "turns": [{"items": [5]}]}', "`items` is not a list of objects"),
         ("d.md", "  ", "no conversation"),
         (".env", "KEY=1", "secrets"),
         ("big.md", "word " * 100_000, "tokens"),
