@@ -6,6 +6,7 @@ run: these are numbers to read, not tests. Only a whole run at full size writes 
 
 import argparse
 import fnmatch
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -141,6 +142,11 @@ def compared(finding: Finding) -> str:
     return f"{verdict} {row.name}: {report.shown(now.median)} {row.unit}, before {report.shown(before.median)} {change}"
 
 
+def end(*_: object) -> None:
+    """Clear away when told to end, too."""
+    sys.exit("bench: ended")
+
+
 def main(words: Sequence[str]) -> int:
     """Do what the command line says; the exit status."""
     kinds = {"bench": bench, "peers": bench_peers, "quick": bench_quick}
@@ -152,6 +158,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--against", default="HEAD", help="the revision that `quick` compares with")
     parser.add_argument("--list", action="store_true", help="only name the rows")
     asked = parser.parse_intermixed_args(words)
+    signal.signal(signal.SIGTERM, end)
     names = [row.name for each in MEASUREMENTS for row in each.rows]
     unknown = [pattern for pattern in asked.rows if not fnmatch.filter(names, pattern)]
     if unknown:

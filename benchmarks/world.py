@@ -34,6 +34,8 @@ class World:
     """What sizes are multiplied by; figures of another scale than 1 are for trying only."""
     agents: dict[str, Agent] = field(default_factory=dict[str, Agent])
     """By name, in the order in which they take turns."""
+    sessions: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    """Those that took long to make: by agent and number of messages."""
     trees: dict[tuple[int, bool], Path] = field(default_factory=dict[tuple[int, bool], Path])
 
     def scaled(self, size: int, least: int = 1) -> int:

@@ -4,6 +4,8 @@ The sessions are made as a person makes them: a turn in which the model calls to
 """
 
 import json
+import re
+import socket
 import subprocess
 import sys
 import time
@@ -26,12 +28,15 @@ from world import World
 LENGTHS = (20, 200, 1000, 5000)
 """Messages."""
 LOADED = 5000
-CALLS = 4
-"""Of one step: so much a model calls at once."""
+CALLS = 20
+"""Of one step. Real ones have fewer, but each step asks the model with all that went before, and this shall take a minute."""
 OUTPUT = "one of the lines that a tool has put out, a long one\n" * 18
 """What a call brings: with 5,000 messages about as much as a window of a million tokens holds."""
 CHUNKS, CHUNK_US = 500, 2000
+SAID = re.compile(rb'"content": "(\d+) "')
+"""The time in a chunk of the model server."""
 FILE = "read, crc32, orjson"
+BYTES = "as many bytes, ready to send"
 
 
 def request_rows(length: int) -> tuple[Row, Row]:
@@ -42,6 +47,7 @@ def request_rows(length: int) -> tuple[Row, Row]:
         f"{what}: -> the whole request is at the model",
         "how much longer each answer takes to begin in a long session",
         budget=AtMost(15) if length == LENGTHS[-1] else None,
+        floor=BYTES,
     )
     return leaves, Row(f"request-{length}-cpu", f"{what}: processor time of the turn", "the same, as battery", "CPU ms")
 
@@ -70,7 +76,7 @@ def requests(world: World) -> Generator[Sides]:
         yield {
             name: partial(requested, {length: stack.enter_context(grown(agent, world, length)) for length in LENGTHS})
             for name, agent in remembering(world).items()
-        }
+        } | {BYTES: partial(sent, world)}
 
 
 def remembering(world: World) -> dict[str, Agent]:
@@ -80,16 +86,22 @@ def remembering(world: World) -> dict[str, Agent]:
 
 @contextmanager
 def grown(agent: Agent, world: World, length: int) -> Generator[Channel]:
-    """A session of so many messages."""
-    with channel(agent) as opened:
-        grow(opened, world.scaled(length, 2 + CALLS))
+    """A session of so many messages, made when it is first asked for and loaded from then on."""
+    with agent.opened() as client:
+        known = world.sessions.get((agent.name, length))
+        opened = Channel(agent, client, known or client.new())
+        if known:
+            client.load(known)
+        else:
+            grow(opened, world.scaled(length))
+            world.sessions[agent.name, length] = opened.session
         yield opened
 
 
 def grow(opened: Channel, messages: int) -> None:
     """One long turn: a step is a message with calls, and a message for each of their results."""
     assert opened.agent.read
-    steps = messages // (1 + CALLS)
+    steps = max(1, round(messages / (1 + CALLS)))
     for number in range(steps * CALLS):  # a model that reads one file again and again would be stopped
         (opened.client.cwd / f"output{number}.txt").write_text(OUTPUT)
     tool, arguments = opened.agent.read
@@ -106,6 +118,21 @@ def requested(sessions: dict[int, Channel]) -> Figures:
         stream = opened.client.prompt(opened.session, "bench arrival")
         figures[leaves.name] = (stream.left[0] - stream.sent) / 1e6
         figures[used.name] = (cpu(opened.processes) - before) * 1e3
+    return figures
+
+
+def sent(world: World) -> Figures:
+    """Requests that are there already: what the socket and the model server take for so many bytes."""
+    figures: dict[str, float] = {}
+    for length, (leaves, _) in REQUESTS.items():
+        outputs = [{"role": "tool", "tool_call_id": "call", "content": OUTPUT}] * world.scaled(length)
+        body = orjson.dumps({"stream": True, "messages": [*outputs, {"role": "user", "content": "bench arrival"}]})
+        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body)
+        with socket.create_connection(("127.0.0.1", world.port)) as server, server.makefile("rb") as answer:
+            begin = time.monotonic_ns()
+            server.sendall(head + body)
+            arrived = next(int(said[1]) for line in answer if (said := SAID.search(line)))
+        figures[leaves.name] = (arrived - begin) / 1e6
     return figures
 
 

@@ -74,6 +74,7 @@ CROWD_SLOWEST = Row(
     "crowd-slowest",
     "the same: median latency in the slowest session",
     "that none of them starves",
+    budget=AtMost(50),
     floor=RAW,
 )
 CROWD_FIRST = Row("crowd-first-token", "the same: until the last has its first token", "the slowest start", floor=RAW)
