@@ -1,10 +1,15 @@
-"""What a look says of a directory: every file that is not as it was with what it held, and no other."""
+"""What a look says of a directory: every file that is not as it was with what it held, and no other; by watching, too."""
 
+import mmap
 import os
 import shutil
+import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,57 +17,190 @@ from sould.agents.config import CaptureLimits
 from sould.agents.projects.gitfiles import GitFiles
 from sould.agents.projects.preimages import Directory, FileVersion, PreimageStore
 from sould.agents.projects.state import DIRECTORY
+from sould.agents.projects.watching import Watches
 
 NAMES = ["a", "b c", "line\nbreak", "ümlaut", os.fsdecode(b"not text \xff")]
-PATHS = [*NAMES, *(f"deep/er/{name}" for name in NAMES), "deep", "deep/er"]
-rounds = st.lists(
-    st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(["write", "folder", "delete"]), st.integers(0, 999))),
-    min_size=1,
-    max_size=4,
-)
+PATHS = [*NAMES, *(f"deep/er/{name}" for name in NAMES), "deep", "deep/er", "else/where"]
+KINDS = ["write", "folder", "delete", "append", "link", "move", "replace"]
+steps = st.tuples(st.sampled_from(PATHS), st.sampled_from(KINDS), st.integers(0, 999), st.sampled_from(PATHS))
+rounds = st.lists(st.lists(steps), min_size=1, max_size=5)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(rounds)
-def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple[str, str, int]]]) -> None:
+@contextmanager
+def looking(root: Path, *, watches: Watches | None = None, path: str = "") -> Iterator[Directory]:
+    """A directory that is looked at, with `path` as the PATH on which git may be."""
     with tempfile.TemporaryDirectory(prefix="sould-look-") as scratch:
+        store, git = PreimageStore(Path(scratch), 1 << 20), GitFiles(root, {"PATH": path or scratch})
+        directory = Directory(root, git, store, CaptureLimits(), watches=watches or Watches())
+        try:
+            yield directory
+        finally:
+            directory.close()
+            store.close()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(rounds)
+def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple[str, str, int, str]]]) -> None:
+    """Two sessions share the watching; the second one looks less often."""
+    watches = Watches()
+    with tempfile.TemporaryDirectory(prefix="sould-looked-") as scratch:
         root = Path(scratch, "project")
         root.mkdir()
-        directory = Directory(
-            root, GitFiles(root, {"PATH": scratch}), PreimageStore(Path(scratch), 1 << 20), CaptureLimits()
-        )
-        before = held(root)
-        for steps in [[], *chosen]:
-            for path, kind, number in steps:
-                change(root / path, kind, number)
-            found = {each.path: each for each in directory.update()}
-            after = held(root)
-            assert found.keys() == {path for path in before | after if before.get(path) != after.get(path)}
-            for path, each in found.items():
-                assert content(directory, each.before) == before.get(path)
-                assert content(directory, each.after) == after.get(path)
-            assert directory.update() == []
-            before = after
-        directory.kept.close()
+        with looking(root, watches=watches) as first, looking(root, watches=watches) as second:
+            seen = {id(first): held(root), id(second): held(root)}
+            for number, changes in enumerate([[], *chosen]):
+                for path, kind, value, other in changes:
+                    change(root / path, kind, value, root / other)
+                for directory in (first, second)[: 1 + number % 2]:
+                    seen[id(directory)] = check(directory, seen[id(directory)])
 
 
-def change(path: Path, kind: str, number: int) -> None:
+def check(directory: Directory, before: dict[str, bytes | str]) -> dict[str, bytes | str]:
+    """A look finds what is not as it was, and nothing a second time."""
+    found = {each.path: each for each in directory.update()}
+    after = held(directory.root)
+    assert found.keys() == {path for path in before | after if before.get(path) != after.get(path)}
+    for path, each in found.items():
+        assert content(directory, each.before) == before.get(path)
+        assert content(directory, each.after) == after.get(path)
+    assert directory.update() == []
+    return after
+
+
+def test_a_queue_that_ran_over_is_no_loss(tmp_path: Path) -> None:
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    (tmp_path / "a").write_text("as it was")
+    with looking(tmp_path) as directory:
+        before = check(directory, {})
+        for number in range(most // 2 + 100):  # two events each that do not fold into one
+            (tmp_path / f"{number % 7}").touch()
+            (tmp_path / f"{number % 7}").unlink()
+        (tmp_path / "a").write_text("afterwards")
+        check(directory, before)
+
+
+def test_what_git_ignores_stays_unseen_also_when_it_comes_later(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("*.log\nbuild/\n")
+    with looking(tmp_path, path=os.environ["PATH"]) as directory:
+        directory.update(told=False)
+        for name in ("a.log", "src/b.log", "build/out", "src/deep/c.txt"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(name)
+        assert paths(directory) == ["src", "src/deep", "src/deep/c.txt"]
+        (tmp_path / "a.log").write_text("more")
+        (tmp_path / "build" / "out").write_text("more")
+        assert paths(directory) == []
+        (tmp_path / ".gitignore").write_text("build/\n")
+        assert paths(directory) == [".gitignore", "a.log", "src/b.log"]
+        (tmp_path / "a.log").write_text("seen now")
+        assert paths(directory) == ["a.log"]
+
+
+def test_a_project_of_git_that_comes_into_the_directory_has_its_own_rules(tmp_path: Path) -> None:
+    with looking(tmp_path, path=os.environ["PATH"]) as directory:
+        directory.update(told=False)
+        inner = tmp_path / "cloned"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        (inner / ".gitignore").write_text("*.log\n")
+        (inner / "a.log").write_text("a")
+        assert paths(directory) == ["cloned", "cloned/.gitignore"]
+        (inner / "b.log").write_text("b")
+        (inner / "b.txt").write_text("b")
+        assert paths(directory) == ["cloned/b.txt"]
+
+
+def test_a_write_through_a_memory_map_is_found_in_files_that_changed_before(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    with looking(tmp_path) as directory:
+        directory.update(told=False)
+        file.write_bytes(b"0" * 4096)
+        assert paths(directory) == ["data"]
+        with file.open("r+b") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0)
+        directory.update()  # opening it for writing and closing it is reported
+        mapped[:4] = b"late"
+        mapped.flush()
+        assert paths(directory) == ["data"]
+        mapped.close()
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_a_root_that_moves_is_looked_at_whole(tmp_path: Path, back: bool) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a").write_text("a")
+    with looking(root) as directory:
+        before = check(directory, {})
+        root.rename(tmp_path / "aside")
+        if back:
+            (tmp_path / "aside").rename(root)
+        else:
+            root.mkdir()
+            (root / "other").write_text("other")
+        (root / "b").write_text("b")
+        check(directory, before)
+
+
+def paths(directory: Directory) -> list[str]:
+    return sorted(each.path for each in directory.update())
+
+
+def git(at: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=at, check=True)
+
+
+def change(path: Path, kind: str, number: int, other: Path) -> None:
     """As far as it can be done there."""
-    if any(parent.is_file() for parent in path.parents):
+    if any(parent.is_file() or parent.is_symlink() for parent in (*path.parents, *other.parents)):
         return
-    if path.is_dir():
+    match kind:
+        case "append" if path.is_file() and not path.is_symlink():
+            with path.open("a") as file:
+                file.write(str(number))
+            return
+        case "move" if os.path.lexists(path) and not other.is_relative_to(path) and not path.is_relative_to(other):
+            remove(other)
+            other.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(other)
+            return
+        case "move" | "append":
+            return
+        case "replace" if path.is_dir():
+            shutil.copytree(path, path.with_name("copy"), symlinks=True)
+            remove(path)
+            path.with_name("copy").rename(path)
+            (path / "more").write_text(str(number))
+            return
+        case _:
+            remove(path)
+    if kind == "delete":
+        return
+    (path if kind == "folder" else path.parent).mkdir(parents=True, exist_ok=True)
+    if kind == "link":
+        path.symlink_to(f"nowhere/{number}")
+    elif kind in ("write", "replace"):
+        path.write_text(str(number))
+
+
+def remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-    if kind != "delete":
-        (path if kind == "folder" else path.parent).mkdir(parents=True, exist_ok=True)
-        if kind == "write":
-            path.write_text(str(number))
 
 
 def held(root: Path) -> dict[str, bytes | str]:
     """By relative path."""
-    return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else DIRECTORY for path in root.rglob("*")}
+    return {str(path.relative_to(root)): _held(path) for path in root.rglob("*")}
+
+
+def _held(path: Path) -> bytes | str:
+    if path.is_symlink():
+        return os.fsencode(os.readlink(path))
+    return path.read_bytes() if path.is_file() else DIRECTORY
 
 
 def content(directory: Directory, what: FileVersion | None) -> bytes | str | None:

@@ -20,10 +20,10 @@ from typing import Protocol
 from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread
-from sould.agents.projects.blobs import BlobStore
 from sould.agents.projects.gitfiles import GitFiles
 from sould.agents.projects.moments import moment
 from sould.agents.projects.preimages import Difference, Directory, FileVersion, PreimageStore
+from sould.agents.projects.projects import Projects
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit
 from sould.agents.workspace import CommandExit, RunningCommand
@@ -151,10 +151,10 @@ class WatchedFiles(Protocol):
 
 @dataclass(slots=True)
 class Capture:
-    """Of one session, whose own directory is `directory`; what it finds goes to `files`, the contents to `store`."""
+    """Of one session, whose own directory is `directory`; what it finds goes to `files`, the contents to the projects' store."""
 
     files: WatchedFiles
-    store: BlobStore
+    projects: Projects
     session_id: str
     directory: Path
     variables: Mapping[str, str]
@@ -247,6 +247,8 @@ class Capture:
         async with self._one:
             if self._kept is not None:
                 await run_shielded_in_thread(self._kept.close)
+            for directory in self._directories.values():
+                directory.close()
             self._directories.clear()
 
     # --- whose a change is -------------------------------------------------------------------------------------------
@@ -340,7 +342,8 @@ class Capture:
             self._kept = PreimageStore(self.directory, self.limits.max_kept_bytes)
         if root not in self._directories:
             git = GitFiles(root, self.variables)
-            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden, self.secrets)
+            watches = self.projects.watches
+            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden, self.secrets, watches)
         return self._directories[root]
 
     def _saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
@@ -370,7 +373,7 @@ class Capture:
         if data is None or len(data) != held.seen[1]:  # git has it in another form than the disk
             return UNKEPT
         with contextlib.suppress(OSError):
-            return self.store.put(data, sync=False, secret=secret)
+            return self.projects.store.put(data, sync=False, secret=secret)
         return UNKEPT
 
 

@@ -25,6 +25,7 @@ _ENTRY = re.compile(
     rb"(\d+) ([0-9a-f]{40,64}) 0\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
     rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n"
 )
+_NO_INDEX = (0, 0)
 _STAT = struct.Struct("<QqQ")
 
 
@@ -55,30 +56,37 @@ class GitFiles:
     root: Path
     variables: Mapping[str, str]
     _index: Path | None = None
-    _stamp: tuple[int, int] = (0, 0)
+    _stamp: tuple[int, int] = _NO_INDEX
 
     def ignored(self, deadline: float) -> frozenset[str]:
         """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
         listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
         return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
 
+    def ignored_among(self, paths: Collection[str], deadline: float) -> Collection[str]:
+        """Those of the paths, relative to the root, that are ignored and not tracked; none where there is no git project."""
+        if self._index is None and not self._find_index(deadline):
+            return ()
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        said = self._git(("check-ignore", "-z", "--stdin"), deadline, given)
+        return [os.fsdecode(path) for path in said.split(b"\0") if path]
+
+    def _find_index(self, deadline: float) -> bool:
+        said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
+        self._index = self.root / said if said else None
+        return bool(said)
+
     def tracked(self, deadline: float) -> Tracked:
         """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""
-        if self._index is None:
-            said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
-            if not said:
-                return Tracked()
-            self._index = self.root / said
-        try:
-            status = self._index.stat()
-        except OSError:
+        if self._index is None and not self._find_index(deadline):
             return Tracked()
-        stamp = (status.st_mtime_ns, status.st_ino)
-        if stamp == self._stamp:
+        assert self._index is not None
+        stamp = _stamp(self._index)
+        if stamp in (self._stamp, _NO_INDEX):
             return Tracked()
         listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline)
-        self._stamp = stamp if listed else (0, 0)
-        return _parsed(listed, status.st_mtime_ns)
+        self._stamp = stamp if listed else _NO_INDEX
+        return _parsed(listed, stamp[0])
 
     def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
         """What the blobs hold; those that are gone, or are not of the size given with them, are left out unread."""
@@ -124,6 +132,14 @@ class GitFiles:
         except (OSError, subprocess.SubprocessError):
             return b""
         return done.stdout
+
+
+def _stamp(index: Path) -> tuple[int, int]:
+    try:
+        status = index.stat()
+    except OSError:
+        return _NO_INDEX
+    return status.st_mtime_ns, status.st_ino
 
 
 def _parsed(listed: bytes, index_time: int) -> Tracked:

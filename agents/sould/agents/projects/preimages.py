@@ -4,26 +4,34 @@ A file that git has as it is costs nothing; others are read once and again only 
 copies are in a file without a name, those of secrets in memory; both are gone with the session. Blocks: use it in a thread.
 """
 
+import contextlib
 import errno
 import hashlib
 import os
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.config import CaptureLimits
 from sould.agents.projects.gitfiles import GitFiles, Stat, Tracked
+from sould.agents.projects.ignored import Ignored
+from sould.agents.projects.lookingagain import GivenUpError, LookAgain, lies_in
 from sould.agents.projects.secretblobs import SecretBlobs, SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT
 from sould.agents.projects.tree import Listing, Seen, TreeSnapshot, look
+from sould.agents.projects.watching import Reader, Watches
 
 MOST_GIT = 16 * 1024 * 1024
 """Of one file that git has."""
 FRESH = 50_000_000
 """Nanoseconds: a file written so shortly before it was read may be written again without its times telling."""
+MOST_LATELY = 200
+"""Files."""
+MANY = 50
+"""Folders in which something happened: then git is asked for all it has, if its index is another."""
 _GIT = "git:"
 _UNKEPT = UNKEPT.encode()
 _LENGTH_BITS = 40
@@ -128,6 +136,8 @@ class Directory:
     hidden: tuple[Path, ...] = ()
     """Directories that are not looked at: our own."""
     secrets: SecretJudge | None = None
+    watches: Watches = field(default_factory=Watches)
+    """Those of the daemon."""
     unread: int = 0
     """Files that could not be copied in time, by the last look."""
     partial: bool = False
@@ -138,23 +148,97 @@ class Directory:
     """Those of them that the last look found changed."""
     _held: dict[str, _Folder] = field(default_factory=dict[str, _Folder])
     _fresh: set[str] = field(default_factory=set[str])
+    _ignored: Ignored = field(init=False)
+    _reader: Reader | None = None
+    _lately: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    """Files that changed last, the newest last: they are looked at each time, because of writes that nobody reports."""
+
+    def __post_init__(self) -> None:
+        self._ignored = Ignored(self.git, self.hidden)
+
+    def close(self) -> None:
+        """It is not looked at any more."""
+        if self._reader is not None:
+            self._reader.leave()
+            self._reader = None
+
+    # --- what was seen, for `LookAgain` --------------------------------------------------------------------------------
+
+    def names(self, folder: str) -> Mapping[str, bool] | None:
+        """See `KnownTree`."""
+        known = self._held.get(folder)
+        if known is None:
+            return None
+        return {name: stat.S_ISDIR(seen[0]) for name, seen in known.listing.entries()}
+
+    def folders(self) -> Collection[str]:
+        """See `KnownTree`."""
+        return self._held.keys()
+
+    # --- looking ---------------------------------------------------------------------------------------------------------
 
     def update(self, *, told: bool = True) -> list[Difference]:
         """Look again; what is not as it was, unless nobody wants to be `told`."""
         began = time.monotonic()
         latest, deadline = began + self.limits.look_s, began + self.limits.copy_s
-        now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
-        tracked = self.git.tracked(deadline)
+        now = self._look(latest)
+        tracked = self.git.tracked(deadline) if now.gone is None or len(now.found) > MANY else Tracked()
         self.unread = 0
         found = [each for each in self._compare(now, tracked, deadline) if told and self._is_change(each)]
-        self._look_beyond(now)
-        self.partial = now.partial
+        self._note_lately(found)
+        if now.gone is None:
+            self._look_beyond(now)
+            self.partial = now.partial
         return found
+
+    def _look(self, deadline: float) -> TreeSnapshot:
+        """Where something happened since the last look; everywhere, when nobody can say where."""
+        changed = self._reader.take() if self._reader is not None else None
+        if self._reader is not None and changed is not None:
+            changed.folders |= {_folder(path) for path, seen in self._lately.items() if self._looks(path) != seen}
+            again = LookAgain(self.root, self._reader, self, self._ignored, self.limits.max_files, deadline)
+            with contextlib.suppress(GivenUpError):
+                return again.run(changed)
+        return self._look_everywhere(deadline)
+
+    def _note_lately(self, found: Sequence[Difference]) -> None:
+        for each in found[-MOST_LATELY:]:
+            self._lately.pop(each.path, None)
+            if each.after is not None and not stat.S_ISDIR(each.after.seen[0]):
+                self._lately[each.path] = each.after.seen
+        for path in list(self._lately)[:-MOST_LATELY]:
+            del self._lately[path]
+
+    def _looks(self, path: str) -> Seen | None:
+        try:
+            return _seen(os.lstat(self.root / path))
+        except OSError:
+            return None
+
+    def _look_everywhere(self, deadline: float) -> TreeSnapshot:
+        """And from now on watch, if all of it can be."""
+        if self._reader is not None and not self._reader.reliable:
+            self.close()
+        if self._reader is None:
+            self._reader = self.watches.join(self.root)
+        reader = self._reader
+        if reader is not None:
+            reader.take()  # from now on
+        now = look(
+            self.root,
+            lambda at: self._ignored.listed(at, deadline),
+            self.limits.max_files,
+            deadline,
+            reader.enter if reader is not None else None,
+        )
+        if reader is not None and (now.partial or now.beyond or not reader.reliable):
+            self.close()
+        return now
 
     def changed_since(self, moment: int) -> tuple[list[str], bool]:
         """The files that are there and changed since then (nanoseconds), and whether all of them were looked at."""
         latest = time.monotonic() + self.limits.look_s
-        now = look(self.root, lambda at: self._ignored(at, latest), self.limits.max_files, latest)
+        now = look(self.root, lambda at: self._ignored.listed(at, latest), self.limits.max_files, latest)
         changed = [
             _path(folder, name)
             for folder, listing in now.found.items()
@@ -196,28 +280,27 @@ class Directory:
                 result[ref] = data
         return result
 
-    def _ignored(self, at: Path, deadline: float) -> frozenset[str]:
-        git = self.git if at == self.root else GitFiles(at, self.git.variables)
-        own = (f"{path.relative_to(at)}/" for path in self.hidden if path != at and path.is_relative_to(at))
-        return git.ignored(deadline) | frozenset(own)
-
     def _compare(self, now: TreeSnapshot, tracked: Tracked, deadline: float) -> Iterator[Difference]:
         """What differs; what there is now is held from then on."""
         fresh, self._fresh = self._fresh, set()
         again = {_folder(path) for path in fresh}
-        every = not (now.partial or self.partial)
+        every = now.gone is None and not (now.partial or self.partial)
         for folder, listing in now.found.items():
             known = self._held.get(folder)
             if known is not None and known.listing == listing and known.whole and folder not in again:
                 continue
             before = known.held() if known is not None else {}
             after = self._hold_all(folder, listing, before, tracked.within(folder), fresh, deadline)
-            if not every:
+            if now.gone is None and not every:
                 after |= {name: each for name, each in before.items() if name not in after}
             self._held[folder] = _Folder.of(after)
             yield from _differences(folder, before, after)
-        for folder in self._held.keys() - now.found.keys() - now.beyond.keys() if every else ():
+        for folder in self._held.keys() - now.found.keys() - now.beyond.keys() if every else self._below(now.gone):
             yield from _differences(folder, self._held.pop(folder).held(), {})
+
+    def _below(self, gone: Collection[str] | None) -> Sequence[str]:
+        """The folders that are there no more, with those below them."""
+        return [folder for folder in self._held if lies_in(folder, gone)] if gone else ()
 
     def _hold_all(
         self,

@@ -21,6 +21,7 @@ from sould.agents.projects.logrecords import LogRecords, place_identity
 from sould.agents.projects.ownership import root_of
 from sould.agents.projects.project import Project
 from sould.agents.projects.secretblobs import SecretBlobs
+from sould.agents.projects.watching import Watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Projects:
     locks: FileLocks = field(default_factory=FileLocks)
     buffers: Buffers = field(default_factory=Buffers)
     """What clients say of the files they have open."""
+    watches: Watches = field(default_factory=Watches)
+    """What tells where programs changed something."""
     _records: LogRecords = field(init=False)
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _borrowers: Counter[str] = field(default_factory=Counter[str])

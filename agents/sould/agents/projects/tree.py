@@ -11,10 +11,10 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sould.agents.diskfile import is_passing
 
@@ -60,14 +60,26 @@ class TreeSnapshot:
     """By folder, relative to the root, "" for itself. `partial`: there was more than could be looked at in time.
 
     `beyond`: of each directory that holds more than was asked for, how everything in it looks, as one number.
+    `gone`: only some folders were looked at, and these are there no more, with all below them; None: all were.
     """
 
     found: dict[str, Listing] = field(default_factory=dict[str, Listing])
     beyond: dict[str, int] = field(default_factory=dict[str, int])
     partial: bool = False
+    gone: frozenset[str] | None = None
 
 
-def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadline: float) -> TreeSnapshot:
+class Entering(Protocol):
+    """Is told of every folder before it is listed."""
+
+    def __call__(self, folder: str) -> None:
+        """Relative to the root."""
+        ...
+
+
+def look(
+    root: Path, ignored: Callable[[Path], Collection[str]], most: int, deadline: float, entering: Entering | None = None
+) -> TreeSnapshot:
     """Look at everything below `root`, at `most` files one by one. `ignored` is asked for the root and for every git project in it.
 
     What it answers is relative to the directory it was asked for; directories end in a slash.
@@ -75,11 +87,13 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
     found: dict[str, Listing] = {}
     beyond: dict[str, int] = {}
     size = 0
-    pending: list[tuple[str, frozenset[str], str]] = [("", ignored(root), "")]
+    pending: list[tuple[str, Collection[str], str]] = [("", ignored(root), "")]
     while pending:
         if time.monotonic() > deadline:
             return TreeSnapshot(found, beyond, partial=True)
         folder, hidden, base = pending.pop()
+        if entering is not None:
+            entering(folder)
         try:
             with os.scandir(os.path.join(root, folder)) as listing:
                 entries = list(listing)
@@ -87,7 +101,7 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
             continue
         if folder and any(entry.name == ".git" for entry in entries):
             hidden, base = ignored(root / folder), folder
-        here = Listing.of(_take(entries, folder, hidden, base, pending))
+        here = Listing.of(_seen_in(entries, folder, hidden, base, pending))
         if size + len(here) <= most:
             found[folder] = here
             size += len(here)
@@ -96,12 +110,12 @@ def look(root: Path, ignored: Callable[[Path], frozenset[str]], most: int, deadl
     return TreeSnapshot(found, beyond)
 
 
-def _take(
+def _seen_in(
     entries: list["os.DirEntry[str]"],
     folder: str,
-    hidden: frozenset[str],
+    hidden: Collection[str],
     base: str,
-    pending: list[tuple[str, frozenset[str], str]],
+    pending: list[tuple[str, Collection[str], str]],
 ) -> Iterator[tuple[str, Seen]]:
     prefix = f"{folder}/" if folder else ""
     skip = len(base) + 1 if base else 0
@@ -109,16 +123,26 @@ def _take(
         name = entry.name
         if name in NEVER or is_passing(name) or (hidden and f"{prefix}{name}"[skip:] in hidden):
             continue
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except OSError:
+        seen = seen_of(entry)
+        if seen is None:
             continue
-        mode = status.st_mode
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(seen[0]):
             path = prefix + name
             if hidden and f"{path[skip:]}/" in hidden:
                 continue
-            yield name, (mode, 0, 0, 0, 0)
             pending.append((path, hidden, base))
-        elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
-            yield name, (mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        yield name, seen
+
+
+def seen_of(entry: "os.DirEntry[str]") -> Seen | None:
+    """How an entry looks; None for what is neither file, link nor directory, or is gone by now."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    mode = status.st_mode
+    if stat.S_ISDIR(mode):
+        return mode, 0, 0, 0, 0
+    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        return mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    return None

@@ -308,7 +308,7 @@ async def open_files(
     files = await SessionFiles.open(clients, projects, author)
     capture = Capture(
         files,
-        projects.store,
+        projects,
         stored.info.id,
         stored.directory,
         environment.variables,

@@ -1,0 +1,224 @@
+"""In which folders of a directory something happened, by inotify: asked when it matters, and nothing done in between.
+
+What the kernel has queued is read when somebody asks, so an idle daemon is never woken. A queue that ran over, a root
+that moved, a changed `.gitignore` or a folder that cannot be watched are answered with "everything": whoever asks walks.
+Not seen are writes through a memory map and through a hard link that lies elsewhere (inotify knows names, not files).
+
+A folder is watched before it is listed: what happens in it later is reported, what happened before is in the list.
+Blocks: use it in a thread. Other systems than Linux have none of it (`Watches.join` answers None).
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sould.agents.diskfile import is_passing
+from sould.agents.projects.tree import NEVER
+
+if TYPE_CHECKING:
+    from inotify_simple import Event
+
+IGNORE_RULES = ".gitignore"
+MOST_PENDING = 10_000
+"""Folders: when something happened in more of them, everything is looked at."""
+
+
+@dataclass(slots=True)
+class Changed:
+    """Where something happened, relative to the root; "" is the root itself."""
+
+    folders: set[str] = field(default_factory=set[str])
+    """Some of their entries changed."""
+    trees: set[str] = field(default_factory=set[str])
+    """Directories that came, went or were replaced, with all that is in them."""
+
+
+class Reader:
+    """One of those who ask about a tree; each is told everything that happened since it asked last."""
+
+    def __init__(self, tree: "_Tree") -> None:
+        self._tree = tree
+        self._changed: Changed | None = None
+
+    def take(self) -> Changed | None:
+        """What happened since the last time; None: anything may have, and the next time is from now on."""
+        return self._tree.take(self)
+
+    def enter(self, folder: str) -> None:
+        """The folder is about to be listed: from now on what happens in it is reported."""
+        self._tree.enter(folder)
+
+    def watches(self, folder: str) -> bool:
+        """What happens in the folder is reported."""
+        return self._tree.watches(folder)
+
+    @property
+    def reliable(self) -> bool:
+        """Every folder that was entered is watched."""
+        return not self._tree.blind
+
+    def leave(self) -> None:
+        """Ask no more."""
+        self._tree.leave(self)
+
+    def swap(self, changed: Changed | None) -> Changed | None:
+        """For the tree: what is still to be told, in place of what was."""
+        before, self._changed = self._changed, changed
+        return before
+
+    @property
+    def changed(self) -> Changed | None:
+        """For the tree: what is still to be told."""
+        return self._changed
+
+
+class Watches:
+    """The watched trees of a daemon: one for each root, shared by its readers, gone with the last of them."""
+
+    def __init__(self) -> None:
+        self._trees: dict[Path, _Tree] = {}
+        self._lock = threading.Lock()
+
+    def join(self, root: Path) -> Reader | None:
+        """A reader of the tree below `root`, which knows nothing yet; None where nothing can be watched."""
+        if sys.platform != "linux":
+            return None
+        with self._lock:
+            tree = self._trees.get(root)
+            if tree is None or tree.blind:
+                try:
+                    tree = self._trees[root] = _Tree(root, self)
+                except OSError:  # no more instances, no descriptors
+                    return None
+            return tree.join()
+
+    def forget(self, tree: "_Tree") -> None:
+        """For a tree: nobody reads it any more."""
+        with self._lock:
+            if self._trees.get(tree.root) is tree:
+                del self._trees[tree.root]
+
+
+class _Tree:
+    """One watched tree. Every method may be called from any thread."""
+
+    def __init__(self, root: Path, registry: Watches) -> None:
+        from inotify_simple import INotify, flags  # noqa: PLC0415 -- ctypes is slow to load, and not on every system
+
+        self.root = root
+        self.blind = False
+        """Something of it cannot be watched (any more)."""
+        self._registry = registry
+        self._flags = flags
+        self._mask = (
+            flags.MODIFY | flags.CLOSE_WRITE | flags.ATTRIB | flags.CREATE | flags.DELETE | flags.MOVED_FROM
+            | flags.MOVED_TO | flags.DELETE_SELF | flags.MOVE_SELF | flags.ONLYDIR | flags.DONT_FOLLOW | flags.EXCL_UNLINK
+        )  # fmt: skip
+        self._inotify: INotify = INotify(nonblocking=True)
+        self._folders: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._readers: list[Reader] = []
+        self._lock = threading.Lock()
+
+    def join(self) -> Reader:
+        with self._lock:
+            reader = Reader(self)
+            self._readers.append(reader)
+            return reader
+
+    def leave(self, reader: Reader) -> None:
+        with self._lock:
+            if reader in self._readers:
+                self._readers.remove(reader)
+            if self._readers:
+                return
+            self.blind = True
+            self._inotify.close()
+        self._registry.forget(self)
+
+    def watches(self, folder: str) -> bool:
+        return folder in self._numbers
+
+    def enter(self, folder: str) -> None:
+        with self._lock:
+            if folder in self._numbers or self.blind:
+                return
+            try:
+                number = self._inotify.add_watch(self.root / folder, self._mask)
+            except (FileNotFoundError, NotADirectoryError):
+                return  # it is gone by now, which its parent reports
+            except OSError:  # the user's limit of watches, a folder that may not be read
+                self.blind = True
+                return
+            self._forget_number(number)
+            self._folders[number], self._numbers[folder] = folder, number
+
+    def take(self, reader: Reader) -> Changed | None:
+        with self._lock:
+            if self.blind:
+                return None
+            for event in self._inotify.read(timeout=0):
+                self._note(event)
+            return reader.swap(Changed())
+
+    def _note(self, event: "Event") -> None:
+        flags = self._flags
+        if event.mask & (flags.Q_OVERFLOW | flags.UNMOUNT):
+            self._lose()
+            return
+        folder = self._folders.get(event.wd)
+        if folder is None:
+            return
+        if event.mask & flags.IGNORED:
+            self._forget_number(event.wd)
+        elif not event.name:
+            if not folder and event.mask & (flags.DELETE_SELF | flags.MOVE_SELF):
+                self.blind = True
+        elif event.name == IGNORE_RULES or (event.name in NEVER and self._comes_or_goes(event)):
+            self._lose()
+        elif event.name not in NEVER and not is_passing(event.name):
+            self._note_entry(folder, event)
+
+    def _comes_or_goes(self, event: "Event") -> bool:
+        flags = self._flags
+        return bool(event.mask & (flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO))
+
+    def _note_entry(self, folder: str, event: "Event") -> None:
+        path = f"{folder}/{event.name}" if folder else event.name
+        tree = bool(event.mask & self._flags.ISDIR) and self._comes_or_goes(event)
+        if tree:
+            self._forget_below(path)
+        for changed in self._pending():
+            changed.folders.add(folder)
+            if tree:
+                changed.trees.add(path)
+            if len(changed.folders) > MOST_PENDING:
+                self._lose()
+                return
+
+    def _pending(self) -> Iterator[Changed]:
+        return (reader.changed for reader in self._readers if reader.changed is not None)
+
+    def _lose(self) -> None:
+        """Nobody knows any more what happened."""
+        for reader in self._readers:
+            reader.swap(None)
+
+    def _forget_below(self, path: str) -> None:
+        """What was watched there is no longer there, or is another directory."""
+        prefix = f"{path}/"
+        for folder in [each for each in self._numbers if each == path or each.startswith(prefix)]:
+            number = self._numbers[folder]
+            self._forget_number(number)
+            try:
+                self._inotify.rm_watch(number)
+            except OSError:
+                continue  # it ended with its directory
+
+    def _forget_number(self, number: int) -> None:
+        folder = self._folders.pop(number, None)
+        if folder is not None:
+            self._numbers.pop(folder, None)
