@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ rounds = st.lists(st.lists(steps), min_size=1, max_size=5)
 
 
 @contextmanager
-def looking(root: Path, *, watches: Watches | None = None, path: str = "") -> Iterator[Directory]:
+def looking(root: Path, *, watches: Watches | None = None, path: str = "") -> Generator[Directory]:
     """A directory that is looked at, with `path` as the PATH on which git may be."""
     with tempfile.TemporaryDirectory(prefix="sould-look-") as scratch:
         store, git = PreimageStore(Path(scratch), 1 << 20), GitFiles(root, {"PATH": path or scratch})

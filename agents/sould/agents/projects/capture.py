@@ -172,6 +172,12 @@ class Capture:
     _said_unwatched: set[Path] = field(default_factory=set[Path])
     """Directories of which it was told that they are not looked at."""
 
+    async def prepare(self) -> None:
+        """A call may soon have effects: look for the first time, so that it need not wait for that."""
+        async with self._one:
+            if not self._intervals and not self._directories:
+                await self._look(told=False)
+
     async def begin(self, call_id: str, turn_id: str, agent: str) -> None:
         """The call may have its effects from here on. Called again, it is from there on."""
         async with self._one:

@@ -195,7 +195,7 @@ class Directory:
         """Where something happened since the last look; everywhere, when nobody can say where."""
         changed = self._reader.take() if self._reader is not None else None
         if self._reader is not None and changed is not None:
-            changed.folders |= {_folder(path) for path, seen in self._lately.items() if self._looks(path) != seen}
+            changed.folders.update(_folder(path) for path, seen in self._lately.items() if self._looks(path) != seen)
             again = LookAgain(self.root, self._reader, self, self._ignored, self.limits.max_files, deadline)
             with contextlib.suppress(GivenUpError):
                 return again.run(changed)
