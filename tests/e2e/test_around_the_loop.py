@@ -101,7 +101,7 @@ COMMANDS: Mapping[str, str] = {
     "/afk off": "The mode is ask",
     "/plan": "Plan mode is on",
     "/plan view": "no plan yet",
-    "/plan clear": "gone",
+    "/plan clear": "cleared",
     "/plan off": "Plan mode is off",
     "/rewind": "`/rewind NUMBER`",
     "/undo": "undone",

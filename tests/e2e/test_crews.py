@@ -288,7 +288,7 @@ async def test_conditions_and_files_of_an_agent_are_looked_at_before_each_turn(w
         await client.prompt(session, "and now?")
         assert titled(client, "Use WithFile", last=True)["status"] == "completed"
         notice = await client.wait_update("notice", lambda update: "picky" in str(update))
-        assert f"because of {prompt}." in str(notice)
+        assert f"because these changed: {prompt}." in str(notice)
 
 
 async def test_a_child_in_the_background_is_told_to_the_editor_and_at_the_next_turn(world: World) -> None:

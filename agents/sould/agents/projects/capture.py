@@ -315,7 +315,7 @@ class Capture:
             found = f" It changed something in: {_named(folders)}." if folders else ""
             most = f"{self.limits.max_files:,}"
             said.append(f"Of the files beyond the first {most} only sizes and times are compared.{found}")
-        unread = sum(each.unread for each in self._directories.values())
+        unread = sum(len(each.unread) for each in self._directories.values())
         if unread:
             said.append(
                 f"There was no time to save {unread} files as they were; they are only compared by size and time."

@@ -138,8 +138,8 @@ class Directory:
     secrets: SecretJudge | None = None
     watches: Watches = field(default_factory=Watches)
     """Those of the daemon."""
-    unread: int = 0
-    """Files that could not be copied in time, by the last look."""
+    unread: set[str] = field(default_factory=set[str])
+    """Files that could not be copied in time."""
     partial: bool = False
     """The last look did not reach all files."""
     beyond: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -183,8 +183,10 @@ class Directory:
         latest, deadline = began + self.limits.look_s, began + self.limits.copy_s
         now = self._look(latest)
         tracked = self.git.tracked(deadline) if now.gone is None or len(now.found) > MANY else Tracked()
-        self.unread = 0
+        if now.gone is None:
+            self.unread.clear()
         found = [each for each in self._compare(now, tracked, deadline) if told and self._is_change(each)]
+        self.unread.difference_update(each.path for each in found if each.after is None or each.after.ref != UNKEPT)
         self._note_lately(found)
         if now.gone is None:
             self._look_beyond(now)
@@ -336,7 +338,7 @@ class Directory:
         if size > self.limits.max_file_bytes:
             return FileVersion(seen, UNKEPT)
         if time.monotonic() > deadline:
-            self.unread += 1
+            self.unread.add(path)
             return FileVersion(seen, UNKEPT)
         return self._read(path, seen)
 
