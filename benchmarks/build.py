@@ -4,17 +4,31 @@ An editable install costs start-up time, so there is none. Nothing outside `buil
 installed once for each lock file, the wheel anew each time.
 """
 
+import fcntl
 import hashlib
 import io
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench"
+
+
+@contextmanager
+def exclusive() -> Generator[None]:
+    """While this run goes on, no other: it would install its wheel under this one, and slow it down."""
+    BENCH.mkdir(parents=True, exist_ok=True)
+    with (BENCH / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit("bench: another run of this tree is going on") from None
+        yield
 
 
 def this_tree() -> Path:

@@ -143,7 +143,8 @@ def compared(finding: Finding) -> str:
 
 
 def end(*_: object) -> None:
-    """Clear away when told to end, too."""
+    """Clear away when told to end, too; whoever says it twice, as make does, does not disturb that."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit("bench: ended")
 
 
@@ -166,7 +167,10 @@ def main(words: Sequence[str]) -> int:
     if asked.list:
         print(*(f"{row.name:32} {row.what}" for each in MEASUREMENTS for row in each.rows), sep="\n")
     else:
-        kinds[asked.kind](Options(asked.rows, asked.rounds, asked.scale or SCALES.get(asked.kind, 1.0), asked.against))
+        with build.exclusive():
+            kinds[asked.kind](
+                Options(asked.rows, asked.rounds, asked.scale or SCALES.get(asked.kind, 1.0), asked.against)
+            )
     return 0
 
 
