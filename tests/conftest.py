@@ -6,10 +6,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
 
 
 @pytest.fixture
