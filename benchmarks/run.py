@@ -27,7 +27,7 @@ from world import MakeAgent, World, make_world
 BASE = "before"
 MOST_WITH_PEERS = 5
 """Rounds: some need seconds only to start."""
-SCALES = {"quick": 0.2}
+SCALES = {"quick": 0.1}
 MEASUREMENTS: tuple[Measurement, ...] = (
     startup.warm,
     startup.cold,
