@@ -5,10 +5,13 @@ The start of the daemon imports it, so it needs nothing but what the interpreter
 
 import fcntl
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+
+_TRIES, _PAUSE_S = 50, 0.01
 
 
 def open_lock_file(path: "str | Path") -> int:
@@ -24,6 +27,35 @@ def lock_now(descriptor: int) -> None:
         OSError: its file system has no locks.
     """
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock_after(descriptor: int, holder: str) -> None:
+    """As `lock_now`, where `holder` is the pid of whoever held it last, as far as is known.
+
+    A process that is killed while it starts a program leaves its locks to that program until it has begun: some
+    milliseconds, which are waited for.
+    """
+    for _ in range(_TRIES):
+        try:
+            lock_now(descriptor)
+        except BlockingIOError:
+            if _lives(holder):
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
+    lock_now(descriptor)
+
+
+def _lives(pid: str) -> bool:
+    """Whether there is such a process; True when nobody knows."""
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OverflowError, OSError):
+        return True
+    return True
 
 
 def is_locked(path: "str | Path") -> bool:

@@ -187,7 +187,9 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(line=lines())
 def test_what_is_read_strictly_is_what_bash_runs(line: str, fake: Path, tmp_path: Path) -> None:
     reading = read_strictly(line)

@@ -111,7 +111,9 @@ def test_text_that_is_not_unicode_is_written_as_question_marks() -> None:
     assert orjson.loads(line)["message"]["payload"]["text"] == "name-?"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(stream=st.lists(messages, max_size=30))
 async def test_reading_gives_back_every_message_once(
     stream: list[WireMessage], tmp_path_factory: pytest.TempPathFactory, writer: JournalWriter

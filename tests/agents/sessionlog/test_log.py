@@ -84,7 +84,9 @@ async def test_everybody_is_shown_only_what_is_in_the_journal_already(tmp_path: 
     await log.aclose()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(stream=st.lists(messages, min_size=1, max_size=30), data=st.data())
 async def test_a_client_that_resumes_anywhere_sees_all_and_nothing_twice(
     stream: list[WireMessage], data: st.DataObject, tmp_path: Path, writer: JournalWriter

@@ -119,7 +119,9 @@ def big(text: str) -> TextPart:
 
 
 rooms = st.lists(st.integers(1, 5), max_size=12)
-anything = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+anything = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 
 
 @anything

@@ -52,10 +52,10 @@ async def test_links_are_followed_before_a_directory_is_judged(tmp_path: Path) -
         assert tuple(session.directories) == (library,)
         for wrong, told in (
             ("../library", "already"),
-            ("a.txt", "no directory"),
-            ("nowhere", "no directory"),
+            ("a.txt", "not a directory"),
+            ("nowhere", "not a directory"),
             (".", "already"),
-            ("a\0b", "no directory"),
+            ("a\0b", "not a directory"),
         ):
             await finish(session, f"/add-dir {wrong}")
             assert told in watcher.of(TextPart)[-1].text, wrong

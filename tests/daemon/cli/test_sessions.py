@@ -82,7 +82,7 @@ def test_prune_shows_first_asks_and_leaves_other_files_alone(user: User) -> None
     assert would.returncode == 0, would.stderr
     assert would.stdout.startswith(session)
     assert "5.0 MB" in would.stdout
-    assert would.stderr.startswith("1 session, 5.0 MB would go.")
+    assert would.stderr.startswith("1 session, 5.0 MB would be deleted.")
     unasked = user.sould("sessions", *only)
     assert unasked.returncode == 2
     assert "add --yes" in unasked.stderr

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from sould.agents.filelock import lock_now
+from sould.agents.filelock import lock_after
 
 
 class _Event(BaseModel):
@@ -78,13 +78,14 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 class EditLogFile:
     """The open file; `events` is what it held. One holder at a time (flock)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, holder: str = "") -> None:
+        """`holder`: the pid of whoever held it last, "" when nobody knows."""
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         self._lock = threading.Lock()
         self.damaged = 0
         """Lines that could not be read."""
         try:
-            lock_now(self._fd)
+            lock_after(self._fd, holder)
             self.events = self._recover()
         except OSError:
             os.close(self._fd)

@@ -187,12 +187,13 @@ class Project:
 def _opened(directory: Path, root: Path, undo: contextlib.ExitStack) -> EditLogFile:
     """The open log; `undo` closes it, also when nobody waits for it any more."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    holder = _holder(directory)
     try:
-        file = EditLogFile(directory / LOG)
+        file = EditLogFile(directory / LOG, holder)
         undo.callback(file.close)
     except BlockingIOError:
         raise ProjectOpenElsewhereError(
-            f"The edit log of {root} ({directory / LOG}) is open in pid {_holder(directory)}; "
+            f"The edit log of {root} ({directory / LOG}) is open in pid {holder}; "
             "stop that process, or work in the editor that started it."
         ) from None
     with contextlib.suppress(OSError):  # a full disk must not keep a project from being opened

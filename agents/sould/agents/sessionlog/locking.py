@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from sould.agents.errors import SessionOpenElsewhereError, SouldError
-from sould.agents.filelock import lock_now, open_lock_file
+from sould.agents.filelock import lock_after, open_lock_file
 
 ALLOW_UNLOCKED = "SOULD_ALLOW_UNLOCKED"
 """Set to 1 for file systems without locks, at one's own risk."""
@@ -26,10 +26,10 @@ def lock_file(path: Path) -> int:
         descriptor = open_lock_file(path)
     except OSError as error:
         raise SouldError(f"The lock file {path} cannot be opened: {error.strerror}.") from error
+    holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
     try:
-        lock_now(descriptor)
+        lock_after(descriptor, holder)
     except BlockingIOError:
-        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(descriptor)
         raise SessionOpenElsewhereError(
             f"The session is open in pid {holder}; close it there, or start a new session."
