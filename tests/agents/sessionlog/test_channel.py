@@ -200,3 +200,32 @@ async def test_cancelling_the_asker_withdraws_the_request() -> None:
         await asked
     assert screen.records[-1].message == RequestClosed(request_id="r1", reason="cancelled")
     assert channel.pending == ()
+
+
+def test_a_listener_is_told_of_its_kinds_only_before_subscribers_and_may_publish() -> None:
+    channel = Channel()
+    told: list[tuple[str, WireMessage]] = []
+
+    def listen(record: Record) -> None:
+        told.append(("listener", record.message))
+        if record.message == StepBegin(n=1):
+            channel.publish(TurnEnd())
+
+    def take(record: Record) -> bool:
+        told.append(("subscriber", record.message))
+        return True
+
+    listening = channel.listen((StepBegin, TurnEnd), listen)
+    channel.subscribe(take, on_cut=lambda _: None)
+    channel.publish(TextPart(text="a"))
+    channel.publish(StepBegin(n=1))
+    listening.close()
+    channel.publish(TurnEnd())
+    assert told == [
+        ("subscriber", TextPart(text="a")),
+        ("listener", StepBegin(n=1)),
+        ("subscriber", StepBegin(n=1)),
+        ("listener", TurnEnd()),
+        ("subscriber", TurnEnd()),
+        ("subscriber", TurnEnd()),
+    ]

@@ -13,7 +13,7 @@ from typing import Self
 
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.llm.costs import Costs
-from sould.agents.sessionlog.channel import Record, Subscription
+from sould.agents.sessionlog.channel import Listening, Record
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate, SubagentEvent
 
@@ -27,7 +27,7 @@ class Spending:
         self._loop = loop
         self._costs = costs
         self._deadline: asyncio.Timeout | None = None
-        self._subscription: Subscription | None = None
+        self._listening: Listening | None = None
         self._began = self._seconds = self._base = 0.0
         self._paid: float | None = None
 
@@ -42,15 +42,15 @@ class Spending:
         self._deadline = asyncio.timeout(None)
         await self._deadline.__aenter__()
         self._set_deadline()
-        self._subscription = self._log.channel.subscribe(self._take, on_cut=lambda _: None)
+        self._listening = self._log.channel.listen((StatusUpdate, SubagentEvent), self._take)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._deadline is not None
-        assert self._subscription is not None
-        self._subscription.close()
+        assert self._listening is not None
+        self._listening.close()
         self.update()
         await self._deadline.__aexit__(kind, error, traceback)
 
@@ -82,7 +82,7 @@ class Spending:
         if allowed is not None and not self._deadline.expired():
             self._deadline.reschedule(self._began + max(0.0, allowed - self._seconds))
 
-    def _take(self, record: Record) -> bool:
+    def _take(self, record: Record) -> None:
         message, child = record.message, False
         while isinstance(message, SubagentEvent):
             message, child = message.event, True
@@ -91,4 +91,3 @@ class Spending:
             self.update()
             if child and self._loop.used_up and self._deadline is not None and not self._deadline.expired():
                 self._deadline.reschedule(asyncio.get_running_loop().time())
-        return True

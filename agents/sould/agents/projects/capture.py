@@ -173,7 +173,7 @@ class Capture:
     """Directories of which it was told that they are not looked at."""
 
     async def prepare(self) -> None:
-        """A call may soon have effects: look for the first time, so that it need not wait for that."""
+        """A call may soon have effects: look for the first time, so that it waits less for that."""
         async with self._one:
             if not self._intervals and not self._directories:
                 await self._look(told=False)

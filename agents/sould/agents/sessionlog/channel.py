@@ -51,6 +51,14 @@ class OnCut(Protocol):
         ...
 
 
+class Listener(Protocol):
+    """Is told of records of some kinds, before any subscriber is. Never raises, never holds anybody up."""
+
+    def __call__(self, record: Record, /) -> None:
+        """Take it; it may publish."""
+        ...
+
+
 class Tap(Protocol):
     """Sees every record before any subscriber does."""
 
@@ -192,6 +200,19 @@ class Subscription:
             on_cut(cursor)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Listening:
+    """That a listener is told of records, until `close`. Made by `Channel.listen`."""
+
+    channel: "Channel"
+    kinds: tuple[type[WireMessage], ...]
+    listener: Listener
+
+    def close(self) -> None:
+        """Tell it nothing more."""
+        self.channel.unlisten(self)
+
+
 class Channel:
     """The stream of one session."""
 
@@ -200,6 +221,7 @@ class Channel:
         self._next = next_seq
         self._tap = tap
         self._subscribers: tuple[Subscription, ...] = ()
+        self._listeners: dict[type[WireMessage], tuple[Listening, ...]] = {}
         self._open: type[WireMessage] | None = None
         """What kind of message streams, if one does; `_open_call` is its tool call's id, `_offset` its length so far."""
         self._open_call = ""
@@ -223,7 +245,7 @@ class Channel:
         return tuple(request for request, _ in self._requests.values())
 
     def publish(self, message: WireMessage) -> Record:
-        """Number the message, give it to the tap, push it to every subscriber. Safe to call from within a sink."""
+        """Number the message, give it to the tap, push it to every listener and subscriber. Safe to call from a sink."""
         if self._frozen:
             return Record(self.position.seq, 0, message, time.time(), volatile=True)
         record = self._number(message)
@@ -234,15 +256,18 @@ class Channel:
             return record
         self._pushing = True
         try:
-            for subscription in self._subscribers:
-                subscription.push(record)
+            self._push(record, self._subscribers)
             while self._backlog:
-                later, subscribers = self._backlog.popleft()
-                for subscription in subscribers:
-                    subscription.push(later)
+                self._push(*self._backlog.popleft())
         finally:
             self._pushing = False
         return record
+
+    def _push(self, record: Record, subscribers: tuple[Subscription, ...]) -> None:
+        for listening in self._listeners.get(type(record.message), ()):
+            listening.listener(record)
+        for subscription in subscribers:
+            subscription.push(record)
 
     @property
     def frozen(self) -> bool:
@@ -266,6 +291,18 @@ class Channel:
         subscription = Subscription(self, sink, merged=merged, limit=limit, on_cut=on_cut)
         self._subscribers = (*self._subscribers, subscription)
         return subscription
+
+    def listen(self, kinds: Collection[type[WireMessage]], listener: Listener) -> Listening:
+        """Tell `listener` of every record of these kinds from now on; of others it costs nothing."""
+        listening = Listening(self, tuple(kinds), listener)
+        for kind in listening.kinds:
+            self._listeners[kind] = (*self._listeners.get(kind, ()), listening)
+        return listening
+
+    def unlisten(self, listening: Listening) -> None:
+        """Tell it nothing more; `Listening.close` calls this."""
+        for kind in listening.kinds:
+            self._listeners[kind] = tuple(other for other in self._listeners.get(kind, ()) if other is not listening)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Push nothing more to it; `Subscription.close` calls this."""

@@ -26,7 +26,6 @@ from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.atonce import AnswersAtOnce, GoingAway
-from sould.agents.turns.lookahead import LookAhead
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.missed import MissedNotifications
 from sould.agents.turns.operating import Work
@@ -80,7 +79,6 @@ class Session:
         away = GoingAway(choices.mode_switch, self._turns)
         self._at_once: tuple[AnswersAtOnce, ...] = (self._side_questions, self.waiting, away, self.loops)
         self._preparation = TurnPreparation(parts)
-        self._look_ahead = LookAhead(parts.log.channel, services.files.recorded.capture)
 
     @property
     def info(self) -> SessionInfo:
@@ -295,12 +293,7 @@ class Session:
         self.mcp.start()
         try:
             source = "resume" if self.info.turns else "startup"
-            async with (
-                self.hooks.around(source),
-                self.tasks.serving(),
-                self._side_questions.serving(),
-                self._look_ahead.serving(),
-            ):
+            async with self.hooks.around(source), self.tasks.serving(), self._side_questions.serving():
                 await self._turns.serve()
         finally:
             await self.mcp.aclose()

@@ -32,17 +32,16 @@ class AwayMode:
     def __init__(self, channel: Channel, modes: Modes) -> None:
         self._channel = channel
         self._modes = modes
-        channel.subscribe(self._take, on_cut=lambda _: None)
+        channel.listen((QuestionRequest, ApprovalRequest), self._take)
 
     def dismiss_pending(self) -> None:
         """The user has just gone: what waits for them waits no longer."""
         for request in self._channel.pending:
             self._dismiss(request)
 
-    def _take(self, record: Record) -> bool:
+    def _take(self, record: Record) -> None:
         if self._modes.away:
             self._dismiss(record.message)
-        return True
 
     def _dismiss(self, message: WireMessage) -> None:
         match message:

@@ -99,7 +99,7 @@ class Budgets(StepExtension):
         """What was used up when the user let this turn go no further."""
         self.changed = False
         """The account is not as it was saved."""
-        channel.subscribe(self._count, on_cut=lambda _: None)
+        channel.listen((StatusUpdate, SubagentEvent), self._count)
 
     async def allow(self) -> bool:
         """Whether the session may spend on; asks while a ceiling is reached, and not again in a turn that was stopped."""
@@ -150,7 +150,7 @@ class Budgets(StepExtension):
             self.changed = True
         return True
 
-    def _count(self, record: Record) -> bool:
+    def _count(self, record: Record) -> None:
         message = record.message
         while isinstance(message, SubagentEvent):
             message = message.event
@@ -164,7 +164,6 @@ class Budgets(StepExtension):
                 today = self._book.today()
                 today.add(message.token_usage.total, cost)
                 self._book.save(today)
-        return True
 
 
 def _written(limit: BudgetLimit) -> str:

@@ -278,6 +278,8 @@ class ToolRunner:
         shared = _Step(turn, calls, step, repeats, asyncio.Semaphore(turn.limits.parallel_tools))
         tasks: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as group:
+            if self.capture is not None and any(ready and ready.checked.kind == "execute" for ready in prepared):
+                group.create_task(self.capture.prepare())  # while the user is asked
             for call, ready in zip(calls.all, prepared, strict=True):
                 before = tasks.get(ready.after) if ready is not None else None
                 tasks[call.id] = group.create_task(self._run(call, ready, before, shared))

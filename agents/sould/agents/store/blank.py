@@ -18,14 +18,12 @@ _LASTING = (ContextNote, DirectoryAdded, SessionChanged, StepBegin)
 def noticing(channel: Channel, used: Callable[[], None]) -> Generator[None]:
     """Call `used` once, as soon as what happens inside leaves something in the session."""
 
-    def take(record: Record) -> bool:
-        if isinstance(record.message, _LASTING):
-            subscription.close()
-            used()
-        return True
+    def take(_: Record) -> None:
+        listening.close()
+        used()
 
-    subscription = channel.subscribe(take, on_cut=lambda _: None)
+    listening = channel.listen(_LASTING, take)
     try:
         yield
     finally:
-        subscription.close()
+        listening.close()

@@ -35,7 +35,7 @@ class SessionHooks(StepExtension):
     @asynccontextmanager
     async def around(self, source: str) -> AsyncGenerator[None, None]:
         """The session is live within. `source`: `startup` or `resume`."""
-        subscription = self._log.channel.subscribe(self._take, on_cut=lambda _: None)
+        listening = self._log.channel.listen((Notification,), self._take)
         try:
             async with asyncio.TaskGroup() as group:
                 teller = group.create_task(self._tell())
@@ -43,7 +43,7 @@ class SessionHooks(StepExtension):
                 yield
                 teller.cancel()
         finally:
-            subscription.close()
+            listening.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_TIMEOUT):
                 await self.hooks.fire("SessionEnd", "exit", {"reason": "exit"})
@@ -77,11 +77,10 @@ class SessionHooks(StepExtension):
             self._log.publish(notice("hooks", "Hooks of this project do not run", problem, severity="warning"))
         self._told = problem
 
-    def _take(self, record: Record) -> bool:
+    def _take(self, record: Record) -> None:
         if isinstance(record.message, Notification):
             self._notices.append(record.message)
             self._noticed.set()
-        return True
 
     async def _tell(self) -> None:
         while True:

@@ -20,7 +20,7 @@ class MissedNotifications:
         self._clients = clients
         self._latest: deque[Record] = deque(maxlen=MOST)
         self._unheard: set[int] = set()
-        channel.subscribe(self._take, on_cut=lambda _: None)
+        channel.listen((Notification,), self._take)
 
     def news(self, since: Cursor | None) -> Sequence[Record]:
         """Those that nobody has heard, and those from `since` on; heard now."""
@@ -30,9 +30,7 @@ class MissedNotifications:
         self._unheard.clear()
         return found
 
-    def _take(self, record: Record) -> bool:
-        if isinstance(record.message, Notification):
-            self._latest.append(record)
-            if not self._clients.any:
-                self._unheard.add(record.seq)
-        return True
+    def _take(self, record: Record) -> None:
+        self._latest.append(record)
+        if not self._clients.any:
+            self._unheard.add(record.seq)

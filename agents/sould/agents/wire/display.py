@@ -22,7 +22,7 @@ NOT_KEPT = "changed; it holds secrets, so its text was not kept"
 class Block(BaseModel):
     """Base of all display blocks: frozen, unknown keys ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
 
 class BriefBlock(Block):
@@ -93,7 +93,7 @@ class BackgroundTaskBlock(Block):
 class UnknownBlock(Block):
     """A block of a type this version does not know, kept as it came."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
     type: str
     data: JsonValue = None
 

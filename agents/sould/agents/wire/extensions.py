@@ -14,7 +14,7 @@ from sould.agents.wire.display import Display, TodoItem
 class Message(BaseModel):
     """Base of all Wire messages: frozen; unknown keys of newer writers are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore", populate_by_name=True)
 
 
 class Location(Message):

@@ -6,6 +6,7 @@ Messages are data: no futures, tasks or back-references. Each docstring states t
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import (
@@ -386,15 +387,21 @@ Response: TypeAlias = ApprovalResponse | ToolResult | QuestionResponse | HookRes
 # --- envelope -----------------------------------------------------------------------------------------------------------------
 
 _CONTENT = get_args(Content)
-_PARSERS: dict[str, Callable[[Any], WireMessage]] = {
-    "ContentPart": TypeAdapter[Content](ContentPart).validator.validate_python,
-    **{
-        kind.__name__: TypeAdapter(kind).validator.validate_python
-        for kind in get_args(WireEvent | WireRequest | Extension)
-    },
-    "ApprovalRequestResolved": TypeAdapter(ApprovalResponse).validator.validate_python,
+_KINDS: dict[str, Any] = {
+    "ContentPart": ContentPart,
+    **{kind.__name__: kind for kind in get_args(WireEvent | WireRequest | Extension)},
+    "ApprovalRequestResolved": ApprovalResponse,
 }
-"""By the envelope's `type`; the last is a legacy name. Bare validators, because reading a session back is made of them."""
+"""By the envelope's `type`; the last is a legacy name."""
+
+
+@cache
+def _parser(name: str) -> Callable[[Any], WireMessage] | None:
+    """A bare validator, because reading a session back is made of them; built when a message of its type first comes."""
+    kind = _KINDS.get(name)
+    return TypeAdapter[WireMessage](kind).validator.validate_python if kind is not None else None
+
+
 EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
 
 
@@ -432,7 +439,7 @@ def parse_payload(name: str, payload: Any) -> WireMessage:
     Raises:
         UnknownMessageError: an unknown type, or a payload that does not fit.
     """
-    parser = _PARSERS.get(name)
+    parser = _parser(name)
     if parser is None:
         raise UnknownMessageError(f"unknown Wire message type {name!r}")
     try:
