@@ -10,7 +10,6 @@ from sould.agents.errors import OptionError
 from sould.agents.flows.arguments import with_arguments
 from sould.agents.flows.graph import Flow, FlowError
 from sould.agents.flows.runner import FlowRunner
-from sould.agents.flows.source import skill_flow
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
@@ -53,6 +52,8 @@ class FlowCommands:
         Raises:
             OptionError: it cannot run.
         """
+        from sould.agents.flows.source import skill_flow  # noqa: PLC0415 -- parsers that few sessions need
+
         try:
             flow = with_arguments(skill_flow(skill), arguments)
         except FlowError as error:
