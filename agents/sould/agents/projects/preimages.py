@@ -150,6 +150,7 @@ class Directory:
     _fresh: set[str] = field(default_factory=set[str])
     _ignored: Ignored = field(init=False)
     _reader: Reader | None = None
+    _watchable: bool = True
     _lately: dict[str, Seen] = field(default_factory=dict[str, Seen])
     """Files that changed last, the newest last: they are looked at each time, because of writes that nobody reports."""
 
@@ -221,7 +222,7 @@ class Directory:
         """And from now on watch, if all of it can be."""
         if self._reader is not None and not self._reader.reliable:
             self.close()
-        if self._reader is None:
+        if self._reader is None and self._watchable:
             self._reader = self.watches.join(self.root)
         reader = self._reader
         if reader is not None:
@@ -234,6 +235,7 @@ class Directory:
             reader.enter if reader is not None else None,
         )
         if reader is not None and (now.partial or now.beyond or not reader.reliable):
+            self._watchable = not reader.exhausted
             self.close()
         return now
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from inotify_simple import Event
 
 IGNORE_RULES = ".gitignore"
+MOST_WATCHED = 50_000
+"""Folders of one tree: each takes a kilobyte of the kernel's memory, and one of the watches that a user's editors need, too."""
 MOST_PENDING = 10_000
 """Folders: when something happened in more of them, everything is looked at."""
 
@@ -59,6 +61,11 @@ class Reader:
     def reliable(self) -> bool:
         """Every folder that was entered is watched."""
         return not self._tree.blind
+
+    @property
+    def exhausted(self) -> bool:
+        """There are more folders than can be watched, so it is of no use to try again."""
+        return self._tree.exhausted
 
     def leave(self) -> None:
         """Ask no more."""
@@ -111,6 +118,7 @@ class _Tree:
         self.root = root
         self.blind = False
         """Something of it cannot be watched (any more)."""
+        self.exhausted = False
         self._registry = registry
         self._flags = flags
         self._mask = (
@@ -150,9 +158,13 @@ class _Tree:
                 number = self._inotify.add_watch(self.root / folder, self._mask)
             except (FileNotFoundError, NotADirectoryError):
                 return  # it is gone by now, which its parent reports
-            except OSError:  # the user's limit of watches, a folder that may not be read
-                self.blind = True
+            except PermissionError:
+                return  # then it cannot be listed, either
+            except OSError:  # the user's limit of watches
+                self.blind = self.exhausted = True
                 return
+            if len(self._numbers) >= MOST_WATCHED:
+                self.blind = self.exhausted = True
             self._forget_number(number)
             self._folders[number], self._numbers[folder] = folder, number
 
