@@ -254,7 +254,12 @@ class ArchiveParams(ControlModel):
 
 
 class ForkParams(SessionId):
-    """`sessions.fork`: the new session is opened in the environment that the client said hello with."""
+    """`sessions.fork`: the new session is opened in the environment that the client said hello with.
+
+    `cwd`: where it works; "" for where the other one does.
+    """
+
+    cwd: str = ""
 
 
 class PruneParams(ControlModel):

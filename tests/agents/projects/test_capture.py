@@ -54,6 +54,17 @@ def filled(project: Path) -> None:
     (project / "empty").mkdir()
 
 
+async def test_a_command_during_which_the_project_was_moved_says_that_its_changes_are_not_known(bench: Bench) -> None:
+    aside = bench.project.with_name("aside")
+    bench.script(shell(f"echo changed > a.txt; mv '{bench.project}' '{aside}'"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        said = "".join(output.text for output in watcher.of(ToolOutput))
+        assert "going back cannot restore it, because this was moved" in said
+        aside.rename(bench.project)
+
+
 @pytest.mark.parametrize("kind", [plain, git])
 async def test_undo_takes_back_all_that_a_command_did_and_redo_returns_it(
     bench: Bench, kind: Callable[[Path], None]

@@ -131,7 +131,7 @@ async def test_a_command_over_its_time_is_ended_with_its_output_kept(bench: Benc
     result = await bench.run("echo begun; (setsid sleep 1000 &); sleep 1000")
     assert result.is_error
     assert result.output == "begun\n"
-    assert result.message.startswith("Ended by sould after 1 seconds")
+    assert result.message.startswith("Ended by sould after 1 s")
     assert result.extras is not None
     assert result.extras["timed_out"] is True
 

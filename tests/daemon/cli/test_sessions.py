@@ -59,6 +59,24 @@ def test_an_archived_session_is_hidden_until_asked_for_or_taken_back(user: User)
     assert user.sould("sessions", "archive", "nobody").returncode == 1
 
 
+def test_a_session_whose_project_was_moved_goes_on_and_goes_back_in_a_fork(user: User) -> None:
+    project, moved = user.project.with_name("another"), user.project.with_name("moved")
+    project.mkdir()
+    (project / "a.txt").write_text("old\n")
+    user.scripted(
+        'tool_call: {"id": "c", "name": "Shell", "arguments": "{\\"command\\": \\"echo new > a.txt\\"}"}', "text: Done."
+    )
+    ran = user.sould("run", "--yes", "-o", "json", "go", cwd=project)
+    session = json.loads(ran.stdout)["session_id"]
+    project.rename(moved)
+    refused = user.sould("run", "--session", session, "go on", cwd=moved)
+    assert "sould sessions fork" in refused.stderr
+    fork = user.sould("sessions", "fork", session, "--cwd", str(moved)).stdout.strip()
+    undone = user.sould("run", "--session", fork, "/undo", cwd=moved)
+    assert "1 file restored" in undone.stdout, undone
+    assert (moved / "a.txt").read_text() == "old\n"
+
+
 def test_fork_prints_the_id_of_a_session_that_goes_on_by_itself(user: User) -> None:
     session = said(user, "Mend the roof", "It is mended.")
     done = user.sould("sessions", "fork")

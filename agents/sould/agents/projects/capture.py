@@ -301,6 +301,10 @@ class Capture:
 
     def _worded(self, lost: Sequence[Path]) -> str:
         said: list[str] = []
+        if gone := [root for root in self._directories if not root.is_dir()]:
+            said.append(
+                f"What it changed is not known, and going back cannot restore it, because this was moved: {_named(gone)}."
+            )
         unsaid = [each for each in self.files.unwatched if each not in self._said_unwatched]
         self._said_unwatched.update(unsaid)
         if unsaid:

@@ -310,9 +310,13 @@ class SessionHost:
         if not cwd.is_dir():
             raise WorkspaceGoneError(f"The directory {cwd} does not exist; open the session in one that does.")
 
-    @classmethod
-    def _require_same_directory(cls, stored: Path, asked: Path, began: str) -> None:
-        cls._require_directory(stored)
+    @staticmethod
+    def _require_same_directory(stored: Path, asked: Path, began: str) -> None:
+        if not stored.is_dir():
+            raise WorkspaceGoneError(
+                f"The directory of this session, {stored}, does not exist. If you moved it, continue in a fork: "
+                "sould sessions fork SESSION --cwd ITS-NEW-PLACE"
+            )
         if began and began != str(stored.resolve()):
             raise WorkspaceGoneError(
                 f"{stored} now leads to {stored.resolve()}, but this session started in {began}; start a new one."

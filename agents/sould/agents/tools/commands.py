@@ -151,7 +151,9 @@ def _report(builder: ToolResultBuilder, ended: CommandExit, timeout: float, *, f
             "Too much output",
         )
     elif ended.timed_out:
-        failure = f"Ended by sould after {timeout:g} seconds, with everything it had started. Allow more time, or do less at once."
+        failure = (
+            f"Ended by sould after {timeout:g} s, with everything it had started. Allow more time, or do less at once."
+        )
         brief = f"Timed out after {timeout:g} s"
     elif ended.code is None:
         failure = brief = f"Ended by signal {signal_name(ended.signal)}."

@@ -125,7 +125,7 @@ class Shell(Tool[Params]):
             await finish(running.kill())
             raise
         if ended.timed_out:
-            return Ended("timed_out", f"Ended by sould after {command.timeout:g} seconds.")
+            return Ended("timed_out", f"Ended by sould after {command.timeout:g} s.")
         if ended.code is None:
             return Ended("failed", f"Ended by signal {signal_name(ended.signal)}.")
         return Ended("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{left_behind(ended)}")

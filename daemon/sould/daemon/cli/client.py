@@ -175,9 +175,9 @@ class ControlClient:
         """Take one session out of the lists, or back into them."""
         return self._call("sessions.archive", ArchiveParams(id=session_id, archived=archived), SessionRow)
 
-    def sessions_fork(self, session_id: str) -> SessionRow:
-        """A new session that begins with all of one; in the environment the client connected with."""
-        return self._call("sessions.fork", ForkParams(id=session_id), SessionRow)
+    def sessions_fork(self, session_id: str, cwd: str) -> SessionRow:
+        """A new session that begins with all of one; in `cwd`, "" for its own, and the environment the client connected with."""
+        return self._call("sessions.fork", ForkParams(id=session_id, cwd=cwd), SessionRow)
 
     def sessions_prune(self, params: PruneParams) -> PruneReport:
         """Remove old and large sessions."""

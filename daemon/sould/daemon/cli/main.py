@@ -39,7 +39,7 @@ COMMANDS: dict[str, Entry] = {
     "answer": Entry("answering", "answer", "Answer a question of a session, from here."),
     "flow": Entry("flow", "flow", "Check and show flows."),
     "loop": Entry("loop", "loop", "List, resume and stop loops."),
-    "sessions": Entry("sessions", "sessions", "List, read, export, rename and delete sessions."),
+    "sessions": Entry("sessions", "sessions", "List, search, read, export, fork, archive and delete sessions."),
     "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
     "mcp": Entry("mcp", "mcp", "Add, list, test and remove MCP servers."),
     "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),

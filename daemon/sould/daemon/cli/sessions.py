@@ -211,18 +211,25 @@ def archive(ids: tuple[str, ...], undo: bool) -> None:
 
 @sessions.command()
 @click.argument("session", default="")
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    default="",
+    help="Where the fork works, as after a move; else where the session does.",
+)
 @click.option("--json", "json_object", is_flag=True, help="Print it as one JSON object.")
-def fork(session: str, json_object: bool) -> None:
+def fork(session: str, cwd: str, json_object: bool) -> None:
     """Begin a session with all of another one, else of the latest of this directory, and print its id.
 
-    Both then go on by themselves, over the same files.
+    From then on they are separate, over the same files.
 
     Examples:
       sould sessions fork 01JD
       sould run --session "$(sould sessions fork)" "Try it the other way"
+      sould sessions fork 01JD --cwd ~/moved/project
     """
     with running(opens=True) as daemon:
-        row = daemon.sessions_fork(_named(daemon, session))
+        row = daemon.sessions_fork(_named(daemon, session), cwd)
     click.echo(row.model_dump_json(indent=2) if json_object else row.id)
 
 

@@ -256,12 +256,13 @@ class ControlFace:
         return _row(info, live=host.live(info.id) is not None)
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
-        """In the directory of the other one, with the environment of who asks; it then waits on disk for a client."""
+        """With the environment of who asks; it then waits on disk for a client."""
         from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
 
         source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._sessions.umask if hello.umask is None else hello.umask
-        opening = Opening(source.cwd, source.additional, hello.environment, umask)
+        cwd = Path(params.cwd) if params.cwd else source.cwd
+        opening = Opening(cwd, source.additional, hello.environment, umask)
         fork = await host.fork(source.id, opening)
         if source.title:
             await host.rename(fork.id, f"{source.title} (fork)")
