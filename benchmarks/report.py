@@ -75,7 +75,8 @@ class Record(TypedDict):
 def machine() -> str:
     """What it was measured on."""
     cores = os.cpu_count()
-    return f"{cores} cores, {platform.machine()}, Linux {platform.release()}, Python {platform.python_version()}"
+    linux = ".".join(platform.release().split(".")[:2])
+    return f"{cores} cores, {platform.machine()}, Linux {linux}, Python {platform.python_version()}"
 
 
 def found(finding: Finding) -> Found:
