@@ -8,6 +8,7 @@ A folder is watched before it is listed: what happens in it later is reported, w
 Blocks: use it in a thread. Other systems than Linux have none of it (`Watches.join` answers None).
 """
 
+import contextlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -174,7 +175,7 @@ class _Tree:
                 return None
             for event in self._inotify.read(timeout=0):
                 self._note(event)
-            return reader.swap(Changed())
+            return None if self.blind else reader.swap(Changed())
 
     def _note(self, event: "Event") -> None:
         flags = self._flags
@@ -201,8 +202,10 @@ class _Tree:
     def _note_entry(self, folder: str, event: "Event") -> None:
         path = f"{folder}/{event.name}" if folder else event.name
         tree = bool(event.mask & self._flags.ISDIR) and self._comes_or_goes(event)
-        if tree:
-            self._forget_below(path)
+        if event.mask & self._flags.MOVED_FROM and tree:
+            self._forget_below(path)  # with all that is in it; what is deleted was empty by then
+        elif tree:
+            self._forget(path)
         for changed in self._pending():
             changed.folders.add(folder)
             if tree:
@@ -223,12 +226,14 @@ class _Tree:
         """What was watched there is no longer there, or is another directory."""
         prefix = f"{path}/"
         for folder in [each for each in self._numbers if each == path or each.startswith(prefix)]:
-            number = self._numbers[folder]
+            self._forget(folder)
+
+    def _forget(self, folder: str) -> None:
+        number = self._numbers.get(folder)
+        if number is not None:
             self._forget_number(number)
-            try:
+            with contextlib.suppress(OSError):  # it ended with its directory
                 self._inotify.rm_watch(number)
-            except OSError:
-                continue  # it ended with its directory
 
     def _forget_number(self, number: int) -> None:
         folder = self._folders.pop(number, None)
