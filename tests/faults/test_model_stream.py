@@ -352,9 +352,9 @@ async def test_a_slow_reader_is_not_the_servers_fault(server: ModelServer) -> No
     request = ChatRequest("", (ChatMessage("user", (TextPart(text="[[paced:4,1]]"),)),))
     seen = 0
     async with provider_for(server.url, timeouts=SHORT) as provider, provider.stream(request) as stream:
-        async for _ in stream:
+        async for batch in stream:
             await asyncio.sleep(SHORT.progress_s * 1.2)
-            seen += 1
+            seen += len(batch)
     assert seen == 5
 
 

@@ -82,20 +82,21 @@ async def ask(file: str) -> Said:
         question = TextPart(text=f"[[verbatim:{file}]]")
         try:
             async with provider.stream(ChatRequest("", (ChatMessage("user", (question,)),))) as stream:
-                async for delta in stream:
-                    match delta:
-                        case TextPart():
-                            said.text += delta.text
-                        case ThinkPart():
-                            said.think += delta.think
-                        case ToolCall():
-                            calls[delta.id] = [delta.function.name, delta.function.arguments or ""]
-                        case ToolCallPart():
-                            calls[delta.tool_call_id or list(calls)[-1]][1] += delta.arguments_part or ""
-                        case Finish():
-                            said.reason, said.usage = delta.reason, delta.usage
-                        case _:
-                            raise AssertionError(f"no server here sends media: {delta}")
+                async for batch in stream:
+                    for delta in batch:
+                        match delta:
+                            case TextPart():
+                                said.text += delta.text
+                            case ThinkPart():
+                                said.think += delta.think
+                            case ToolCall():
+                                calls[delta.id] = [delta.function.name, delta.function.arguments or ""]
+                            case ToolCallPart():
+                                calls[delta.tool_call_id or list(calls)[-1]][1] += delta.arguments_part or ""
+                            case Finish():
+                                said.reason, said.usage = delta.reason, delta.usage
+                            case _:
+                                raise AssertionError(f"no server here sends media: {delta}")
         finally:
             await client.aclose()
     said.ids = list(calls)

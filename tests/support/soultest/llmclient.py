@@ -61,21 +61,22 @@ async def ask(
     asked = request or ChatRequest("", (ChatMessage("user", (TextPart(text=text),)),))
     try:
         async with stream_with_retry(provider, asked, policy, outcome.retries.append) as stream:
-            async for delta in stream:
-                match delta:
-                    case TextPart():
-                        outcome.shown += delta.text
-                    case ThinkPart():
-                        outcome.shown += f"({delta.think})"
-                    case ToolCall():
-                        outcome.calls[delta.id] = [delta.function.name, delta.function.arguments or ""]
-                    case ToolCallPart():
-                        last = delta.tool_call_id or list(outcome.calls)[-1]
-                        outcome.calls[last][1] += delta.arguments_part or ""
-                    case Finish():
-                        outcome.finish = delta
-                    case _:
-                        raise AssertionError(f"no server here sends media: {delta}")
+            async for batch in stream:
+                for delta in batch:
+                    match delta:
+                        case TextPart():
+                            outcome.shown += delta.text
+                        case ThinkPart():
+                            outcome.shown += f"({delta.think})"
+                        case ToolCall():
+                            outcome.calls[delta.id] = [delta.function.name, delta.function.arguments or ""]
+                        case ToolCallPart():
+                            last = delta.tool_call_id or list(outcome.calls)[-1]
+                            outcome.calls[last][1] += delta.arguments_part or ""
+                        case Finish():
+                            outcome.finish = delta
+                        case _:
+                            raise AssertionError(f"no server here sends media: {delta}")
     except ProviderError as error:
         outcome.error = error
     return outcome

@@ -285,11 +285,12 @@ class Compactor:
         provider = self.models.provider
         said: list[str] = []
         async with stream_with_retry(provider, request, RetryPolicy.of(self._limits), lambda _: None) as stream:
-            async for delta in stream:
-                if isinstance(delta, TextPart):
-                    said.append(delta.text)
-                elif isinstance(delta, Finish):
-                    self.costs.charge(provider.info, delta)
+            async for batch in stream:
+                for delta in batch:
+                    if isinstance(delta, TextPart):
+                        said.append(delta.text)
+                    elif isinstance(delta, Finish):
+                        self.costs.charge(provider.info, delta)
         return "".join(said)
 
     # --- telling -----------------------------------------------------------------------------------------------------

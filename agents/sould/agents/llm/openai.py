@@ -237,14 +237,14 @@ class OpenAIProvider:
         try:
             async with aclosing(reads), Watchdog(progress) as watchdog:
                 if "application/json" in kind:
-                    for delta in _whole(reader, await read_at_most(response, _WHOLE_BODY)):
-                        yield delta
+                    if batch := _whole(reader, await read_at_most(response, _WHOLE_BODY)):
+                        yield batch
                 else:
                     async for data in reads:
                         watchdog.heard()
                         before = reader.events
-                        for delta in reader.feed(data):
-                            yield delta
+                        if batch := reader.feed(data):
+                            yield batch
                         if reader.done:
                             await _last_read(reads)
                             break
@@ -259,9 +259,9 @@ class OpenAIProvider:
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             if not reader.ended:
                 raise self._cut(error) from None
-        for delta in reader.close():
-            yield delta
-        yield reader.finish()
+        if batch := reader.close():
+            yield batch
+        yield [reader.finish()]
 
     def _cut(self, error: Exception) -> ProviderError:
         if isinstance(error, httpx2.DecodingError):

@@ -81,7 +81,10 @@ class Finish:
 
 
 Delta: TypeAlias = TextPart | ThinkPart | ImagePart | AudioPart | VideoPart | ToolCall | ToolCallPart | Finish
-DeltaStream: TypeAlias = AsyncGenerator[Delta, None]
+DeltaStream: TypeAlias = AsyncGenerator[list[Delta], None]
+"""An answer as it comes, in batches: each is what one read of the connection completed, in order, never empty and nothing
+in it joined. So a slow model gives batches of one, and a fast one as many as came while nobody looked; what is done with
+a batch (publishing, writing) can be done once for all of it. `Finish` is the last of the last batch."""
 
 
 class ChatProvider(Protocol):

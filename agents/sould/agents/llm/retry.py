@@ -64,17 +64,17 @@ async def stream_with_retry(
         ProviderError: not retryable, attempts or time used up, or a wait longer than the policy allows was asked for.
     """
     async with AsyncExitStack() as stack:
-        first, rest = await _first_delta(provider, request, policy, on_retry, stack)
+        first, rest = await _first_batch(provider, request, policy, on_retry, stack)
         yield _joined(first, rest)
 
 
-async def _first_delta(
+async def _first_batch(
     provider: ChatProvider,
     request: ChatRequest,
     policy: RetryPolicy,
     on_retry: Callable[[RetryNotice], None],
     stack: AsyncExitStack,
-) -> tuple[Delta, DeltaStream]:
+) -> tuple[list[Delta], DeltaStream]:
     clock = asyncio.get_running_loop().time
     began = clock()
     empties = 0
@@ -131,7 +131,7 @@ def _notice(error: ProviderError, attempt: int, policy: RetryPolicy, wait: float
     )
 
 
-async def _joined(first: Delta, rest: DeltaStream) -> DeltaStream:
+async def _joined(first: list[Delta], rest: DeltaStream) -> DeltaStream:
     yield first
-    async for delta in rest:
-        yield delta
+    async for batch in rest:
+        yield batch

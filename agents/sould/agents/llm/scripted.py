@@ -257,4 +257,4 @@ async def _play(steps: Sequence[Step]) -> DeltaStream:
         if isinstance(step, (float, int)):
             await asyncio.sleep(step)
         else:
-            yield step
+            yield [step]

@@ -90,13 +90,14 @@ class Sampler:
         text: list[str] = []
         stop = "endTurn"
         async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
-            async for delta in stream:
-                if isinstance(delta, TextPart):
-                    text.append(delta.text[:room])
-                    room -= len(delta.text)
-                elif isinstance(delta, Finish):
-                    caller.meter.costs.charge(model.provider.info, delta)
-                    stop = _STOPS.get(delta.reason or "", "endTurn")
+            async for batch in stream:
+                for delta in batch:
+                    if isinstance(delta, TextPart):
+                        text.append(delta.text[: max(0, room)])
+                        room -= len(delta.text)
+                    elif isinstance(delta, Finish):
+                        caller.meter.costs.charge(model.provider.info, delta)
+                        stop = _STOPS.get(delta.reason or "", "endTurn")
                 if room <= 0:
                     stop = "maxTokens"
                     break

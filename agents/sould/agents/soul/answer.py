@@ -101,32 +101,33 @@ class ModelCaller:
     async def _publish(self, stream: DeltaStream, calls: StepCalls, *, gives_ids: bool) -> Finish:
         publish = self.log.publish
         room = MAX_ANSWER_CHARS
-        async for delta in stream:
-            match delta:
-                case TextPart():
-                    room -= len(delta.text)
-                    calls.shown()
-                    publish(delta)
-                case ThinkPart():
-                    room -= len(delta.think)
-                    calls.shown()
-                    publish(delta)
-                case ImagePart() | AudioPart() | VideoPart():
-                    room -= len(media_url(delta) or "")
-                    calls.shown()
-                    publish(delta)
-                case ToolCallPart():
-                    room -= len(delta.arguments_part or "")
-                    calls.extend(delta)
-                case ToolCall():
-                    room -= len(delta.function.arguments or "")
-                    call_id = self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new()
-                    calls.open(delta, call_id, self.toolset.preview(delta.function.name))
-                case Finish():
-                    return delta
-            if room < 0:
-                raise ProviderProtocolError(
-                    f"The model sent more than {MAX_ANSWER_CHARS // 1024**2} MiB in one message; it was stopped.",
-                    kind="malformed",
-                )
+        async for batch in stream:
+            for delta in batch:
+                match delta:
+                    case TextPart():
+                        room -= len(delta.text)
+                        calls.shown()
+                        publish(delta)
+                    case ThinkPart():
+                        room -= len(delta.think)
+                        calls.shown()
+                        publish(delta)
+                    case ImagePart() | AudioPart() | VideoPart():
+                        room -= len(media_url(delta) or "")
+                        calls.shown()
+                        publish(delta)
+                    case ToolCallPart():
+                        room -= len(delta.arguments_part or "")
+                        calls.extend(delta)
+                    case ToolCall():
+                        room -= len(delta.function.arguments or "")
+                        call_id = self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new()
+                        calls.open(delta, call_id, self.toolset.preview(delta.function.name))
+                    case Finish():
+                        return delta
+                if room < 0:
+                    raise ProviderProtocolError(
+                        f"The model sent more than {MAX_ANSWER_CHARS // 1024**2} MiB in one message; it was stopped.",
+                        kind="malformed",
+                    )
         raise ProviderProtocolError("The model's answer ended without a finish.", kind="malformed")

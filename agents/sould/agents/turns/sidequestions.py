@@ -129,15 +129,16 @@ class SideQuestions:
         text: list[str] = []
         calls: list[ToolCall] = []
         async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
-            async for delta in stream:
-                match delta:
-                    case TextPart():
-                        text.append(delta.text)
-                    case ToolCall():
-                        function = FunctionCall(name=delta.function.name, arguments="{}")
-                        calls.append(ToolCall(id=f"aside_{secrets.token_hex(6)}", function=function))
-                    case Finish():
-                        caller.meter.costs.charge(model.provider.info, delta)
-                    case ToolCallPart() | _:
-                        continue
+            async for batch in stream:
+                for delta in batch:
+                    match delta:
+                        case TextPart():
+                            text.append(delta.text)
+                        case ToolCall():
+                            function = FunctionCall(name=delta.function.name, arguments="{}")
+                            calls.append(ToolCall(id=f"aside_{secrets.token_hex(6)}", function=function))
+                        case Finish():
+                            caller.meter.costs.charge(model.provider.info, delta)
+                        case ToolCallPart() | _:
+                            continue
         return "".join(text), tuple(calls)
