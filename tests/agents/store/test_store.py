@@ -1,10 +1,11 @@
 """The session store: found by id, listed through an index that is worth nothing, deleted whole."""
 
+import json
 import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,29 @@ def test_an_archived_session_is_listed_only_when_asked_for_until_it_is_used_agai
     again.archive(archived.id, archived=False)
     assert [info.id for info in again.list().items] == [archived.id, kept.id]
     again.close()
+
+
+def test_what_is_written_later_is_listed_at_once_and_never_over_something_newer(tmp_path: Path) -> None:
+    jobs: list[Callable[[], None]] = []
+    store = SessionStore(tmp_path, jobs.append)
+    stored = store.create(tmp_path)
+    file = stored.directory / "session.json"
+    store.touch(stored.info.id, prompt="one", turns=1)
+    store.touch(stored.info.id, turns=2)
+    assert [(info.title, info.turns) for info in store.list().items] == [("one", 2)]
+    assert json.loads(file.read_bytes())["turns"] == 0, "replacing a file waits for the disk"
+    jobs.pop(0)()
+    written = file.stat().st_ino
+    assert json.loads(file.read_bytes())["turns"] == 2
+    jobs.pop(0)()
+    assert file.stat().st_ino == written, "once is enough"
+    store.rename(stored.info.id, "a title")
+    store.archive(stored.info.id, archived=True)
+    jobs.pop(0)()
+    kept = json.loads(file.read_bytes())
+    assert (kept["title"], kept["archived"]) == ("a title", True)
+    store.rename(stored.info.id, "too late")
+    store.delete(stored.info.id)
+    jobs.pop(0)()
+    assert not stored.directory.exists()
+    store.close()

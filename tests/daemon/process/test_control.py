@@ -104,6 +104,27 @@ def test_fsck_finds_damage_without_touching_it(sould: Sould) -> None:
     assert journal.read_bytes() == damaged
 
 
+def test_when_a_prompt_is_answered_its_turn_is_counted_and_paid_for_whatever_kills_the_daemon(sould: Sould) -> None:
+    sould.world.script(["text: hello\nusage: input_other=30 output=12", "text: again\nusage: input_other=40"])
+    bridge = sould.acp()
+    session = bridge.request(2, "session/new", cwd=str(sould.workspace), mcpServers=[])["result"]["sessionId"]
+    spent: list[int] = []
+    for number, text in enumerate(("a title", "and more"), 1):
+        bridge.request(2 + number, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
+        directory = Path(sould.paths.state, "sessions", session)
+        info = json.loads((directory / "session.json").read_bytes())
+        spent.append(json.loads((directory / "state.json").read_bytes())["account"]["tokens"])
+        assert (info["title"], info["turns"]) == ("a title", number)
+    bridge.kill()
+    sould.kill9()
+    assert spent == [42, 82]
+    for index in Path(sould.paths.state).glob("index.sqlite*"):
+        index.unlink()
+    with sould.control(start=True) as daemon:
+        (found,) = daemon.sessions_list().sessions
+    assert (found.title, found.turns) == ("a title", 2)
+
+
 @pytest.mark.parametrize("method", ["stop", "shutdown_if_idle"])
 def test_a_told_daemon_leaves_and_hangs_up_last(sould: Sould, method: str) -> None:
     pid = sould.start()

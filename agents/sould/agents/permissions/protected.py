@@ -5,6 +5,7 @@ are compared case-folded, NFC-normalised and without invisible characters, on ev
 """
 
 import os
+import stat
 import unicodedata
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -98,8 +99,22 @@ def read_is_protected(path: Path, where: PolicyContext) -> str:
 
 def account_places(home: Path) -> tuple[Path, ...]:
     """Where the account's own files really are, as far as links lead elsewhere: many keep them in a project of theirs."""
-    entries = [Path(os.path.realpath(home), entry) for entry in sorted(_HOME)]
-    return tuple(real for entry in entries if (real := Path(os.path.realpath(entry))) != entry)
+    real_home = os.path.realpath(home)
+    linked = [f"{real_home}/{entry}" for entry in sorted(_HOME) if _is_reached_by_link(real_home, entry)]
+    return tuple(Path(real) for entry in linked if (real := os.path.realpath(entry)) != entry)
+
+
+def _is_reached_by_link(home: str, entry: str) -> bool:
+    """Most of the places are not there, or are no links: one look each, before links are followed for milliseconds."""
+    place = home
+    for part in entry.split("/"):
+        place = f"{place}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return True
+        except OSError:
+            return False
+    return False
 
 
 def _parts(path: Path) -> list[str]:

@@ -15,6 +15,7 @@ from sould.agents.commands.slash import CommandRegistry, SlashCommand
 from sould.agents.external.registry import Registration
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.opening.opening import Client
+from sould.agents.patience import run_shielded_in_thread
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commandset import command_sources, make_loops
 from sould.agents.sessions.compose import Parts
@@ -199,7 +200,7 @@ class Session:
             await self._after(prompt, ending)
             return ending
         finally:
-            self._save_state()
+            await self._save_state()
 
     async def _run_prepared(self, turn: Turn, prompt: Prompt) -> Ending:
         if prompt.resumes:
@@ -245,13 +246,13 @@ class Session:
             self._turns.submit(Prompt(given, prompt.client_id))
         self.soul.steering.clear()
 
-    def _save_state(self) -> None:
-        """What the turn left that the next process must know."""
+    async def _save_state(self) -> None:
+        """What the turn left that the next process must know, before anybody is told of the turn's end."""
         state, todos, budgets = self._parts.choices.state, self._parts.todos, self._parts.services.model.budgets
         if todos.get() != state.todos or budgets.changed or state.unsaved:
             state.keep_todos(todos.get())
             budgets.note_saved()
-            state.save(self.directory)
+            await run_shielded_in_thread(state.save, self.directory)
 
     @property
     def usage(self) -> StatusUpdate | None:

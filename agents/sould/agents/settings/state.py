@@ -3,6 +3,7 @@
 Losing the file loses choices, never history. Keys of the reference layout are kept; unknown ones survive a rewrite.
 """
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class SessionState(BaseModel):
     account: Account = Field(default_factory=Account)
     """What the session has spent."""
     _unsaved: bool = PrivateAttr(default=False)
+    _saving: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    """A choice may be saved in the loop while a thread saves what a turn left: what is newer is written last."""
 
     @property
     def unsaved(self) -> bool:
@@ -74,14 +77,15 @@ class SessionState(BaseModel):
         self.loop_limit = limit
 
     def save(self, directory: Path) -> None:
-        """Replace the file in one step, readable by its owner only.
+        """Replace the file in one step, readable by its owner only. It waits for the disk: after turns, in a thread.
 
         Raises:
             JournalFullError: the disk refuses; the old content stays.
         """
         self._unsaved = True
         try:
-            write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
+            with self._saving:
+                write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
         except OSError as error:
             raise JournalFullError(
                 f"Choices and tasks of this session cannot be saved in {directory / _FILE}: {why_refused(error)}. "

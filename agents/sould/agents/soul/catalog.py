@@ -16,7 +16,7 @@ from sould.agents.errors import ConfigError, SouldError
 from sould.agents.ownfiles import why_not_own
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.instructions import check_prompt
-from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec, ships
 from sould.agents.soul.specfile import digests
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
@@ -120,7 +120,7 @@ class AgentCatalog:
 
     def at(self, path: Path, name: str = "") -> AgentFile:
         """The agent in a file; whose it is follows from where it lies."""
-        if path.is_relative_to(BUILTIN):
+        if ships(path):
             return AgentFile(name, path, "builtin")
         return AgentFile(name, path, "project" if self._is_ours(path) else "user")
 
@@ -136,6 +136,8 @@ class AgentCatalog:
                 f"{file.path} belongs to this project, which you have not trusted; review it and run `sould trust`."
             )
         spec = load_spec(file.path)
+        if spec.ships:
+            return spec  # nothing of it is the project's or the user's, and what ships is tested
         self._require_as_chosen(spec.files)
         self._check_inside(spec)
         self.check(spec)
@@ -148,6 +150,8 @@ class AgentCatalog:
         Raises:
             ConfigError: it is not.
         """
+        if spec.ships:
+            return
         self._check_own(spec)
         if self.withdrawn(spec):
             ours = ", ".join(self._shown(path) for path in spec.files if self._is_ours(path))
@@ -166,7 +170,7 @@ class AgentCatalog:
 
     def _check_own(self, spec: AgentSpec) -> None:
         for path in dict.fromkeys(_files_of(spec)):
-            if not path.is_relative_to(BUILTIN) and not self._is_ours(path) and (problem := why_not_own(path)):
+            if not ships(path) and not self._is_ours(path) and (problem := why_not_own(path)):
                 raise ConfigError(problem)
 
     def withdrawn(self, spec: AgentSpec) -> bool:
@@ -175,13 +179,13 @@ class AgentCatalog:
 
     def _is_ours(self, path: Path) -> bool:
         """It is the project's, and not the user's own: there when they work in their home directory, or chosen by them."""
-        if not path.is_relative_to(self._project.resolve()) or self._is_elsewhere(path):
+        if self._is_elsewhere(path) or not path.is_relative_to(self._project.resolve()):
             return False
         return str(path) not in self._chosen or self._chosen[str(path)] != digests((path,))[path]
 
     def _is_elsewhere(self, path: Path) -> bool:
         """It ships with sould, or is in the folder of the user's agents."""
-        return path.is_relative_to(BUILTIN) or (self._user is not None and path.is_relative_to(self._user))
+        return ships(path) or (self._user is not None and path.is_relative_to(self._user))
 
     def _require_as_chosen(self, paths: Iterable[Path]) -> None:
         """Raises ConfigError when the user chose one of them and it is another now, unless their trust covers that."""

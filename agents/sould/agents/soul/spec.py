@@ -4,6 +4,7 @@ A spec and what it extends are merged as raw data and validated once; paths in i
 (D31). Every mistake names file, line and key. Nothing here loads a tool.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from sould.agents.soul.conditions import Situation, When, described, why_not
-from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document
+from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
 from sould.agents.toolapi.decorator import InvalidToolError
 from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
 from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"
+_BELOW_BUILTIN = f"{BUILTIN}{os.sep}"
 
 
 def _as_entry(value: object) -> object:
@@ -89,17 +91,26 @@ class AgentSpec:
         return (*self.document.files, self.fields.system_prompt_path, *tools)
 
     @property
+    def ships(self) -> bool:
+        """Everything it is made from ships with sould."""
+        return all(map(ships, self.files))
+
+    @property
     def made_of(self) -> str:
         """A digest of its files, but for those that ship with sould; "" when there are no others."""
-        return fingerprint(path for path in self.files if not path.is_relative_to(BUILTIN))
+        return fingerprint(path for path in self.files if not ships(path))
 
     def tools(self, now: Situation | None = None) -> tuple["ToolChoice", ...]:
         """Every tool the spec names, with the reason why it is not offered. Without `now` no condition is judged."""
         choices: list[ToolChoice] = []
+        listed: set[str] = set()
         for index, entry in enumerate(self.fields.tools):
             choice = self._judged(index, entry, now)
-            if not choice.reason and any(same_tool(choice.path, each.path) for each in choices if not each.reason):
-                choice = replace(choice, reason="it is listed earlier, by this or another of its names")
+            if not choice.reason:
+                ours = resolve_alias(choice.path) or choice.path
+                if ours in listed:
+                    choice = replace(choice, reason="it is listed earlier, by this or another of its names")
+                listed.add(ours)
             choices.append(choice)
         return tuple(choices)
 
@@ -140,12 +151,34 @@ class ToolChoice:
     condition: str = ""
 
 
+def ships(path: Path) -> bool:
+    """The file ships with sould."""
+    return str(path).startswith(_BELOW_BUILTIN)
+
+
+_SHIPPED: dict[Path, tuple[AgentSpec, tuple[object, ...]]] = {}
+"""The specs that ship with sould, shared by all sessions, with what the disk said of their files when they were read.
+
+Of others nothing is kept: what their paths lead to may be another file the next time.
+"""
+
+
 def load_spec(path: Path) -> AgentSpec:
-    """Read a spec file and what it extends.
+    """Read a spec file and what it extends. One that ships with sould is not read again while its files stay the same.
 
     Raises:
         ConfigError: naming file, line and key.
     """
+    known = _SHIPPED.get(path)
+    if known is not None and stamps(known[0].files) == known[1]:
+        return known[0]
+    spec = _load(path)
+    if spec.ships:
+        _SHIPPED[path] = spec, stamps(spec.files)
+    return spec
+
+
+def _load(path: Path) -> AgentSpec:
     own, document = _extended(path, ())
     try:
         fields = SpecFields.model_validate({key: value for key, value in document.agent.items() if key != "extend"})

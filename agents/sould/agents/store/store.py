@@ -12,10 +12,13 @@ import os
 import re
 import secrets
 import shutil
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 
@@ -35,6 +38,18 @@ MAX_PAGE = 1000
 MOST_MATCHES = 5
 
 
+class DoLater(Protocol):
+    """Who does small work that waits for a disk, in the order in which it is given."""
+
+    def __call__(self, job: Callable[[], None], /) -> None:
+        """Do it in a thread of its own, soon; all that was given is done before the process ends."""
+        ...
+
+
+def _at_once(job: Callable[[], None], /) -> None:
+    job()
+
+
 @dataclass(frozen=True, slots=True)
 class WeighedSession:
     """A session and what it takes on the disk."""
@@ -50,14 +65,22 @@ class SessionStore:
     Every method is synchronous; `search` and `weigh` are for a thread, all others take milliseconds at most.
     """
 
-    def __init__(self, state: Path) -> None:
-        """`state` is the state directory; made, 0700, when it is missing."""
+    def __init__(self, state: Path, later: DoLater = _at_once) -> None:
+        """`state` is the state directory; made, 0700, when it is missing.
+
+        `later` writes what is counted and named of a session that is known: replacing a file takes a millisecond or two
+        of waiting, and the index holds the same already.
+        """
         self._root = state / "sessions"
         self._trash = state / "trash"
         for directory in (state, self._root):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._index = SessionIndex(state / "index.sqlite", self._read_all)
         self._search = SessionSearch(state / "search.sqlite")
+        self._later = later
+        self._unwritten: dict[str, SessionInfo] = {}
+        self._writing = threading.Lock()
+        """Held while a session's facts are written, which the loop hardly ever waits for: what is newer is written last."""
 
     def create(self, cwd: Path, *, additional: Sequence[Path] = ()) -> StoredSession:
         """A new session's directory, with an id of ours.
@@ -207,7 +230,9 @@ class SessionStore:
         stored = self.find(session_id)
         info = replace(stored.info, archived=archived)
         try:
-            write_info(stored.directory, info)
+            with self._writing:
+                self._unwritten.pop(session_id, None)
+                write_info(stored.directory, info)
         except OSError as error:
             raise JournalFullError(f"Session {session_id} cannot be archived: {why_refused(error)}.") from error
         self._index.put(info)
@@ -234,7 +259,9 @@ class SessionStore:
         try:
             before = self._stamp()
             self._trash.mkdir(mode=0o700, exist_ok=True)
-            directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
+            with self._writing:
+                self._unwritten.pop(session_id, None)
+                directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
             self._index.remove((session_id,))
             self._search.forget((session_id,))
             self._follow(before)
@@ -257,12 +284,20 @@ class SessionStore:
         self._index.close()
 
     def _save(self, directory: Path, info: SessionInfo) -> SessionInfo:
-        try:
-            write_info(directory, info)
-        except OSError as error:  # a title is not worth a failed turn
-            logger.warning("session %s: %s", info.id, error.strerror)
+        self._unwritten[info.id] = info
         self._index.put(info)
+        self._later(partial(self._write, directory, info.id))
         return info
+
+    def _write(self, directory: Path, session_id: str) -> None:
+        with self._writing:
+            info = self._unwritten.pop(session_id, None)
+            if info is None:
+                return  # written already, or gone
+            try:
+                write_info(directory, info)
+            except OSError as error:  # a title is not worth a failed turn
+                logger.warning("session %s: %s", info.id, error.strerror)
 
     def _directory(self, session_id: str) -> Path:
         if _ID.fullmatch(session_id):

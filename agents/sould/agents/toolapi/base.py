@@ -214,14 +214,22 @@ class Tool(ABC, Generic[ParamsT]):
     @cached_property
     def description(self) -> str:
         """The text the model reads, from the file beside the tool's module."""
-        module = Path(inspect.getfile(type(self)))
-        own = module.with_name(f"{self.name}.md")
-        return (own if own.exists() else module.with_suffix(".md")).read_text(encoding="utf-8").strip()
+        return _shipped_text(type(self)) if type(self).__module__.startswith("sould.") else _text_beside(type(self))
 
     @cached_property
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, parameters_schema(self.params))
+
+
+def _text_beside(tool: type[Tool[Any]]) -> str:
+    module = Path(inspect.getfile(tool))
+    own = module.with_name(f"{tool.name}.md")
+    return (own if own.exists() else module.with_suffix(".md")).read_text(encoding="utf-8").strip()
+
+
+_shipped_text = cache(_text_beside)
+"""Of tools that ship with sould: read once for all sessions, as their code is. A user's text may change."""
 
 
 @cache

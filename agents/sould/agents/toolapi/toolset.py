@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -329,24 +330,32 @@ def _named(path: str, made: Tool[Any]) -> Tool[Any]:
 
 def _injected(path: str, factory: type[Tool[Any]], services: Mapping[Any, object]) -> dict[str, object]:
     """The constructor's arguments, looked up by annotation; parameters with a default are left to it when unknown."""
-    if factory.__init__ is object.__init__:
-        return {}
     try:
-        hints = get_type_hints(factory.__init__)
+        wanted = _wanted(factory)
     except NameError as error:
         raise InvalidToolError(f"{path}: an annotation of its constructor cannot be resolved: {error}") from error
     arguments: dict[str, object] = {}
-    for parameter in list(inspect.signature(factory).parameters.values()):
-        kind = service_type(hints.get(parameter.name))
+    for name, kind, required in wanted:
         if kind in services:
-            arguments[parameter.name] = services[kind]
-        elif parameter.default is inspect.Parameter.empty:
-            wanted = getattr(kind, "__name__", "nothing (it has no annotation)")
+            arguments[name] = services[kind]
+        elif required:
+            known = getattr(kind, "__name__", "nothing (it has no annotation)")
             raise InvalidToolError(
-                f"{path}: parameter `{parameter.name}` asks for {wanted}, which is not a service; the services are "
-                f"{SERVICES}"
+                f"{path}: parameter `{name}` asks for {known}, which is not a service; the services are {SERVICES}"
             )
     return arguments
+
+
+@lru_cache(maxsize=256)
+def _wanted(factory: type[Tool[Any]]) -> tuple[tuple[str, object, bool], ...]:
+    """The constructor's parameters: name, service, and whether there is no default. A class does not change its mind."""
+    if factory.__init__ is object.__init__:
+        return ()
+    hints = get_type_hints(factory.__init__)
+    return tuple(
+        (each.name, service_type(hints.get(each.name)), each.default is inspect.Parameter.empty)
+        for each in inspect.signature(factory).parameters.values()
+    )
 
 
 def _validate(tool: Tool[Any], arguments: Mapping[str, Any]) -> BaseModel | ToolReturn:

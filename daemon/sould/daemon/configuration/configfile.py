@@ -9,12 +9,16 @@ from sould.daemon.paths import Paths
 
 def config_path(paths: Paths, environment: Mapping[str, str], named: str | None = None) -> Path:
     """The file to read: the named one (`--config-file`), `SOULD_CONFIG`, else `config.toml` or `config.json` of the user."""
+    first, *others = config_places(paths, environment, named)
+    return next((other for other in others if other.exists() and not first.exists()), first)
+
+
+def config_places(paths: Paths, environment: Mapping[str, str], named: str | None = None) -> tuple[Path, ...]:
+    """Where that file may be: the first of these that exists is read."""
     chosen = named or environment.get("SOULD_CONFIG")
     if chosen:
-        return Path(chosen).expanduser()
-    toml = Path(paths.config, "config.toml")
-    other = Path(paths.config, "config.json")
-    return other if other.exists() and not toml.exists() else toml
+        return (Path(chosen).expanduser(),)
+    return Path(paths.config, "config.toml"), Path(paths.config, "config.json")
 
 
 def other_configuration(environment: Mapping[str, str], read: str) -> str:

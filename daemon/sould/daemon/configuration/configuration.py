@@ -5,6 +5,7 @@ names the key, the file, the line and the nearest valid key; the value itself is
 """
 
 import difflib
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
 from sould.agents.ownfiles import why_not_own
-from sould.daemon.configuration.configfile import config_path
+from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
 
@@ -106,6 +107,7 @@ class ConfigReader:
         self._paths = paths
         self._environment = dict(environment)
         self._options = options
+        self._places = tuple(map(str, config_places(paths, self._environment, options.get("file"))))
         self._version = self._stamp()
         self.loaded = load(paths, self._environment, **options)
 
@@ -130,12 +132,15 @@ class ConfigReader:
         source = next(iter(self.loaded.sources), "its defaults")
         return Refreshed(" ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices)))
 
-    def _stamp(self) -> tuple[int, ...] | None:
-        try:
-            status = config_path(self._paths, self._environment, self._options.get("file")).stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid
+    def _stamp(self) -> tuple[object, ...] | None:
+        """Asked at every use of the configuration, so of plain names: two microseconds."""
+        for place in self._places:
+            try:
+                status = os.stat(place)
+            except OSError:
+                continue
+            return place, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid
+        return None
 
 
 @dataclass(frozen=True, slots=True)

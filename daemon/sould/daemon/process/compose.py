@@ -123,8 +123,8 @@ def compose(paths: Paths) -> Composition:
     """Make the shared services. Opens the session index; starts no process and touches no network."""
     state = Path(paths.state)
     config = Configuration(paths)
-    store = SessionStore(state)
     writer = JournalWriter()
+    store = SessionStore(state, writer.post)
     guard = ProcessGuard(grace=lambda: config.now.background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
