@@ -88,6 +88,7 @@ OPENING_CALLS = frozenset(
 )
 """Methods of a path. Those of `CallFiles` that have such a name are awaited."""
 
+VALUES = "agents/sould/agents/values.py"
 SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
 # Written in pieces so that this file does not break its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|home/[a-z][\w-]*)(?:/|\b(?![\w-]))")
@@ -128,6 +129,7 @@ def main(root: Path) -> int:
         *circles(ours),
         *faces(ours),
         *opening(ours),
+        *quick_to_define(ours),
         *design(ours),
         *namespace(files),
         *sizes(files),
@@ -231,6 +233,14 @@ def openings(file: SourceFile) -> Iterator[tuple[int, str]]:
                 yield node.lineno, attr
             case _:
                 pass
+
+
+def quick_to_define(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """Dataclasses are those of `sould.agents.values`: defining hundreds of the standard library's delays every cold start."""
+    for file in files:
+        for node in file.imports():
+            if file.path != VALUES and "dataclasses" in imported(node):
+                yield Finding(file.path, node.lineno, "dataclasses; import from sould.agents.values")
 
 
 def imported(node: ast.AST) -> list[str]:

@@ -4,7 +4,6 @@ Values only: nothing here is projected or asked.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.acp.clients import shows_names
@@ -12,6 +11,7 @@ from sould.acp.schema import ClientCapabilities, Implementation
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from sould.agents.values import dataclass
 
 
 @dataclass(slots=True)

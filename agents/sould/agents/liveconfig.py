@@ -3,10 +3,10 @@
 Whoever asks keeps the `LiveConfig` and never what it answered, so that a reloaded configuration holds everywhere at once.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.config import Config
+from sould.agents.values import dataclass
 
 
 class LiveConfig(Protocol):

@@ -12,9 +12,10 @@ WorkspaceError
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
+
+from sould.agents.values import dataclass, field
 
 
 class WorkspaceError(Exception):

@@ -18,10 +18,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from sould.agents.rpc.framing import MAX_LINE, head_of
+from sould.agents.values import dataclass
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024

@@ -5,7 +5,8 @@ Signals go through a pidfd opened before the identity is checked, so that they r
 
 import os
 import signal
-from dataclasses import dataclass
+
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

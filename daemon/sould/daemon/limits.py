@@ -5,7 +5,8 @@ Read once at start from `SOULD_*` variables, which the bridge passes on; the use
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from sould.agents.values import dataclass
 
 IDLE_EXIT = 1800.0
 """The default (D7), until a session has read the user's configuration."""

@@ -4,12 +4,12 @@ Their commands, environments and headers may hold secrets: they are handed from 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import orjson
 
 from sould.acp.outbound import Json
+from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
     from sould.agents.opening.opening import McpServer, Opening

@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.values import dataclass
 from sould.agents.workspace import (
     Command,
     Expected,

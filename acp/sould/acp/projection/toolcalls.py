@@ -7,7 +7,6 @@ bounded here, because many clients read lines of at most a mebibyte.
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
 
 import orjson
@@ -17,6 +16,7 @@ from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     BackgroundTaskBlock,

@@ -1,7 +1,6 @@
 """The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
@@ -40,6 +39,7 @@ from sould.agents.errors import (
 )
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from sould.agents.values import dataclass
 from sould.agents.wording import faulty
 
 ParamsT = TypeVar("ParamsT", bound=Inbound)

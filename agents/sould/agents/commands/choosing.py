@@ -1,7 +1,6 @@
 """The commands that show or choose an option of the session, for clients without menus of their own: `/mode` and kin."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sould.agents.commands.conversation import Conversation
@@ -14,6 +13,7 @@ from sould.agents.settings.options import SessionOptions
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.tools.planmode import PlanMode
+from sould.agents.values import dataclass
 
 _FULL = "Full access for this session: only secrets and changes to protected files still ask."
 

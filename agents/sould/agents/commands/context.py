@@ -1,7 +1,6 @@
 """The commands about what the model knows: `/init`, `/compact`, `/clear`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.commands.conversation import Conversation
@@ -10,6 +9,7 @@ from sould.agents.operations.context import ModelContext, NotCompacted
 from sould.agents.operations.wording import CLEARED, COMPACTED
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 
 _INIT_PROMPT = Path(__file__).with_name("init.md")
 

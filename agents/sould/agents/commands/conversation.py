@@ -1,12 +1,11 @@
 """What a slash command says to people, and what it asks of the session's agent."""
 
-from dataclasses import dataclass
-
 from sould.agents.flows.runner import Agent
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote
 

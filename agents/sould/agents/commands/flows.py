@@ -1,7 +1,6 @@
 """Flows as slash commands: `/flow:NAME arguments` for every flow skill."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sould.agents.commands.conversation import Conversation
@@ -14,6 +13,7 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 from sould.agents.wire.notice import notice
 
 _MOST_TOLD = 5

@@ -1,7 +1,6 @@
 """`/loop`, and prompts that are repeated: beginning, stopping and resuming loops."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.commands.conversation import Conversation
@@ -18,6 +17,7 @@ from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

@@ -5,7 +5,6 @@ A prompt's text is given to the model as the server wrote it; the user sees whic
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sould.agents.commands.conversation import Conversation
@@ -17,6 +16,7 @@ from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.mcp.session import SessionServers
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 from sould.agents.wording import plural
 
 

@@ -1,13 +1,13 @@
 """`/export` and `/import`: the words around the operations that share a conversation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.sharing import NotExportedError, NotImportedError, Sharing
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

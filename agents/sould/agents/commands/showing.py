@@ -1,13 +1,13 @@
 """Commands that show how the session stands: `/status` and `/help`; and short answers for what needs no turn of its own."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 
 _ASIDE = "Ask a side question: `/btw why is this test slow?`. It works while a turn runs."
 

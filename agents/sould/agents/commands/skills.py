@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sould.agents.commands.conversation import Conversation
@@ -12,6 +11,7 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

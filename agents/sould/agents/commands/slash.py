@@ -7,12 +7,12 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from sould.agents.permissions.visible import visible
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_text
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")

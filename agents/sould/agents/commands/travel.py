@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
@@ -11,6 +10,7 @@ from sould.agents.operations.wording import travelled
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.timeline import Moment
+from sould.agents.values import dataclass
 
 SHOWN = 20
 """Turns that `/rewind` lists."""

@@ -4,7 +4,6 @@ import asyncio
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
@@ -14,6 +13,7 @@ from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks, TaskError
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

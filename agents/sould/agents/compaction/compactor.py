@@ -8,7 +8,6 @@ Never compacts twice without a new message in between (D8).
 import asyncio
 import secrets
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
@@ -32,6 +31,7 @@ from sould.agents.llm.provider import (
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.tokens import tokens
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd, StatusUpdate
 from sould.agents.wire.notice import notice

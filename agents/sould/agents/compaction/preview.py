@@ -5,10 +5,10 @@ A `QuestionRequest`, so every client can answer it and the first answer wins. No
 
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 
 QUESTION = "Replace the conversation so far by this summary?"

@@ -1,12 +1,11 @@
 """How many tokens the next model call of an agent takes: the conversation, and the tools while nothing has counted them."""
 
-from dataclasses import dataclass, field
-
 import orjson
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.tokens import tokens
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.values import dataclass, field
 
 
 @dataclass(slots=True)

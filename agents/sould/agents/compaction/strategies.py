@@ -5,7 +5,6 @@ always makes room. The kept end never begins inside a tool call and its results.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 
@@ -13,6 +12,7 @@ from sould.agents.compaction.importance import Similarity, by_words, cosine, imp
 from sould.agents.compaction.summary import Summary, shortened
 from sould.agents.compaction.transcript import Group, earlier_summary, groups, last_request, tail
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.values import dataclass
 from sould.agents.wording import plural
 
 StrategyName: TypeAlias = Literal["simple", "smart", "hierarchical"]

@@ -4,7 +4,6 @@ Every way this can go wrong ends in a summary or in a provider's error; it publi
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sould.agents.compaction import prompt
@@ -13,6 +12,7 @@ from sould.agents.compaction.summary import Summary, fitted, merge, parse, repai
 from sould.agents.compaction.transcript import Language
 from sould.agents.llm.provider import ChatRequest, EmptyAnswerError, ProviderError
 from sould.agents.tokens import tokens
+from sould.agents.values import dataclass, replace
 
 Ask: TypeAlias = Callable[[ChatRequest], Awaitable[str]]
 """One model call without tools; the answer's text. Raises ProviderError."""

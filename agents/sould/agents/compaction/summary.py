@@ -5,10 +5,10 @@ Pure text work. Nothing a model wrote is dropped for being in the wrong place: i
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sould.agents.tokens import tokens
+from sould.agents.values import dataclass, field, replace
 
 SECTIONS = ("current_focus", "environment", "completed_tasks", "active_issues", "code_state", "important_context")
 _UNIONS = ("environment", "completed_tasks", "important_context")

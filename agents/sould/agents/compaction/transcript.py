@@ -5,13 +5,13 @@ Pure. A group is what must stay together: a user message, or an assistant messag
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sould.agents.compaction.summary import Summary, parse, without_thinking
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.context import COMPACTED
 from sould.agents.sessionlog.entries import message_weight
+from sould.agents.values import dataclass
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
 
 Language: TypeAlias = Literal["en", "zh"]

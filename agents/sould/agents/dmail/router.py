@@ -7,12 +7,12 @@ whoever sent that is told; anything else is refused. A D-Mail is fetched once. N
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from sould.agents.errors import SouldError
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import DMailHeld, DMailTaken
 from sould.agents.wire.notice import notice
 

@@ -4,7 +4,6 @@ Pure. Nothing of a client reaches the model or a person before it went through h
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import orjson
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from sould.agents.mcp.naming import LARGEST_SCHEMA, LONGEST_DESCRIPTION, cleaned, safe_schema
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.toolset import NAME
+from sould.agents.values import dataclass
 from sould.agents.wire.content import media_url
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import faulty

@@ -5,7 +5,6 @@ answers it. A client that goes takes its tools with it, and what it was asked en
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from sould.agents.external.definition import (
@@ -25,6 +24,7 @@ from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
 from sould.agents.toolapi.sources import Offer
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolResult, ToolReturn
 
 MOST_TOOLS: Final = 128

@@ -5,9 +5,9 @@ Reads all of D2 that a diagram of boxes and arrows can hold; what it does not un
 
 import re
 import textwrap
-from dataclasses import dataclass
 
 from sould.agents.flows.scanner import Scanner
+from sould.agents.values import dataclass
 
 _BLANK = re.compile(r'(?:[\s;]|#[^\n]*|"""(?:(?!""").)*""")+', re.DOTALL)
 _SPACE = re.compile(r"(?:[^\S\n]|\\\n)+")

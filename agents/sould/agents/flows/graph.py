@@ -2,10 +2,10 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.errors import SouldError
+from sould.agents.values import dataclass, field
 
 Kind: TypeAlias = Literal["begin", "end", "task", "decision"]
 

@@ -2,11 +2,11 @@
 
 import difflib
 import re
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.loopstate import Budget, Resource
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput, input_text
 
 COMMAND = "/loop"

@@ -1,9 +1,8 @@
 """What a loop does in each iteration: a prompt, a skill, or a flow from its beginning to its end."""
 
-from dataclasses import dataclass
-
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Flow
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

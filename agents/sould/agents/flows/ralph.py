@@ -3,7 +3,6 @@
 Every move is on disk before the next begins. A loop that stops for any reason but its end can be taken up again.
 """
 
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from sould.agents.flows.graph import Edge, Flow, Node, Place, Sketch, build
@@ -11,6 +10,7 @@ from sould.agents.flows.loopstate import LoopState, LoopStore, Status
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
 from sould.agents.soul.loop import Ending
+from sould.agents.values import dataclass, field
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate
 

@@ -6,7 +6,6 @@ times. How far it has come is shown as a plan. The runner keeps nothing: what su
 
 import asyncio
 import re
-from dataclasses import dataclass, field, replace
 
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Edge, Flow, Node
@@ -15,6 +14,7 @@ from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError

@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sould.agents.flows.graph import FlowError, Place, Problem
+from sould.agents.values import dataclass, field
 
 _LINE_END = re.compile(r"\n")
 

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 
 from sould.agents.environment import Environment
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import Custom
 from sould.agents.workspace import CommandExit
 

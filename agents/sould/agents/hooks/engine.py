@@ -8,7 +8,6 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import orjson
@@ -20,6 +19,7 @@ from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.hooks.matching import fitting, may_fit
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
 
 MOST_TARGET: Final = 200

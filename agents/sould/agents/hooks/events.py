@@ -1,7 +1,8 @@
 """The events hooks are for, and what a client that wants to decide on one says. Imports nothing heavy."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from sould.agents.values import dataclass
 
 EVENTS: Final = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure", "SessionStart",

@@ -5,7 +5,6 @@ server says passes a redactor before it enters a message. It loads the HTTP libr
 """
 
 import time
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import httpx2
@@ -18,6 +17,7 @@ from sould.agents.llm.failures import Redactor
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
+from sould.agents.values import dataclass
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)

@@ -1,8 +1,7 @@
 """What the answers of models cost, from what providers report. An unknown price stays unknown, never 0 (D38)."""
 
-from dataclasses import dataclass
-
 from sould.agents.llm.provider import Finish, ModelInfo
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import TokenUsage
 
 

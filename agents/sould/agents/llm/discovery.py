@@ -7,7 +7,6 @@ an environment is used only with a key from the same environment (D14).
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ import orjson
 from pydantic import SecretStr, ValidationError
 
 from sould.agents.config import Capability, ModelConfig, ProviderConfig, ProviderType
+from sould.agents.values import dataclass
 
 KEY_VARIABLES = ("MOONSHOT_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """Variables that hold provider keys: found here, kept from commands (D14)."""

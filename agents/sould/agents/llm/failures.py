@@ -5,7 +5,6 @@ Every text that came from a server or a library passes `Redactor` before it ente
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
@@ -14,6 +13,7 @@ import orjson
 from pydantic import SecretStr
 
 from sould.agents.llm.provider import ProviderError, ProviderProtocolError, ProviderStatusError
+from sould.agents.values import dataclass
 
 _BODY_CHARS = 500
 _SAMPLE_BYTES = 200

@@ -6,8 +6,9 @@ the session, so they are read here from the mapping that is passed in (D14).
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from sould.agents.values import dataclass
 
 _NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 

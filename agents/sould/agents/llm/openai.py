@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +36,7 @@ from sould.agents.llm.requests import RequestStyle, media_bytes, request_body
 from sould.agents.llm.tls import verification
 from sould.agents.llm.watchdog import Watchdog
 from sould.agents.unreachable import is_refused, is_unknown_host, why_unreachable
+from sould.agents.values import dataclass, field, replace
 
 _ERROR_BODY = 64 * 1024
 _WHOLE_BODY = 64 * 1024 * 1024

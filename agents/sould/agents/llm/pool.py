@@ -7,7 +7,6 @@ configuration, the session's environment or the keyring, in that order; the daem
 import asyncio
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -32,6 +31,7 @@ from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.tokens import TokenStore
+from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
     from sould.agents.llm.openai import OpenAIClient, ProviderSettings

@@ -13,10 +13,10 @@ ProviderError
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from sould.agents.config import Capability
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 

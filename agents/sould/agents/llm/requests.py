@@ -4,11 +4,11 @@ What servers cannot take is left out with a word in its place, so that a convers
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from sould.agents.config import Capability
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
+from sould.agents.values import dataclass
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,

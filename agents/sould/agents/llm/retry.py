@@ -8,12 +8,12 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ChatProvider, ChatRequest, Delta, DeltaStream, EmptyAnswerError, ProviderError
+from sould.agents.values import dataclass, replace
 
 _FAR = 366 * 86_400.0
 

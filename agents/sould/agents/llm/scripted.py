@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -27,6 +26,7 @@ from sould.agents.llm.provider import (
     ProviderTimeoutError,
     ScriptExhaustedError,
 )
+from sould.agents.values import replace
 from sould.agents.wire.content import (
     AudioPart,
     FunctionCall,

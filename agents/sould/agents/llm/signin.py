@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +25,7 @@ from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatRequest, DeltaStream, ModelInfo, ProviderConnectionError, ProviderError
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.tokens import Tokens, TokenStore
+from sould.agents.values import dataclass, field
 
 _log = logging.getLogger(__name__)
 

@@ -4,12 +4,12 @@ Ids it gives out are unique within the answer: empty and repeated ones are repla
 they are JSON is not its business.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from sould.agents.llm.provider import Delta
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 

@@ -8,12 +8,12 @@ import asyncio
 import html
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from sould.agents.mcp.naming import cleaned
+from sould.agents.values import dataclass
 
 HOST: Final = "localhost"
 PATH: Final = "/callback"

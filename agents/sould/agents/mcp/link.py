@@ -12,9 +12,10 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
+
+from sould.agents.values import dataclass
 
 # the library reads settings from the environment and from a `.env` file of the directory it happens to run in, sets up
 # logging of its own and asks the network for newer versions

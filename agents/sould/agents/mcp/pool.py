@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import orjson
 
@@ -17,6 +16,7 @@ from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.server import Place, Server, SignIns
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import ProcessGuard
+from sould.agents.values import dataclass
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ The only conversion there is; images and structured content are kept, text is cu
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
@@ -12,6 +11,7 @@ from pydantic import JsonValue
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.toolapi.base import tool_ok
+from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import ToolReturn

@@ -7,7 +7,6 @@ server only; its cost is the session's.
 import logging
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
@@ -16,6 +15,7 @@ from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.soul.answer import ModelCaller
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 

@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
@@ -33,6 +32,7 @@ from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.toolapi.base import tool_error
 from sould.agents.unreachable import causes, why_unreachable
+from sould.agents.values import dataclass
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError

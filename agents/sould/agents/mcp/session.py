@@ -8,7 +8,6 @@ import asyncio
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,6 +28,7 @@ from sould.agents.patience import in_time
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import Tool
+from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     ContextNote,

@@ -6,7 +6,6 @@ not trusted. One bad entry costs that entry and a sentence, never the others.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -17,6 +16,7 @@ from sould.agents.llm.failures import Redactor
 from sould.agents.opening.carrier import Carrier
 from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
+from sould.agents.values import dataclass, field
 from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]

@@ -1,13 +1,13 @@
 """What a client says when it opens a session, and what a session asks of an attached client."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.opening.carrier import Carrier
 from sould.agents.permissions.policy import Mode
+from sould.agents.values import dataclass, field
 from sould.agents.workspace import Workspace
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]

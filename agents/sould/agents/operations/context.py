@@ -1,10 +1,10 @@
 """What the model is told of a session, changed by the user: compacted, cleared, added to."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import ContextCleared, ContextNote
 
 

@@ -1,7 +1,6 @@
 """Working in further directories: at once for every tool and rule, for the model from its next step on, and for good."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.mcp.session import SessionServers
@@ -10,6 +9,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.agents import SessionAgent
 from sould.agents.settings.directories import Directories
 from sould.agents.store.entry import SessionEntry
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import DirectoryAdded
 
 

@@ -6,7 +6,6 @@ becomes background for the model, never an instruction.
 
 import asyncio
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -21,6 +20,7 @@ from sould.agents.store.imports import conversation_in
 from sould.agents.store.info import JOURNAL
 from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.tokens import tokens
+from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, Workspace, WorkspaceError
 
 FORMATS = (".md", ".json", ".jsonl")

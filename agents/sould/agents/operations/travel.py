@@ -5,7 +5,6 @@ the files and the context is published by the rewinder; nothing here says a word
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sould.agents.compaction.compactor import Compactor
@@ -13,6 +12,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.timetravel.timeline import Moment, timeline
+from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import FilesRestored, FilesRestoring
 from sould.agents.wire.notice import notice

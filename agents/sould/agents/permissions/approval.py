@@ -9,7 +9,6 @@ import hashlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -50,6 +49,7 @@ from sould.agents.permissions.visible import (
     visible,
 )
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
+from sould.agents.values import replace
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 from sould.agents.workspace import ResolvedPath

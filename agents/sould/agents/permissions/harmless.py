@@ -6,10 +6,10 @@ flags that follow unnamed links, which may lead out of the project.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from sould.agents.permissions.shelltext import Argv
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

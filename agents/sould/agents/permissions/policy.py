@@ -9,7 +9,6 @@ mode only what the text shows is protected.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -33,6 +32,7 @@ from sould.agents.permissions.rules import (
 from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
+from sould.agents.values import dataclass, replace
 from sould.agents.workspace import ResolvedPath, WriteOperation
 
 Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]

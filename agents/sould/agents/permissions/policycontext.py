@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.gitlooks import plain_history, plain_repository
+from sould.agents.values import dataclass, field
 
 
 def _resolve(word: str, cwd: Path) -> Path:

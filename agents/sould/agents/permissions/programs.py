@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final, cast
@@ -21,6 +20,7 @@ import orjson
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.servedfiles import without_waiting
 from sould.agents.permissions.shelltext import Argv, read_loosely
+from sould.agents.values import dataclass, field
 
 
 def _set(text: str) -> frozenset[str]:

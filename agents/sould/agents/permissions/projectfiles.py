@@ -7,11 +7,11 @@ Reads files as bytes and interprets none, but to find the programs that MCP file
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sould.agents.permissions.servedfiles import served_files, without_waiting
+from sould.agents.values import dataclass
 
 HOMES = (".sould", ".agents", ".kimi/skills", ".claude/skills", ".codex/skills")
 FILES = (".mcp.json",)

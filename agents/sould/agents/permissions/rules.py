@@ -8,7 +8,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
@@ -23,6 +22,7 @@ from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]

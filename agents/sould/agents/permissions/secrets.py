@@ -9,13 +9,13 @@ import os
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import LARGEST, is_fixture, is_template, likelihood
 from sould.agents.permissions.servedfiles import without_waiting
+from sould.agents.values import dataclass
 
 MOST_REMEMBERED: Final = 4_096
 SMALLEST: Final = 8

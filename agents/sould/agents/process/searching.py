@@ -11,11 +11,12 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
+
+from sould.agents.values import dataclass, field
 
 MAX_COMPLAINT = 4096
 _CHUNK = 256 * 1024

@@ -7,7 +7,6 @@ put back as a copy: a mark too many is a question, one too few may be a trap.
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.permissions.projectfiles import Change
@@ -17,6 +16,7 @@ from sould.agents.projects.ownership import ALONE
 from sould.agents.projects.project import LOG
 from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.projects.state import Edit, EditState
+from sould.agents.values import dataclass
 
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""

@@ -3,8 +3,9 @@
 A client that says nothing has no entry; for it, others know when it may be asked (`clientfiles`).
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from sould.agents.values import dataclass, field
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +25,7 @@ from sould.agents.projects.preimages import Difference, Directory, FileVersion, 
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit
+from sould.agents.values import dataclass, field, replace
 from sould.agents.workspace import CommandExit, RunningCommand
 
 logger = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from sould.agents.environment import find_program
+from sould.agents.values import dataclass, field
 
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""

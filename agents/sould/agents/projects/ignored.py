@@ -4,10 +4,10 @@ Blocks: use it in a thread.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.projects.gitfiles import GitFiles
+from sould.agents.values import dataclass, field
 
 
 @dataclass(slots=True)

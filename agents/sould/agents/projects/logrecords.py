@@ -9,7 +9,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from sould.agents.privatefile import write_private
 from sould.agents.projects.identity import DirectoryIdentity, identity_of
 from sould.agents.projects.ownership import ALONE
+from sould.agents.values import dataclass, field
 
 RECORD: Final = "project.json"
 

@@ -8,13 +8,13 @@ import os
 import stat
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from sould.agents.diskfile import is_passing
 from sould.agents.projects.tree import NEVER, Listing, Seen, TreeSnapshot, seen_of
 from sould.agents.projects.watching import Changed, Reader
+from sould.agents.values import dataclass, field
 
 
 class KnownTree(Protocol):

@@ -1,8 +1,9 @@
 """Three-way merge of texts by lines. Pure. What both sides changed is a conflict, and a conflict is never guessed at."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from sould.agents.values import dataclass
 
 TOO_MUCH = 25_000_000
 """Lines of one side times lines of the other, after what is common at both ends: beyond it comparing takes too long."""

@@ -6,11 +6,11 @@ it in a thread.
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
 from sould.agents.projects.state import DIRECTORY
+from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
 
 MOST = 16 * 1024 * 1024

@@ -12,7 +12,6 @@ import stat
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.config import CaptureLimits
@@ -23,6 +22,7 @@ from sould.agents.projects.secretblobs import SecretBlobs, SecretJudge
 from sould.agents.projects.state import DIRECTORY, UNKEPT
 from sould.agents.projects.tree import Listing, Seen, TreeSnapshot, look
 from sould.agents.projects.watching import Reader, Watches
+from sould.agents.values import dataclass, field
 
 MOST_GIT = 16 * 1024 * 1024
 """Of one file that git has."""

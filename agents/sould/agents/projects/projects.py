@@ -7,7 +7,6 @@ and no client.
 import asyncio
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -22,6 +21,7 @@ from sould.agents.projects.ownership import root_of
 from sould.agents.projects.project import Project
 from sould.agents.projects.secretblobs import SecretBlobs
 from sould.agents.projects.watching import Watches
+from sould.agents.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

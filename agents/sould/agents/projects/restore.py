@@ -10,7 +10,6 @@ import asyncio
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from sould.agents.projects.merge import merge
 from sould.agents.projects.nodes import Node
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.projects.state import DIRECTORY, Edit
+from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
 Chosen: TypeAlias = Callable[[Edit], bool]

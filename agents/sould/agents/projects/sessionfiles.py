@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of
@@ -38,6 +37,7 @@ from sould.agents.projects.projects import Projects
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import DIRECTORY, Edit, FileChange, changes_of
 from sould.agents.toolapi.base import ToolCallContext
+from sould.agents.values import dataclass
 from sould.agents.workspace import (
     Command,
     Expected,

@@ -1,11 +1,11 @@
 """What agents changed in a project, as a fold over the events of its edit log. Pure: no file, no clock, no editor."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from sould.agents.projects.editlog import Captured, Event, Inherited, Intent, Rooted, Settled
+from sould.agents.values import dataclass, replace
 
 DIRECTORY: Final = "directory"
 """In place of a digest: a directory."""

@@ -12,11 +12,11 @@ import stat
 import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from sould.agents.diskfile import is_passing
+from sould.agents.values import dataclass, field
 
 Seen: TypeAlias = tuple[int, int, int, int, int]
 """Mode, size, modification and change time in nanoseconds, inode; of a directory only the mode."""

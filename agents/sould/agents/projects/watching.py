@@ -12,12 +12,12 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sould.agents.diskfile import is_passing
 from sould.agents.projects.tree import NEVER
+from sould.agents.values import dataclass, field
 
 if TYPE_CHECKING:
     from inotify_simple import Event

@@ -10,7 +10,6 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import orjson
@@ -26,6 +25,7 @@ from sould.agents.rpc.errors import (
 from sould.agents.rpc.framing import MAX_LINE, LineSplitter, TooLong
 from sould.agents.rpc.messages import Invalid, Notification, Params, Request, RequestId, Response, parse
 from sould.agents.rpc.stream import ByteStream
+from sould.agents.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,10 @@ answers anybody.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import orjson
+
+from sould.agents.values import dataclass
 
 MAX_LINE = 50_000_000
 HEAD = 4096

@@ -6,12 +6,12 @@ no exception and no text of a library's error reaches the peer (F15, F16, F18, F
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import orjson
 
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RpcError
+from sould.agents.values import dataclass
 
 RequestId: TypeAlias = int | str | None
 Params: TypeAlias = dict[str, Any]

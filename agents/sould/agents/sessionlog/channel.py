@@ -9,9 +9,9 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

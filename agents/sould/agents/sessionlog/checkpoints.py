@@ -1,11 +1,11 @@
 """The places in a context to go back to, and which of them undoing takes next. Pure; knows entries only as far as that."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Literal, TypeVar
 
 from sould.agents.sessionlog.entries import Said
+from sould.agents.values import dataclass, field
 
 EntryT = TypeVar("EntryT")
 

@@ -5,13 +5,13 @@ call has exactly one result, right after it; nothing empty is sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.checkpoints import Checkpoint, Undoable, newest, older, turns_in
 from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_content
 from sould.agents.tokens import MEDIA_TOKENS, weight
+from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
     CompactionEnd,

@@ -4,12 +4,12 @@ Never reads a file. A session of thousands of messages is read back without maki
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import orjson
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.tokens import MEDIA_TOKENS, weight
+from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import ToolCall, ToolReturn, WireMessage
 from sould.agents.wire.stream import joined, piece

@@ -12,7 +12,6 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from sould.agents.sessionlog.records import (
 )
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
 from sould.agents.sessionlog.writer import JournalWriter
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import WireMessage
 from sould.agents.wire.stream import Cursor, Record, is_delta, joined, piece, rest
 

@@ -7,12 +7,12 @@ and values; nothing here touches a file.
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import orjson
 
+from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, WireMessage, dump
 from sould.agents.wire.stream import joined, piece

@@ -5,7 +5,6 @@ of a message that streams is written as it comes (`openline`). Pure reading: not
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 from zlib import crc32
@@ -13,6 +12,7 @@ from zlib import crc32
 import orjson
 
 from sould.agents.sessionlog.openline import OpenTail, encoded, read_open
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import PROTOCOL_VERSION, UnknownMessageError, WireMessage, dump, parse, parse_payload
 from sould.agents.wire.stream import is_delta, joined, length, piece
 

@@ -1,11 +1,11 @@
 """What a journal says its last writer left undone, so that the session host can close it honestly (F61)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from sould.agents.sessionlog.records import Damage
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

@@ -11,11 +11,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sould.agents.errors import JournalFullError
 from sould.agents.sessionlog.journalfile import JournalFile
+from sould.agents.values import dataclass, field
 
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 Job: TypeAlias = Callable[[], None]

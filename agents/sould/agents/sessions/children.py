@@ -1,6 +1,5 @@
 """Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sould.agents.llm.costs import Costs
@@ -14,6 +13,7 @@ from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.recovery import close_open_work, take_up
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

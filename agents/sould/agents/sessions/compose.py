@@ -4,7 +4,6 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 """
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sould.agents.config import Config
@@ -81,6 +80,7 @@ from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.turns.hooking import SessionHooks
+from sould.agents.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ is answered before sessions are imported (D9).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import orjson
 
 from sould.agents.rpc.messages import RequestId
+from sould.agents.values import dataclass, field
 
 if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort

@@ -9,7 +9,6 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -30,6 +29,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,6 @@ What a face gets of a live session is its `SessionPort`, never the session. The 
 import asyncio
 import time
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
@@ -14,6 +13,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """What sessions stand on: `HostServices` for all sessions of a daemon, `SessionServices` for all agents of one session."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,6 +29,7 @@ from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.turns.asking import ApprovalRequester
+from sould.agents.values import dataclass, field
 
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 """The providers whose key the user has stored, as it is now."""

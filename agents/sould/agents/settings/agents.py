@@ -4,7 +4,6 @@ A spec that cannot be used leaves the session as it was, and says so once.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.errors import OptionError, SouldError
@@ -19,6 +18,7 @@ from sould.agents.soul.spec import BUILTIN, AgentSpec
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.wire.notice import notice
 

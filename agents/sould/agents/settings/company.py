@@ -1,9 +1,8 @@
 """Whether a person is there who could be asked."""
 
-from dataclasses import dataclass
-
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.settings.modes import Modes
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Which model answers in a session: the user's choice among those its environment and the configuration offer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from sould.agents.errors import NoModelError
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
 from sould.agents.soul.answer import Model
+from sould.agents.values import dataclass, replace
 
 
 @dataclass(slots=True)

@@ -1,10 +1,9 @@
 """Which model the agents of a session ask, and at whose expense."""
 
-from dataclasses import dataclass
-
 from sould.agents.llm.costs import Costs
 from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.models import SessionModels
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ It publishes, saves and dismisses nothing: that is `ModeSwitch`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from sould.agents.config import Config
 from sould.agents.errors import OptionError
 from sould.agents.permissions.policy import Mode
+from sould.agents.values import dataclass, replace
 
 Position: TypeAlias = Literal["plan", "ask", "review", "full", "away"]
 """A mode; `away` is full access with nobody there to answer."""

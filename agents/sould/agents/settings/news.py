@@ -6,10 +6,10 @@ nobody has been told yet.
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass
 from sould.agents.wire.notice import notice
 
 Severity: TypeAlias = Literal["info", "warning", "error"]

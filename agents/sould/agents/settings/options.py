@@ -5,13 +5,13 @@ What an option does is its source's; here a choice is checked, shown to all clie
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.state import SessionState
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import SessionChanged
 
 

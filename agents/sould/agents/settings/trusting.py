@@ -5,7 +5,6 @@ Nothing here takes a changed file into use: that happens where the file is read,
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents
@@ -17,6 +16,7 @@ from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.toolapi.questions import Questions
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 

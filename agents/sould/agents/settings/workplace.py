@@ -1,7 +1,6 @@
 """Where a session's agents work, and what their prompts and the conditions of their tools say of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from sould.agents.config import can_search
@@ -14,6 +13,7 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ that bring programs count only while the user trusts the workspace, and the vers
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
+from sould.agents.values import dataclass
 
 BUILTIN = Path(__file__).with_name("builtin")
 HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")

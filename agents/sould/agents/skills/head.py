@@ -6,11 +6,11 @@ over a number or a date. Only the texts of a few keys count; those of other prog
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import yaml
 
 from sould.agents.errors import SouldError
+from sould.agents.values import dataclass
 
 MAX_HEAD = 8 * 1024
 MAX_BRACKETS = 100

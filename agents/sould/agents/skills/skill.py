@@ -5,12 +5,12 @@ the skill used where its meaning is clear. Else it is a `SkillError` that names 
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sould.agents.errors import SouldError
 from sould.agents.skills.head import Head, HeadError, read_head
+from sould.agents.values import dataclass
 
 MAX_BYTES = 256 * 1024
 MAX_DESCRIPTION = 1024

@@ -5,7 +5,6 @@ was shown is ever repeated: retries happen below, before the first visible part.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.liveconfig import LiveConfig
@@ -23,6 +22,7 @@ from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 

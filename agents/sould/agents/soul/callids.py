@@ -7,9 +7,9 @@ on its id: two calls never share one.
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import SubagentEvent, ToolCall
 
 _USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -8,7 +8,6 @@ intent is on disk, and what changes or runs something keeps the model's order (`
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 import orjson
@@ -27,6 +26,7 @@ from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import (
     CallPreview,
     CommandBegin,

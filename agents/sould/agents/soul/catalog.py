@@ -8,7 +8,6 @@ user named by its path is theirs as it was then, with the texts it names; its to
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,6 +17,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.instructions import check_prompt
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec, ships
 from sould.agents.soul.specfile import digests
+from sould.agents.values import dataclass
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
 

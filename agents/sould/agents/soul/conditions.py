@@ -4,7 +4,6 @@ Pure, except for looking whether files and programs exist.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from sould.agents.environment import Environment
+from sould.agents.values import dataclass, field
 
 
 def _several(value: object) -> object:

@@ -7,7 +7,6 @@ them is a branch here. The loop never touches a file, a socket or a client.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from sould.agents.compaction.compactor import Compactor
@@ -17,6 +16,7 @@ from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.turn import Turn
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     SteerInput,

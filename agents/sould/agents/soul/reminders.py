@@ -4,7 +4,6 @@ Only words: what plan mode forbids is refused by `permissions.policy`, and quest
 asked, whatever the model was told.
 """
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from sould.agents.liveconfig import LiveConfig
@@ -13,6 +12,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import ContextNote
 
 EVERY: Final = 5

@@ -5,10 +5,10 @@ of calls is caught as well as a streak, while polling something that changes is 
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.config import LoopControl
+from sould.agents.values import dataclass, field
 
 INVALID_LIMIT = 5
 """Steps in a row with nothing but invalid calls (F42)."""

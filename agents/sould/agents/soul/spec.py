@@ -6,7 +6,6 @@ A spec and what it extends are merged as raw data and validated once; paths in i
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -17,6 +16,7 @@ from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
 from sould.agents.toolapi.decorator import InvalidToolError
 from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
+from sould.agents.values import dataclass, replace
 from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"

@@ -5,7 +5,6 @@ Reads YAML and merges documents; what the keys mean is decided elsewhere (D31). 
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import yaml
 
 from sould.agents.errors import ConfigError
+from sould.agents.values import dataclass, field
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 

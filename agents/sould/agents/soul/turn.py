@@ -3,10 +3,9 @@
 Nothing keeps "the current turn": whoever needs it is given it.
 """
 
-from dataclasses import dataclass, field
-
 from sould.agents.config import LoopControl
 from sould.agents.toolapi.base import AgentSource
+from sould.agents.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """The meter: tells tokens and money of an agent, from what providers report."""
 
-from dataclasses import dataclass
-
 from sould.agents.compaction.size import ContextSize
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import Finish, ModelInfo
 from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import StatusUpdate
 
 

@@ -6,7 +6,6 @@ Reads the file only; a damaged or half-written journal gives what is in it.
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pydantic import JsonValue
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.info import read_info
 from sould.agents.timetravel.outcome import describe
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (

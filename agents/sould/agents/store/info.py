@@ -7,13 +7,13 @@ damaged session: there is simply nothing to know.
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.records import Scan
+from sould.agents.values import dataclass, replace
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.messages import TurnBegin
 

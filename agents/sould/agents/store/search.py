@@ -12,7 +12,6 @@ import sqlite3
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +19,7 @@ from sould.agents.errors import OptionError
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.index import BUSY_SECONDS, MEMORY, StaleError, damaged, remove
 from sould.agents.store.info import JOURNAL, SessionInfo, StoredSession
+from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, input_summary
 from sould.agents.wire.messages import SteerInput, TurnBegin
 

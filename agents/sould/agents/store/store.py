@@ -15,7 +15,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +26,7 @@ from sould.agents.sessionlog.locking import lock_file
 from sould.agents.store.index import SessionIndex
 from sould.agents.store.info import JOURNAL, Page, SessionInfo, StoredSession, default_title, read_info, write_info
 from sould.agents.store.search import FoundSession, SessionSearch
+from sould.agents.values import dataclass, replace
 
 __all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
 

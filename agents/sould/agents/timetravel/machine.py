@@ -4,7 +4,6 @@ An extension of the loop, which knows nothing of it. The context goes back by `C
 journal and in the rotated context file.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sould.agents.dmail.router import DenwaRenji, DMail
@@ -17,6 +16,7 @@ from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.toolset import Toolset
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
 
 TOOL = "SendDMail"

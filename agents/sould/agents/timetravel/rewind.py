@@ -6,7 +6,6 @@ the session is opened. Only changes in the edit logs are taken back; the project
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sould.agents.dmail.router import Mailbox
@@ -16,6 +15,7 @@ from sould.agents.projects.state import Edit, EditKey
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import (
     ContextReturned,
     ContextReverted,

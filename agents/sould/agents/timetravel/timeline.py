@@ -1,11 +1,11 @@
 """A session's journal as places one can go back to. Pure: reads messages, opens nothing."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sould.agents.projects.capture import CHANGED
 from sould.agents.timetravel.outcome import left
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (

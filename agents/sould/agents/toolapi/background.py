@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -21,6 +20,7 @@ from sould.agents.errors import SouldError
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.values import dataclass, field
 from sould.agents.wire.display import BackgroundTaskBlock
 from sould.agents.wire.messages import ContextNote, Notification
 

@@ -6,7 +6,6 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.schemas import inlined
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, ToolKind, ToolReturn

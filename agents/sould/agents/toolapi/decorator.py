@@ -7,7 +7,6 @@ when the tool is loaded, so that a mistake is named before any turn.
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
@@ -17,6 +16,7 @@ from sould.agents.errors import SouldError
 from sould.agents.toolapi.base import CallReporter, CallView, PerCall, Tool, ToolCallContext, ToolParams
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.result import ToolResultBuilder
+from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import Custom, ToolKind, ToolReturn
 
 SERVICES = "Approval, Config, DenwaRenji, Environment, LaborMarket, PromptArguments, Session, ToolCallContext, Toolset, Workspace"

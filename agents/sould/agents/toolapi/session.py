@@ -1,10 +1,11 @@
 """Services every tool may ask for that say where it runs. Values only; nothing here reaches the world."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
+
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast, get_type_hints
 
@@ -24,6 +23,7 @@ from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolEr
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import CallPreview, ToolKind, ToolReturn
 from sould.agents.wording import fault
 from sould.agents.workspace import WorkspaceError

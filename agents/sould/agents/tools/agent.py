@@ -1,6 +1,5 @@
 """Agent: give a task to a subagent, or to several in a pipeline. The injected `Crew` does it; this is its face to the model."""
 
-from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.values import replace
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 _KIND = AliasChoices("subagent_type", "subagent_name", "subagent", "agent")

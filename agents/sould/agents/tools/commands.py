@@ -9,7 +9,6 @@ import contextlib
 import secrets
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +23,7 @@ from sould.agents.privatefile import write_private
 from sould.agents.terminaltext import PlainText, Updates
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
+from sould.agents.values import dataclass
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError

@@ -8,7 +8,6 @@ the editor is asked after the answer, so that what was typed meanwhile is seen; 
 import asyncio
 import difflib
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.permissions import policy
@@ -16,6 +15,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
+from sould.agents.values import dataclass
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation

@@ -6,12 +6,12 @@ takes a directory's place meanwhile. Blocks: use it in a thread, with a deadline
 
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from sould.agents.diskfile import list_directory
+from sould.agents.values import dataclass, field
 from sould.agents.workspace import WorkspaceError
 
 VCS: Final = frozenset({".git", ".hg", ".svn", ".jj", ".bzr", ".sl"})

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -30,6 +29,7 @@ from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParam
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 

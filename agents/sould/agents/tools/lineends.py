@@ -1,7 +1,8 @@
 """Line ends: models write LF, files keep what they have. Pure functions over text."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+
+from sould.agents.values import dataclass
 
 CRLF = "\r\n"
 BOM = "\ufeff"

@@ -4,8 +4,9 @@ Nothing is decoded here: a file is judged by what it says of itself, so that no 
 """
 
 import struct
-from dataclasses import dataclass
 from typing import Literal
+
+from sould.agents.values import dataclass
 
 HEAD = 1024 * 1024
 """Bytes within which an image says its size."""

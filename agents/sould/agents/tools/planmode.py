@@ -4,7 +4,6 @@ That nothing is changed meanwhile is not asked of the model here; it is decided 
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
 from sould.agents.toolapi.questions import OWN_WORDS, Questions
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 APPROVE, REJECT, REJECT_AND_EXIT, REVISE = "Approve", "Reject", "Reject and Exit", "Revise"

@@ -1,7 +1,6 @@
 """ReadFile: a window of numbered lines, as the user sees the file; images are for ReadMediaFile."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator
@@ -11,6 +10,7 @@ from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParam
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.mediahead import HEAD, read_head
+from sould.agents.values import dataclass
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
 from sould.agents.workspace import NotTextError, ResolvedPath

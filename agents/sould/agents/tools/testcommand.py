@@ -9,10 +9,10 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.values import dataclass
 from sould.agents.workspace import WorkspaceError
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sould.agents.toolapi.result import LEFT_OUT
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

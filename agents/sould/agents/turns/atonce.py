@@ -1,11 +1,11 @@
 """What is not queued behind a running turn, though it was sent as a prompt: a side question, a look at the queue …"""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from sould.agents.settings.awaymode import BY
 from sould.agents.settings.modeswitch import ModeSwitch
 from sould.agents.turns.turns import Prompt, Turns
+from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_text
 
 

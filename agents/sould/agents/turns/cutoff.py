@@ -5,12 +5,12 @@ told and kept as `shared`: going back names it, and never touches it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.channel import Record
 from sould.agents.soul.order import not_begun
 from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

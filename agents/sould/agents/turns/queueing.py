@@ -4,11 +4,11 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
+from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.notice import notice
 

@@ -8,12 +8,12 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.turns.turns import Prompt
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 

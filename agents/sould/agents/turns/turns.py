@@ -8,7 +8,6 @@ import asyncio
 import logging
 import secrets
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
@@ -17,6 +16,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.operating import Operation, OperationCancelledError, Work
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
 

@@ -7,9 +7,10 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import httpx2
+
+from sould.agents.values import dataclass
 
 LONGEST = 8_000
 MOST_ADDRESSES = 4

@@ -7,12 +7,12 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from sould.agents.llm.network import NetworkSettings
+from sould.agents.values import dataclass
 from sould.agents.web.address import AddressError, Target, parse_url, refuse_private, resolve
 
 MAX_REDIRECTS = 5

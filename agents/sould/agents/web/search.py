@@ -6,13 +6,13 @@ Each service is one function from a query to a request and one from its answer t
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import httpx2
 import orjson
 
 from sould.agents.config import Service, Services
+from sould.agents.values import dataclass
 from sould.agents.web.fetching import client_for
 from sould.agents.web.keys import ServiceKeyError, service_key
 

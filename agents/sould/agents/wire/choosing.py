@@ -4,7 +4,8 @@ Pure, and the same wherever a line is typed. A slip is never taken for an answer
 """
 
 import re
-from dataclasses import dataclass
+
+from sould.agents.values import dataclass
 
 _NUMBERED = re.compile(r"(\d+)[.:)]?(?:\s+(.*))?", re.DOTALL)
 

@@ -3,12 +3,12 @@
 The form is the schema of an `elicitation/create`. Nothing is answered that was not typed.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
 from pydantic import AliasPath, BaseModel, Field
 
+from sould.agents.values import dataclass
 from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.editor import edited
 from sould.daemon.cli.keyboard import read_line

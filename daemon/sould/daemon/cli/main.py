@@ -9,12 +9,12 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn, cast
 
 import click
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
+from sould.agents.values import dataclass
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, complain
 from sould.daemon.dial import BridgeError

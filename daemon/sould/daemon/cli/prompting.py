@@ -1,12 +1,12 @@
 """Asking at the terminal whether a tool call may run."""
 
 import re
-from dataclasses import dataclass
 
 import click
 from pydantic import BaseModel, Field, JsonValue
 
 from sould.agents.permissions.visible import both_ends
+from sould.agents.values import dataclass
 from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import one_line, visible
 from sould.daemon.cli.render import DIFF_LINES, content_text, diffs

@@ -6,7 +6,6 @@ as they came from the daemon.
 
 import os
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import click
@@ -14,6 +13,7 @@ import orjson
 
 from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.visible import both_ends
+from sould.agents.values import dataclass, field
 from sould.daemon.cli.output import one_line, plural, visible
 
 if TYPE_CHECKING:

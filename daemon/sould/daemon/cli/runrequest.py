@@ -1,7 +1,8 @@
 """What `sould run` was asked to do."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import sys
 import time
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import click
 from pydantic import JsonValue
@@ -20,6 +19,7 @@ from sould.agents.config import OAuth
 from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceCode, SignInError, SignInRefusedError
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tokens import Tokens
+from sould.agents.values import dataclass
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths

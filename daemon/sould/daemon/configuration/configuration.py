@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
@@ -20,6 +19,7 @@ from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
 from sould.agents.ownfiles import why_not_own
+from sould.agents.values import dataclass
 from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths

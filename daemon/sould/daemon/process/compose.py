@@ -5,7 +5,6 @@ Importing this module brings the soul with it; only `sessions` does so, in the b
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
+from sould.agents.values import dataclass
 from sould.daemon.configuration.configfile import config_path, other_configuration
 from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials

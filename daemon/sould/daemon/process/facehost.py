@@ -7,11 +7,11 @@ counts only when the bytes have left. Nothing leaves before the journals have it
 import asyncio
 import logging
 from collections import deque
-from dataclasses import replace
 from typing import Protocol
 
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
+from sould.agents.values import replace
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.daemon.process.records import Record, read_record, record_path

@@ -11,8 +11,8 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from sould.agents.values import dataclass, field
 from sould.daemon.hello import FACES, HEADER, MAGIC, MAX_FRAME, decode
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")

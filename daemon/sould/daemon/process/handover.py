@@ -13,10 +13,10 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from sould.agents.values import dataclass, field
 from sould.daemon.launch import command, environment
 from sould.daemon.process.greeting import Hello
 from sould.daemon.process.server import Connection

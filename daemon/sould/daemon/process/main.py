@@ -13,8 +13,8 @@ import resource
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sould.agents.values import dataclass
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner

@@ -15,10 +15,10 @@ import resource
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from sould.agents.logwhere import WHERE
+from sould.agents.values import dataclass, field
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released

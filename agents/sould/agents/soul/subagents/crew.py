@@ -8,7 +8,6 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sould.agents.clock import at_most
 from sould.agents.dmail.router import DenwaRenji
@@ -22,6 +21,7 @@ from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
+from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
 

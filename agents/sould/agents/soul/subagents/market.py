@@ -6,7 +6,6 @@ journal, so they survive a restart. Nothing here runs an agent.
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +25,7 @@ from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.base import AgentSource
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.toolapi.sources import ToolSources
+from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")

@@ -4,8 +4,8 @@ All of it is read from the session's own journal, where the events of every suba
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import (
     ApprovalRequest,
     StepBegin,

@@ -5,11 +5,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from sould.agents.values import asdict
 from sould.daemon.cli.doctor.finding import Check, Finding, SetUp, fail
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, plural, visible

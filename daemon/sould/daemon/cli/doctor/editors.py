@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
 
+from sould.agents.values import dataclass
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
 
 README = "The README has the settings block for each editor."

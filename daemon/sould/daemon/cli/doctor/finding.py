@@ -1,10 +1,10 @@
 """What a check is: a function from the user's set-up to findings. Checks only look; they change nothing."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from sould.agents.values import dataclass
 from sould.daemon.paths import Paths
 
 Level: TypeAlias = Literal["ok", "warn", "fail"]

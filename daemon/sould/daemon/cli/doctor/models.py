@@ -7,7 +7,6 @@ Nothing a server says is printed unredacted.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from sould.agents.llm.provider import ModelInfo, ProviderError
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
+from sould.agents.values import dataclass, replace
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load
