@@ -21,6 +21,7 @@ from sould.agents.patience import first_of
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.sessionlog.channel import Cursor, Record
+from sould.agents.sessions.faces import AttachedSession
 from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort
 from sould.agents.turns.queueing import Edited
@@ -75,13 +76,24 @@ class Attachment:
         self._tools = tools
         self.prompts = prompts
         self._follower = session.follow(self, connection)
+        self._remembered: tuple[object, object, AttachedSession] | None = None
 
     # --- life -------------------------------------------------------------------------------------------------------
 
     @property
-    def cursor(self) -> Cursor:
-        """The first thing this client has not been sent."""
-        return self._follower.cursor
+    def remembered(self) -> AttachedSession:
+        """What the next daemon must know of it. Asked for with every write to the client, of all its sessions.
+
+        Made anew when the client was sent something, or something of the session itself has changed.
+        """
+        place, info = self._follower.place, self.session.info
+        known = self._remembered
+        if known is None or known[0] is not place or known[1] is not info:
+            cursor, servers = self._follower.cursor, self.servers
+            added = tuple(map(str, info.additional))
+            session = AttachedSession(str(info.cwd), added, cursor.seq, cursor.offset, servers.served, servers.names)
+            known = self._remembered = (place, info, session)
+        return known[2]
 
     async def show_history(self) -> None:
         """Send the whole conversation so far, as fast as the client takes it, and how the session stands.

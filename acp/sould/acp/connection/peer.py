@@ -15,11 +15,10 @@ from sould.acp.outbound import Json
 from sould.acp.schema import ClientCapabilities, Implementation, InitializeParams, OpeningParams
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
-from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceServices, Unanswered
+from sould.agents.rpc.messages import Request, RequestId
+from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
     from sould.agents.hooks.events import Subscription
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from sould.agents.workspace import Workspace
 
 NOT_FOUND = -32002
+PROMPT = "session/prompt"
 BARE = (
     "This editor passes on almost nothing of your environment, not even HOME, so keys and settings of your shell are "
     "missing here. Give them in its `env`: see “Connect your editor” in sould's README."
@@ -53,6 +53,8 @@ class Peer:
         self._tools: ClientTools | None = None
         """The calls of its own tools; made with its first session."""
         self._host: HostPort | None = None
+        self._noted: dict[RequestId, tuple[Request, Unanswered]] = {}
+        """Its unanswered requests, as they were last remembered."""
         self._remarks = [] if resume or services.client.environment.get("HOME") else [BARE]
 
     # --- the connection ---------------------------------------------------------------------------------------------
@@ -252,18 +254,28 @@ class Peer:
             client_id=self.id,
             client_name=_name(self.info),
             initialize=self._initialize,
-            sessions={key: _remembered(attachment) for key, attachment in self.attachments.items()},
-            unanswered=tuple(self._unanswered()),
+            sessions={key: attachment.remembered for key, attachment in self.attachments.items()},
+            unanswered=self._unanswered(),
             asked=tuple(self.connection.asked),
         )
 
-    def _unanswered(self) -> "Iterator[Unanswered]":
-        """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
-        turns = {key: iter(attachment.prompts.turns) for key, attachment in self.attachments.items()}
+    def _unanswered(self) -> "tuple[Unanswered, ...]":
+        """Each request is noted once, a prompt as soon as its turn is known; with many sessions there are many of them."""
+        before, self._noted = self._noted, {}
         for request in self.connection.unanswered.values():
-            session_id = _session_of(request.params)
-            mine = turns.get(session_id) if request.method == "session/prompt" else None
-            yield Unanswered(request.id, request.method[:60], session_id, next(mine, "") if mine else "")
+            asked, noted = before.get(request.id, (None, None))
+            if noted is None or asked is not request or (noted.method == PROMPT and not noted.turn_id):
+                noted = Unanswered(request.id, request.method[:60], _session_of(request.params), self._turn_of(request))
+            self._noted[request.id] = request, noted
+        return tuple(noted for _, noted in self._noted.values())
+
+    def _turn_of(self, request: Request) -> str:
+        """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
+        attachment = self.attachments.get(_session_of(request.params)) if request.method == PROMPT else None
+        if attachment is None:
+            return ""
+        others = {noted.turn_id for _, noted in self._noted.values()}
+        return next((turn for turn in attachment.prompts.turns if turn not in others), "")
 
 
 def absolute(path: str, field: str) -> Path:
@@ -285,10 +297,3 @@ def _name(info: Implementation | None) -> str:
 def _session_of(params: Json) -> str:
     value = params.get("sessionId")
     return value[:64] if isinstance(value, str) else ""
-
-
-def _remembered(attachment: "Attachment") -> AttachedSession:
-    info, cursor, servers = attachment.session.info, attachment.cursor, attachment.servers
-    return AttachedSession(
-        str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset, servers.served, servers.names
-    )

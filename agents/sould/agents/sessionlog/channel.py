@@ -141,6 +141,11 @@ class Subscription:
         return self._last.after if self._last else self._start
 
     @property
+    def place(self) -> object:
+        """The same object as long as the cursor is the same."""
+        return self._last or self._start
+
+    @property
     def held(self) -> int:
         """Bytes held for this subscriber, roughly."""
         return self._held_size

@@ -93,6 +93,11 @@ class SessionFollower:
         """The first thing that has not been fed: where to go on, also in another process."""
         return self._subscription.cursor if self._subscription else self._cursor
 
+    @property
+    def place(self) -> object:
+        """The same object as long as the cursor is the same: quicker to ask for than the cursor."""
+        return self._subscription.place if self._subscription else self._cursor
+
     async def show_history(self) -> None:
         """Feed the whole conversation so far as fast as the client takes it; what happens meanwhile is no history."""
         await self._replay(self._log.replay(), self._show)
