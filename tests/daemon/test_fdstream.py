@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.daemon.fdstream import FdStream
+from sould.daemon.fdstream import GATHERING, FdStream
 
 Ends = tuple[int, int]
 """The descriptor for the stream, and ours."""
@@ -109,6 +109,26 @@ async def test_everything_written_in_one_tick_is_one_write() -> None:
     await stream.drained()
     assert notes == [(0, False), (200, True)]
     assert os.read(ours, 1000) == b"x\n" * 100
+    await stream.aclose()
+    os.close(ours)
+
+
+async def test_a_quick_stream_is_gathered_for_a_moment_and_single_writes_leave_at_once() -> None:
+    theirs, ours = pipe_out()
+    totals: list[int] = []
+    stream = FdStream(null(), theirs, on_written=lambda total, whole: totals.append(total) if whole else None)
+    for _ in range(1000):
+        stream.write(b"x\n")
+        await asyncio.sleep(0)
+    await stream.drained()
+    assert totals[-1] == 2000
+    assert len(totals) < 500
+    await asyncio.sleep(10 * GATHERING)
+    for single in (b"y\n", b"z\n"):
+        stream.write(single)
+        await asyncio.sleep(0)
+    assert totals[-1] == 2004
+    assert os.read(ours, 10_000) == b"x\n" * 1000 + b"y\nz\n"
     await stream.aclose()
     os.close(ours)
 

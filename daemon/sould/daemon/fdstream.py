@@ -4,7 +4,8 @@ The descriptors come from strangers, so their open file descriptions are shared:
 the editor, too, and on a terminal for the user's shell. Pipes are therefore opened anew through `/proc/self/fd` where
 the system can, sockets are used with MSG_DONTWAIT, and everything else (terminals, files, pipes shared with
 descriptor 2) is carried by a thread between the descriptor and a socket pair of our own. Reads happen in the loop,
-one per tick; writes are collected and leave in one system call per tick. Nothing here knows what the bytes mean.
+one per tick; writes are collected and leave in one system call per tick, and at most one per millisecond where they
+come more quickly than that. Nothing here knows what the bytes mean.
 """
 
 import asyncio
@@ -26,6 +27,10 @@ from sould.agents.values import dataclass
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
 FAREWELL = 1.0
+GATHERING = 0.001
+"""Seconds for which writes are gathered, once"""
+QUICK = 8
+"""in a row followed each other more quickly: each wakes the other side, which costs both more than what is in it."""
 
 OnDrain: TypeAlias = Callable[[], None]
 """Called once, as soon as nothing is buffered or the other side is gone."""
@@ -69,6 +74,11 @@ class FdStream:
         self._eof = False
         self._pending: deque[bytes | memoryview] = deque()
         self._flush_planned = False
+        self._flushed = 0.0
+        """When the last flush was; `_gathered` is how often something was given since, `_quick` how many flushes in a row
+        came within `GATHERING` of the one before."""
+        self._gathered = 0
+        self._quick = 0
         self._blocked = False
         self._broken = False
         self._closed = False
@@ -109,9 +119,13 @@ class FdStream:
         self._pending.append(data)
         self.buffered += len(data)
         self.queued += len(data)
+        self._gathered += 1
         if not self._flush_planned and not self._blocked:
             self._flush_planned = True
-            self._loop.call_soon(self._flush)
+            if self._quick < QUICK or self._flushed + GATHERING <= self._loop.time():
+                self._loop.call_soon(self._flush)
+            else:
+                self._loop.call_at(self._flushed + GATHERING, self._flush)
 
     async def drained(self) -> None:
         """Return when everything written has left, or the other side is gone."""
@@ -200,6 +214,7 @@ class FdStream:
         self._flush_planned = False
         if self._broken or not self._pending:
             return
+        self._note_pace()
         data = self._next_piece()
         self._on_written(self.written, False)
         try:
@@ -219,6 +234,16 @@ class FdStream:
         else:
             self._unblock()
             self._drain()
+
+    def _note_pace(self) -> None:
+        """Tell a stream of many small writes, which is gathered, from single ones, which leave at once."""
+        now = self._loop.time()
+        if now - self._flushed < GATHERING or (self._quick == QUICK and self._gathered > 1):
+            self._quick = min(QUICK, self._quick + 1)
+        else:
+            self._quick = 0
+        self._flushed = now
+        self._gathered = 0
 
     def _next_piece(self) -> bytes | memoryview:
         """What one system call may take: all of it, unless that is more than a pipe could hold several times over."""

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from sould.acp.dialogs.asking import permission
 from sould.acp.features import Features
-from sould.acp.projection.chunks import PIECE
 from sould.acp.projection.toolcalls import CLEAR, MAX_TEXT, fenced
 from sould.agents.readable import as_lines
 from sould.agents.sessionlog.channel import Record
@@ -41,31 +40,6 @@ def test_every_stable_update_of_the_official_schema_is_made_somewhere() -> None:
         "compaction_summary_chunk"
     }  # the summary comes whole
     assert {update["sessionUpdate"] for update in shown} == every
-
-
-def test_text_is_streamed_as_it_comes_under_one_message_id_for_each_message() -> None:
-    screen = Screen()
-    feed = screen.updates.feed
-    shown = lawful(
-        feed(Record(4, 0, TextPart(text='a"\n'), 0.0))
-        + feed(Record(4, 3, TextPart(text="😀\u2028"), 0.0))
-        + feed(Record(5, 0, ThinkPart(think="hm"), 0.0))
-        + feed(Record(6, 0, TextPart(text="c"), 0.0))
-    )
-    assert [(update["sessionUpdate"][6:], update["messageId"], update["content"]["text"]) for update in shown] == [
-        ("message_chunk", "m4", 'a"\n'),
-        ("message_chunk", "m4", "😀\u2028"),
-        ("thought_chunk", "m5", "hm"),
-        ("message_chunk", "m6", "c"),
-    ]
-
-
-@given(st.text(min_size=1), st.integers(min_value=0, max_value=3))
-def test_merged_text_is_cut_into_pieces_that_say_the_same(text: str, times: int) -> None:
-    long = text * (1 + times * (PIECE // len(text) + 1))
-    shown = lawful(Screen().updates.feed(Record(1, 0, TextPart(text=long), 0.0)))
-    assert "".join(update["content"]["text"] for update in shown) == long
-    assert all(len(update["content"]["text"]) <= PIECE for update in shown)
 
 
 def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:

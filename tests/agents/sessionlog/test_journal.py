@@ -179,8 +179,10 @@ async def test_what_was_published_survives_the_process_once_saved_and_others_can
 async def test_what_nobody_is_shown_is_saved_by_itself(tmp_path: Path, writer: JournalWriter) -> None:
     path = tmp_path / "wire.jsonl"
     journal = Journal.create(path, writer, {})
-    published(journal, TextPart(text="alone"))
-    await until(lambda: b"alone" in path.read_bytes())
+    channel = channel_of(journal)
+    for text in ("alone", " for now", "x" * 5000):
+        channel.publish(TextPart(text=text))
+        await until(lambda expected=text: expected.encode() in path.read_bytes())
     await journal.aclose()
 
 

@@ -119,6 +119,28 @@ async def test_a_client_that_resumes_anywhere_sees_all_and_nothing_twice(
     await log.aclose()
 
 
+@given(st.lists(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=4), min_size=1, max_size=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+async def test_text_published_at_once_is_recorded_remembered_and_numbered_as_text_that_comes_delta_by_delta(
+    tmp_path: Path, writer: JournalWriter, batches: list[list[str]]
+) -> None:
+    at_once = await new_log(tmp_path / uuid4().hex, writer)
+    single = await new_log(tmp_path / uuid4().hex, writer)
+    for log in (at_once, single):
+        log.publish(TurnBegin(user_input="go"))
+        log.publish(StepBegin(n=1))
+    for texts in batches:
+        record = at_once.publish(TextPart(text="".join(texts)), tuple(texts))
+        assert record.pieces == tuple(texts)
+        ends = [single.publish(TextPart(text=text)).after for text in texts]
+        assert record.after == ends[-1]
+    assert at_once.channel.position == single.channel.position
+    assert at_once.context.messages == single.context.messages
+    assert [record.message for record in at_once.replay()] == [record.message for record in single.replay()]
+    await at_once.aclose()
+    await single.aclose()
+
+
 async def test_a_reopened_log_goes_on_where_it_stopped(tmp_path: Path, writer: JournalWriter) -> None:
     log = await new_log(tmp_path, writer)
     for message in TURN:

@@ -1,6 +1,6 @@
 """Message chunks: text as it streams, which is the hot path, and content that comes whole. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import orjson
 
@@ -11,7 +11,11 @@ from sould.agents.wire.messages import TurnBegin
 
 PIECE = 16_384
 """Characters of one text chunk; what was merged while the client was behind is sent in pieces of this size."""
-_UPDATES = {TextPart: b"agent_message_chunk", ThinkPart: b"agent_thought_chunk", TurnBegin: b"user_message_chunk"}
+_UPDATES: dict[type, str] = {
+    TextPart: "agent_message_chunk",
+    ThinkPart: "agent_thought_chunk",
+    TurnBegin: "user_message_chunk",
+}
 
 
 class TextChunks:
@@ -19,24 +23,36 @@ class TextChunks:
 
     def __init__(self, head: bytes) -> None:
         self._head = head
-        self._message: tuple[type, int] | None = None
-        self._chunk_head = b""
+        self._seq = 0
+        self._kind: type | None = None
+        self._before = self._after = b""
 
-    def lines(self, text: str, seq: int, kind: type) -> bytes:
-        """More of the text, the thought or the prompt with this number; a new number is a new message."""
-        if self._message != (kind, seq):
+    def lines(self, text: str, seq: int, kind: type, deltas: Sequence[str] = ()) -> bytes:
+        """More of the text, the thought or the prompt with this number; a new number is a new message.
+
+        `deltas`: the texts that it is made of, each of which is an update of its own.
+        """
+        if self._seq != seq or self._kind is not kind:
             self._begin(seq, kind)
+        head, tail = self._before, self._after
         if len(text) <= PIECE:
-            return self._chunk_head + orjson.dumps(text) + b"}}}}\n"
-        return b"".join(self._chunk_head + orjson.dumps(piece) + b"}}}}\n" for piece in _pieces(text))
+            if not deltas:
+                return head + orjson.dumps(text) + tail
+            return b"".join([head + orjson.dumps(delta) + tail for delta in deltas])
+        pieces = (piece for delta in deltas or (text,) for piece in _pieces(delta))
+        return b"".join(head + orjson.dumps(piece) + tail for piece in pieces)
 
     def _begin(self, seq: int, kind: type) -> None:
-        self._message = (kind, seq)
-        self._chunk_head = b'%b{"sessionUpdate":"%b","messageId":"m%d","content":{"type":"text","text":' % (
-            self._head,
-            _UPDATES[kind],
-            seq,
-        )
+        """What stands before and after the text in an update of this message: what is written where there is no hurry, parted."""
+        self._seq, self._kind = seq, kind
+        empty = update_line(self._head, chunk(_UPDATES[kind], text_block(""), f"m{seq}"))
+        before, _, after = empty.rpartition(b'""')
+        self._before, self._after = before, after
+
+
+def update_line(head: bytes, update: Json) -> bytes:
+    """One `session/update`; `head` is what every one of the session begins with."""
+    return head + orjson.dumps(update) + b"}}\n"
 
 
 def chunk(kind: str, content: Json, message_id: str) -> Json:

@@ -14,7 +14,7 @@ from sould.acp.content import block, text_block
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import Calls
-from sould.acp.projection.chunks import TextChunks, chunk, user_chunks
+from sould.acp.projection.chunks import TextChunks, chunk, update_line, user_chunks
 from sould.acp.projection.custom import custom_in, custom_line
 from sould.acp.projection.notices import STOPPED, Notices
 from sould.acp.projection.plans import Plan
@@ -64,12 +64,14 @@ class UpdatesV1:
     def feed(self, record: Record) -> bytes:
         """The lines that show this record; empty when there is nothing to show."""
         message = record.message
-        if type(message) is wire.StepBegin or (self.elsewhere and isinstance(message, TextPart | ThinkPart)):
-            return b""  # steps are as frequent as text when a session is read again
         if type(message) is TextPart:
-            return self._chunks.lines(message.text, record.seq, TextPart)
+            return b"" if self.elsewhere else self._chunks.lines(message.text, record.seq, TextPart, record.pieces)
         if type(message) is ThinkPart:
-            return self._chunks.lines(message.think, record.seq, ThinkPart) if message.think else b""
+            if self.elsewhere or not message.think:
+                return b""
+            return self._chunks.lines(message.think, record.seq, ThinkPart, record.pieces)
+        if type(message) is wire.StepBegin:
+            return b""  # steps are as frequent as text when a session is read again
         if type(message) is wire.TurnBegin:
             return self._turn_begin(message, record.seq)
         custom = custom_in(message)
@@ -98,7 +100,7 @@ class UpdatesV1:
 
     def line(self, update: Json) -> bytes:
         """One `session/update`."""
-        return self._head + orjson.dumps(update) + b"}}\n"
+        return update_line(self._head, update)
 
     # --- beyond the stream ------------------------------------------------------------------------------------------
 

@@ -249,11 +249,14 @@ class Channel:
         """Requests nobody has answered, oldest first."""
         return tuple(request for request, _ in self._requests.values())
 
-    def publish(self, message: WireMessage) -> Record:
-        """Number the message, give it to the tap, push it to every listener and subscriber. Safe to call from a sink."""
+    def publish(self, message: WireMessage, pieces: tuple[str, ...] = ()) -> Record:
+        """Number the message, give it to the tap, push it to every listener and subscriber. Safe to call from a sink.
+
+        `pieces`: see `Record`.
+        """
         if self._frozen:
             return Record(self.position.seq, 0, message, time.time(), volatile=True)
-        record = self._number(message)
+        record = self._number(message, pieces)
         if self._tap:
             self._tap(record)
         if self._pushing:
@@ -370,13 +373,13 @@ class Channel:
         if len(self._answered) > REMEMBERED_ANSWERS:
             del self._answered[next(iter(self._answered))]
 
-    def _number(self, message: WireMessage) -> Record:
+    def _number(self, message: WireMessage, pieces: tuple[str, ...]) -> Record:
         kind = type(message)
         now = time.time()
         if self._open is kind and self._continues(message):
             offset = self._offset
             self._offset = offset + length(message)
-            return Record(self._next - 1, offset, message, now)
+            return Record(self._next - 1, offset, message, now, False, pieces)
         if kind in _VOLATILE or (kind is SubagentEvent and is_volatile(message)):
             return Record(self._next - 1, 0, message, now, volatile=True)
         seq = self._next
@@ -389,7 +392,7 @@ class Channel:
                 self._open, self._open_call, self._last_call = ToolCallPart, message.id, message.id
             elif isinstance(message, ToolCallPart):
                 self._open_call = message.tool_call_id or self._last_call
-        return Record(seq, 0, message, now)
+        return Record(seq, 0, message, now, pieces=pieces)
 
     def _continues(self, message: WireMessage) -> bool:
         """Whether `message`, of the open kind, is a delta of the open message."""

@@ -164,7 +164,7 @@ class Journal:
         if streaming and streaming.first.seq == record.seq:
             text = piece(record.message)
             streaming.pieces.append(text)
-            self._add(streaming.line.more(text))
+            self._writer.note_more(self._file, self._file.add(streaming.line.more(text)))
             return
         self._finish()
         if is_delta(record.message):

@@ -31,6 +31,7 @@ class JournalFile:
         self._synced = end
         self._unsynced = bytearray()
         self._waiting: list[bytes] = []
+        self._waiting_size = 0
         self._lock = Lock()
         self._owed = False
         """A whole line is written and not synced; an open one is never synced for its own sake."""
@@ -39,10 +40,12 @@ class JournalFile:
 
     # --- the loop's side ---
 
-    def add(self, data: bytes) -> None:
-        """Take a line or a part of one; it is written at the next `save` or `flush`."""
+    def add(self, data: bytes) -> int:
+        """Take a line or a part of one; it is written at the next `save` or `flush`. How many bytes wait for that."""
         with self._lock:
             self._waiting.append(data)
+            self._waiting_size += len(data)
+            return self._waiting_size
 
     def save(self) -> bool:
         """Give the system what waits: it survives this process. True when the writer thread has work by it."""
@@ -103,6 +106,7 @@ class JournalFile:
         while written < len(data):
             written += os.write(self._descriptor, memoryview(data)[written:])
         self._waiting.clear()
+        self._waiting_size = 0
         self._unsynced += data
         self._end += written
         ended = b"\n" in data
@@ -133,6 +137,7 @@ class JournalFile:
 
     def _distrust(self) -> None:
         self._waiting.insert(0, bytes(self._unsynced))
+        self._waiting_size += len(self._unsynced)
         self._unsynced.clear()
         self._end = self._synced
         self._suspect = True

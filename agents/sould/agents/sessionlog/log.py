@@ -97,13 +97,13 @@ class SessionLog:
         """Why the session is read-only, while it is."""
         return self._journal.error
 
-    def publish(self, message: WireMessage) -> Record:
-        """Journal, fold, push.
+    def publish(self, message: WireMessage, pieces: tuple[str, ...] = ()) -> Record:
+        """Journal, fold, push. `pieces`: see `Record`.
 
         Raises:
             SouldError: the log is closed.
         """
-        return self.channel.publish(message)
+        return self.channel.publish(message, pieces)
 
     async def commit(self) -> None:
         """Return when everything published is on disk.
@@ -130,4 +130,5 @@ class SessionLog:
             return
         self._journal.append(record)
         self.context.apply(record.message)
-        self._mirror.update(self.context)
+        if not record.offset:  # more of a message settles nothing
+            self._mirror.update(self.context)

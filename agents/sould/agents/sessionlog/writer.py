@@ -1,8 +1,8 @@
-"""The daemon's journals on their way to the disk: one write a turn of the loop, and one thread for what waits for a disk.
+"""The daemon's journals on their way to the disk: a write before each to a client, and one thread for what waits for a disk.
 
 `save` gives the system what was added to any journal, before a client is shown it: so a killed daemon loses nothing that
-was seen. The thread syncs, many journals at once; what arrives while it works is its next group. Bytes and files only,
-never what is in them.
+was seen. What nobody is shown is saved in the same turn of the loop, text that streams after a moment. The thread syncs,
+many journals at once; what arrives while it works is its next group. Bytes and files only, never what is in them.
 """
 
 import asyncio
@@ -18,6 +18,10 @@ from sould.agents.sessionlog.journalfile import JournalFile
 from sould.agents.values import dataclass, field
 
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+MOST_UNSAVED = 4096
+"""Bytes of a streaming message that wait at most for the next write to a client, and"""
+LONGEST_UNSAVED = 0.25
+"""seconds."""
 Job: TypeAlias = Callable[[], None]
 """Short, blocking, run once in the thread; it does not raise."""
 
@@ -42,6 +46,8 @@ class JournalWriter:
     def __init__(self, *, retry_interval: float = 5.0, sync_delay: float = 0.25) -> None:
         """Seconds between attempts on a disk that refuses; seconds after which what nobody waits for is synced."""
         self._unsaved: dict[JournalFile, None] = {}
+        self._save_planned = False
+        self._timer: asyncio.TimerHandle | None = None
         self._sync_delay = sync_delay
         self._retry_interval = retry_interval
         self._condition = threading.Condition()
@@ -53,9 +59,18 @@ class JournalWriter:
 
     def note(self, file: JournalFile) -> None:
         """Something was added to `file`: it is saved in this turn of the loop. Call it in the loop."""
-        if not self._unsaved:
-            asyncio.get_running_loop().call_soon(self.save)
         self._unsaved[file] = None
+        if not self._save_planned:
+            self._save_planned = True
+            asyncio.get_running_loop().call_soon(self._save_now)
+
+    def note_more(self, file: JournalFile, waiting: int) -> None:
+        """A message that streams grew, so that `waiting` bytes are to be saved: soon when nobody is shown it before (D21)."""
+        self._unsaved[file] = None
+        if waiting >= MOST_UNSAVED:
+            self.note(file)
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LONGEST_UNSAVED, self._save_late)
 
     def save(self) -> None:
         """Give the system all that was added to journals. Call it in the loop, before clients are written to; else cheap."""
@@ -64,6 +79,14 @@ class JournalWriter:
             for file in files:
                 if file.save():
                     self.wake(file)
+
+    def _save_now(self) -> None:
+        self._save_planned = False
+        self.save()
+
+    def _save_late(self) -> None:
+        self._timer = None
+        self.save()
 
     def wake(self, file: JournalFile, waiter: Waiter | None = None) -> None:
         """Have what was added to `file` written; with a waiter also synced, and the waiter told."""

@@ -5,12 +5,14 @@ was shown is ever repeated: retries happen below, before the first visible part.
 """
 
 import logging
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import (
     ChatProvider,
     ChatRequest,
+    Delta,
     DeltaStream,
     Finish,
     ProviderProtocolError,
@@ -25,6 +27,7 @@ from sould.agents.toolapi.toolset import Toolset
 from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
+from sould.agents.wire.stream import is_delta, piece
 
 logger = logging.getLogger(__name__)
 
@@ -102,16 +105,16 @@ class ModelCaller:
         publish = self.log.publish
         room = MAX_ANSWER_CHARS
         async for batch in stream:
-            for delta in batch:
+            for delta, pieces in runs(batch):
                 match delta:
                     case TextPart():
                         room -= len(delta.text)
                         calls.shown()
-                        publish(delta)
+                        publish(delta, pieces)
                     case ThinkPart():
                         room -= len(delta.think)
                         calls.shown()
-                        publish(delta)
+                        publish(delta, pieces)
                     case ImagePart() | AudioPart() | VideoPart():
                         room -= len(media_url(delta) or "")
                         calls.shown()
@@ -131,3 +134,30 @@ class ModelCaller:
                         kind="malformed",
                     )
         raise ProviderProtocolError("The model's answer ended without a finish.", kind="malformed")
+
+
+def runs(batch: Sequence[Delta]) -> Iterator[tuple[Delta, tuple[str, ...]]]:
+    """What of a batch is published at once: neighbours in one text or thought as one, with the text of each."""
+    first: TextPart | ThinkPart | None = None
+    texts: list[str] = []
+    for delta in batch:
+        if not isinstance(delta, TextPart | ThinkPart) or not is_delta(delta):
+            if first is not None:
+                yield _joined(first, texts)
+                first = None
+            yield delta, ()
+        elif type(delta) is type(first):
+            texts.append(piece(delta))
+        else:
+            if first is not None:
+                yield _joined(first, texts)
+            first, texts = delta, [piece(delta)]
+    if first is not None:
+        yield _joined(first, texts)
+
+
+def _joined(first: TextPart | ThinkPart, texts: Sequence[str]) -> tuple[TextPart | ThinkPart, tuple[str, ...]]:
+    if len(texts) == 1:
+        return first, ()
+    text = "".join(texts)
+    return (TextPart(text=text) if isinstance(first, TextPart) else ThinkPart(think=text)), tuple(texts)

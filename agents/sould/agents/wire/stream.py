@@ -24,7 +24,8 @@ class Record(NamedTuple):
     `seq` counts messages from 1 without gaps; all deltas of one streaming message share it. `offset` is how much of that
     message came before this delta: characters, and for a tool call its opening counts as one (so that "the call was
     seen, no arguments yet" is a position of its own). `timestamp` is wall seconds, for display only. A `volatile` record
-    is not journaled and carries the `seq` of the last durable one.
+    is not journaled and carries the `seq` of the last durable one. `pieces`: when several deltas of a message came at
+    once, their texts, which the message holds joined; empty when it is one. Whoever shows them shows each.
     """
 
     seq: int
@@ -32,6 +33,7 @@ class Record(NamedTuple):
     message: WireMessage
     timestamp: float
     volatile: bool = False
+    pieces: tuple[str, ...] = ()
 
     @property
     def after(self) -> Cursor:
@@ -54,9 +56,11 @@ def is_volatile(message: object) -> bool:
 
 def is_delta(message: WireMessage) -> bool:
     """Whether further deltas may join this message: text, thinking that is not encrypted, a tool call and its parts."""
+    if type(message) is TextPart:  # first in all of these: they are called for every piece that streams
+        return True
     if isinstance(message, ThinkPart):
         return message.encrypted is None
-    return isinstance(message, TextPart | ToolCall | ToolCallPart)
+    return isinstance(message, ToolCall | ToolCallPart)
 
 
 def length(message: WireMessage) -> int:
