@@ -87,10 +87,45 @@ def test_status_does_not_start_a_daemon(user: User) -> None:
     assert not user.runtime.exists()
 
 
-def test_a_run_that_asks_nothing_loads_no_forms() -> None:
-    code = "import sys, sould.daemon.cli.run; print(sorted({'openai', 'httpx2', 'pydantic', 'fastmcp'} & set(sys.modules)))"
-    done = subprocess.run([str(SOULD.with_name("python")), "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+RUN = {
+    # the least that click needs
+    "ast", "click", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "dis", "enum", "functools", "gettext",
+    "inspect", "keyword", "linecache", "locale", "math", "opcode", "operator", "platform", "re", "reprlib", "struct",
+    "threading", "token", "tokenize", "types", "typing", "uuid", "warnings", "weakref", "collections", "itertools",
+    "org",  # what `copy` looks for, in vain
+    # ours
+    "errno", "fcntl", "importlib", "json", "select", "signal", "time", "unicodedata",
+    "sould", "sould.agents", "sould.agents.errors", "sould.agents.filelock", "sould.agents.privatefile",
+    "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.values", "sould.agents.wording", "sould.daemon", "sould.daemon.cli",
+    "sould.daemon.cli.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
+    "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.render", "sould.daemon.cli.run",
+    "sould.daemon.cli.runrequest", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",
+}  # fmt: skip
+"""Every module that `sould run` may import: no loop, no model of data, nothing of the soul. Each costs some of its time."""
+
+
+def imported(user: User, *program: str) -> set[str]:
+    """The modules that a Python program imported until it ended: all of ours, of others the packages."""
+    done = subprocess.run(
+        [str(SOULD.with_name("python")), "-X", "importtime", *program],
+        env=user.environment,
+        cwd=user.project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    return {name if name.startswith("sould") else name.partition(".")[0] for name in names}
+
+
+def test_a_run_imports_what_it_needs_to_send_a_prompt_and_print_an_answer(user: User) -> None:
+    user.scripted("text: hi")
+    user.sould("run", "start the daemon")
+    bare = imported(user, "-c", "pass")
+    new = {name for name in imported(user, str(SOULD), "run", "hi") - bare if not name.startswith("_")}
+    assert "sould.daemon.cli.headless" in new
+    assert new <= RUN, new - RUN
 
 
 def test_a_short_command_loads_neither_the_model_client_nor_asyncio(user: User) -> None:

@@ -4,17 +4,19 @@ What nobody here can answer ends the run. Loaded when something is asked.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
 
 import click
+from pydantic import ValidationError
 
 from sould.agents.permissions.visible import cut_to
-from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
-from sould.agents.rpc.messages import Params
+from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.daemon.cli.forms import ClosedInputError, Form, fill, from_server
 from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.output import one_line, visible
+from sould.daemon.cli.peer import Asked, Params, Peer, withdrawal
 from sould.daemon.cli.prompting import Permission, ask
 from sould.daemon.cli.render import Renderer, Result, Update
 from sould.daemon.cli.runrequest import Request
@@ -23,7 +25,7 @@ from sould.daemon.cli.serverforms import DeclinedError, TypedForm, fill_typed
 T = TypeVar("T")
 
 
-class Asked(Protocol):
+class AskedRun(Protocol):
     """The run whose daemon asks."""
 
     @property
@@ -39,15 +41,39 @@ class Asked(Protocol):
 class Dialogs:
     """Of one run."""
 
-    def __init__(self, request: Request, renderer: Renderer, result: Result, run: Asked) -> None:
+    def __init__(self, request: Request, renderer: Renderer, result: Result, run: AskedRun) -> None:
         self._request = request
         self._renderer = renderer
         self._result = result
         self._run = run
-        self._asking = asyncio.Lock()
+        self._answering: asyncio.Task[None] | None = None
 
-    async def request(self, method: str, params: Params) -> Any:
-        """See `sould.agents.rpc.connection.Handler`."""
+    def answer(self, peer: Peer, asked: Asked) -> None:
+        """Put it to the person; `peer` is served meanwhile."""
+        asyncio.run(self._answer(peer, asked))
+
+    def withdraw(self, reason: str) -> None:
+        """What is being asked needs no answer any more."""
+        if self._answering is not None:
+            self._answering.cancel(reason)
+
+    async def _answer(self, peer: Peer, asked: Asked) -> None:
+        self._answering = asyncio.current_task()
+        try:
+            with _served(peer, lambda: self.withdraw("the daemon is gone")):
+                result = await self._request_of(asked.method, asked.params)
+        except asyncio.CancelledError:
+            peer.refuse(asked, withdrawal())
+        except RpcError as error:
+            peer.refuse(asked, error)
+        except ValidationError:
+            peer.refuse(asked, RpcError(INVALID_PARAMS, f"`sould run` does not understand this {asked.method}."))
+        else:
+            peer.answer(asked, result)
+        finally:
+            self._answering = None
+
+    async def _request_of(self, method: str, params: Params) -> Params:
         match method:
             case "session/request_permission":
                 return await self._permission(Permission.model_validate(params))
@@ -88,18 +114,17 @@ class Dialogs:
 
     async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
         """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over."""
-        async with self._asking:
-            self._renderer.permission(call)
-            forget_typed()
-            try:
-                return await asking()
-            except asyncio.CancelledError as closed:
-                if not self._run.stopped:
-                    why = str(closed.args[0] if any(closed.args) else "withdrawn")
-                    click.echo(f"  ({one_line(why, 200)})", err=True)
-                raise
-            finally:
-                self._renderer.answered()
+        self._renderer.permission(call)
+        forget_typed()
+        try:
+            return await asking()
+        except asyncio.CancelledError as closed:
+            if not self._run.stopped:
+                why = str(closed.args[0] if any(closed.args) else "withdrawn")
+                click.echo(f"  ({one_line(why, 200)})", err=True)
+            raise
+        finally:
+            self._renderer.answered()
 
     def _needs_answer(self, title: str) -> str:
         return (
@@ -116,3 +141,37 @@ class Dialogs:
             f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
             f"Run it {modes}at a terminal, or continue in an editor with session {self._result.session_id}."
         )
+
+
+@contextmanager
+def _served(peer: Peer, on_gone: Callable[[], None]) -> Generator[None]:
+    """While this goes on, what comes from the daemon, and what is due, is taken by the running loop."""
+    loop = asyncio.get_running_loop()
+    watched: list[int] = []
+    timers: list[asyncio.TimerHandle] = []
+
+    def forget() -> None:
+        while watched:
+            loop.remove_reader(watched.pop())
+        while timers:
+            timers.pop().cancel()
+
+    def watch() -> None:
+        for descriptor in peer.descriptors:
+            loop.add_reader(descriptor, take)
+            watched.append(descriptor)
+        if peer.patience_s is not None:
+            timers.append(loop.call_later(peer.patience_s, take))
+
+    def take() -> None:
+        forget()
+        peer.take()
+        watch()
+        if peer.gone:
+            on_gone()
+
+    watch()
+    try:
+        yield
+    finally:
+        forget()

@@ -3,20 +3,18 @@
 What nobody here can answer ends the run, never the session: it stays, and an editor can go on with it (D16).
 """
 
-import asyncio
 import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.rpc.messages import Params
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
     APPROVAL,
@@ -27,11 +25,11 @@ from sould.daemon.cli.output import (
     TEMPORARY,
     USAGE,
 )
+from sould.daemon.cli.peer import Asked, Params, Peer
 from sould.daemon.cli.render import Renderer, Result, Update, content_text
 from sould.daemon.cli.runrequest import Request
-from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
-from sould.daemon.paths import Paths, UnsafePathError
+from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -46,7 +44,6 @@ ENDINGS = {
     "max_turn_requests": "The turn was stopped at its step limit; `sould run --continue` continues it.",
     "refusal": "The prompt was refused, by the model or by a hook.",
 }
-T = TypeVar("T")
 
 
 class Headless:
@@ -56,8 +53,8 @@ class Headless:
         self._request = request
         self._renderer = renderer
         self._result = Result()
-        self._connection: Connection | None = None
-        self._link_error = ""
+        self._link = Link(Paths(os.environ))
+        self._peer = Peer(self._link, self)
         self._stopped_by = ""
         """Why we cancelled the turn: signal, timeout, approval, reader."""
         self._unanswered = ""
@@ -71,25 +68,17 @@ class Headless:
         self._kept = bool(request.session_id)
         """The session holds something: a new one is named by the first prompt that leaves anything in it."""
 
-    async def run(self) -> int:
+    def run(self) -> int:
         """Do it; the exit code."""
         began = time.monotonic()
-        link = Link(Paths(os.environ))
-        connection = self._connection = Connection(link.stream, self)
-        conversation = asyncio.current_task()
-        assert conversation is not None
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._interrupt, conversation)
+        self._peer.on_signals((signal.SIGINT, signal.SIGTERM), self._interrupt)
         try:
-            async with asyncio.TaskGroup() as group:
-                holding = group.create_task(self._hold(link))
-                serving = group.create_task(connection.serve())
-                await self._converse(connection)
-                serving.cancel()
-                holding.cancel()
-        except asyncio.CancelledError:
+            self._link.attach()
+            self._converse()
+        except KeyboardInterrupt:
             self._end(CANCELLED, "Cancelled.", "cancelled")
+        finally:
+            self._link.close()
         self._result.took(time.monotonic() - began)
         if self._stopped_by != "reader":
             self._renderer.finish(self._result)
@@ -97,26 +86,31 @@ class Headless:
 
     # --- what the daemon asks of us ---------------------------------------------------------------------------------
 
-    async def request(self, method: str, params: Params) -> Any:
-        """See `sould.agents.rpc.connection.Handler`: permissions and forms are asked of a client without files."""
+    def request(self, asked: Asked) -> None:
+        """See `Handler`: permissions and forms are asked of a client without files."""
         if self._dialogs is None:
             from sould.daemon.cli.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
 
             self._dialogs = Dialogs(self._request, self._renderer, self._result, self)
-        return await self._dialogs.request(method, params)
+        self._dialogs.answer(self._peer, asked)
+
+    def withdrawn(self, asked: Asked, reason: str) -> None:
+        """See `Handler`."""
+        if self._dialogs is not None:
+            self._dialogs.withdraw(reason)
 
     @property
     def stopped(self) -> bool:
-        """See `Asked`."""
+        """See `AskedRun`."""
         return bool(self._stopped_by)
 
     def give_up(self, why: str) -> None:
-        """See `Asked`."""
+        """See `AskedRun`."""
         self._unanswered = self._unanswered or why
         self._stop("approval")
 
-    async def notification(self, method: str, params: Params) -> None:
-        """See `sould.agents.rpc.connection.Handler`."""
+    def notification(self, method: str, params: Params) -> None:
+        """See `Handler`."""
         if method != "session/update":
             return
         update: Update = params.get("update") or {}
@@ -147,23 +141,23 @@ class Headless:
 
     # --- the conversation -------------------------------------------------------------------------------------------
 
-    async def _converse(self, connection: Connection) -> None:
+    def _converse(self) -> None:
         try:
-            await self._open(connection)
-            answer = await self._prompt(connection)
+            self._open()
+            answer = self._prompt()
             self._conclude(str(answer.get("stopReason")), _own(answer))
         except RpcError as error:
             self._refused(error)
         except ConnectionGoneError:
-            self._end(TEMPORARY, self._link_error or "The daemon ended the connection; see: sould logs", "connection")
+            self._end(TEMPORARY, self._link.error or "The daemon ended the connection; see: sould logs", "connection")
         if self._result.session_id and not self._kept:  # there is nothing in it to go on from
             with contextlib.suppress(RpcError, ConnectionGoneError):
-                await connection.request("session/close", {"sessionId": self._result.session_id})
+                self._peer.request("session/close", {"sessionId": self._result.session_id})
             self._result.closed()
 
-    async def _open(self, connection: Connection) -> None:
+    def _open(self) -> None:
         request = self._request
-        await connection.request(
+        self._peer.request(
             "initialize",
             {
                 "protocolVersion": 1,
@@ -175,68 +169,53 @@ class Headless:
                 },
             },
         )
-        place: Params = {"cwd": str(request.cwd), "mcpServers": []}
+        place: Params = {"cwd": request.cwd, "mcpServers": []}
         if request.additional:
-            place["additionalDirectories"] = [str(path) for path in request.additional]
+            place["additionalDirectories"] = list(request.additional)
         if request.session_id:
-            await connection.request("session/resume", {"sessionId": request.session_id, **place})
+            self._peer.request("session/resume", {"sessionId": request.session_id, **place})
             self._result.opened(request.session_id)
         else:
-            opened = await connection.request("session/new", place)
+            opened = self._peer.request("session/new", place)
             self._result.opened(str(opened["sessionId"]))
         self._renderer.session(self._result.session_id)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:
-                await self._set(connection, option, value)
+                self._set(option, value)
 
-    async def _set(self, connection: Connection, option: str, value: str) -> None:
+    def _set(self, option: str, value: str) -> None:
         """A wrong choice is wrong usage, and leaves no empty session behind."""
         session_id = self._result.session_id
         try:
-            await connection.request(
+            self._peer.request(
                 "session/set_config_option", {"sessionId": session_id, "configId": option, "value": value}
             )
         except RpcError:
             if not self._request.session_id:
-                await connection.request("session/delete", {"sessionId": session_id})
+                self._peer.request("session/delete", {"sessionId": session_id})
                 self._result.closed()
             self._misused = True
             raise
 
-    async def _prompt(self, connection: Connection) -> "dict[str, JsonValue]":
-        prompt = [{"type": "text", "text": self._request.text}]
-        asked = connection.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
-        return await self._within(self._request.timeout_s, asked)
-
-    async def _within(self, limit_s: float | None, asked: Awaitable[T]) -> T:
+    def _prompt(self) -> "dict[str, JsonValue]":
         """The answer; when the time is up the turn is cancelled, and its own end waited for."""
-        if limit_s is None:
-            return await asked
-        timer = asyncio.get_running_loop().call_later(limit_s, self._stop, "timeout")
-        try:
-            return await asked
-        finally:
-            timer.cancel()
+        if self._request.timeout_s is not None:
+            self._peer.after(self._request.timeout_s, lambda: self._stop("timeout"))
+        prompt = [{"type": "text", "text": self._request.text}]
+        return self._peer.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
 
-    async def _hold(self, link: Link) -> None:
-        try:
-            await link.serve()
-        except (BridgeError, UnsafePathError) as error:
-            self._link_error = str(error)
-
-    def _interrupt(self, conversation: "asyncio.Task[Any]") -> None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """The first Ctrl-C cancels the turn and waits for its end; the second leaves at once."""
         if sys.stderr.isatty():
             click.echo(err=True)  # behind the ^C that the terminal shows
         if self._stopped_by == "signal" or not self._result.session_id:
-            conversation.cancel()
-        else:
-            self._stop("signal")
+            raise KeyboardInterrupt
+        self._stop("signal")
 
     def _stop(self, reason: str) -> None:
         self._stopped_by = self._stopped_by or reason
-        if self._connection is not None and self._result.session_id:
-            self._connection.notify("session/cancel", {"sessionId": self._result.session_id})
+        if self._result.session_id:
+            self._peer.notify("session/cancel", {"sessionId": self._result.session_id})
 
     # --- how it ended -----------------------------------------------------------------------------------------------
 

@@ -2,66 +2,79 @@
 
 The daemon gets one end of a socket pair as the client's descriptors, exactly as it gets an editor's pipes. When the
 daemon dies or is replaced, the same end is handed to the next one with the same token, and the conversation goes on
-(D11).
+(D11). Nothing here knows what the bytes mean, and nothing waits but `attach`.
 """
 
-import asyncio
 import os
-import socket
 
 import click
 
 from sould.daemon.cli.output import visible
-from sould.daemon.dial import BridgeError, read_umask, send
-from sould.daemon.fdstream import FdStream
+from sould.daemon.dial import BridgeError, read_umask, send, socket
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.launch import connect
-from sould.daemon.paths import Paths
+from sould.daemon.paths import Paths, UnsafePathError
 
 ATTEMPTS = 20
 
 
 class Link:
-    """Our end is `stream`; `serve` keeps the other end in a daemon's hands."""
+    """Our end is `conversation`; `control` tells what becomes of the daemon that has the other end."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._token = os.urandom(16).hex()
         self._umask = read_umask()
-        ours, self._theirs = socket.socketpair()
-        descriptor = ours.detach()
-        self.stream = FdStream(descriptor, descriptor)
+        self.conversation, self._theirs = socket.socketpair()
+        self.control: socket.socket | None = None
+        """None before `attach` and when no daemon will come any more."""
+        self._heard = b""
+        self.error = ""
+        """Why no daemon could be reached."""
 
-    async def serve(self) -> None:
-        """Return when the daemon has ended this connection; `stream` ends then, too.
+    def attach(self, *, again: bool = False) -> None:
+        """Hand the other end to the daemon, which is started when none runs; `error` is set when that fails.
 
-        Raises:
-            BridgeError, UnsafePathError: no daemon can be reached.
+        Our end reaches its end when no daemon has the other one.
         """
-        again = False
         try:
-            while await self._attached(again=again):
-                again = True
-        finally:
-            self._theirs.close()
+            self.control = self._connected(again=again)
+        except (BridgeError, UnsafePathError) as error:
+            self.error = str(error)
+            self._end()
 
-    async def _attached(self, *, again: bool) -> bool:
-        """One daemon's time; True when it went without a word, so that the next one is to be attached to."""
-        with await asyncio.to_thread(self._connect, again=again) as control:
-            control.setblocking(False)
-            loop = asyncio.get_running_loop()
-            buffer = b""
-            while data := await _receive(loop, control):
-                *lines, buffer = (buffer + data).split(b"\n")
-                for line in lines:
-                    word, _, rest = line.decode("utf-8", "replace").partition(" ")
-                    if word == "say":
-                        click.echo(visible(rest), err=True)
-                    elif word == "exit":
-                        return False
-        return True
+    def listen(self) -> None:
+        """Take what the daemon says beside the conversation: to be called when `control` is readable."""
+        assert self.control is not None
+        try:
+            data = self.control.recv(4096)
+        except ConnectionResetError:
+            data = b""
+        *lines, self._heard = (self._heard + data).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode("utf-8", "replace").partition(" ")
+            if word == "say":
+                click.echo(visible(rest), err=True)
+            elif word == "exit":
+                self._end()
+                return
+        if not data:  # it went without a word, so the next one is to be attached to
+            self._heard = b""
+            self.control.close()
+            self.attach(again=True)
 
-    def _connect(self, *, again: bool) -> socket.socket:
+    def close(self) -> None:
+        """Let go of the conversation."""
+        self._end()
+        self.conversation.close()
+
+    def _end(self) -> None:
+        if self.control is not None:
+            self.control.close()
+            self.control = None
+        self._theirs.close()
+
+    def _connected(self, *, again: bool) -> socket.socket:
         theirs, stderr = self._theirs.fileno(), 2
         for _ in range(ATTEMPTS):
             connection = connect(self._paths, patient=again)
@@ -70,7 +83,7 @@ class Link:
             except (BrokenPipeError, ConnectionResetError):
                 connection.close()  # it was leaving: the next one is being started
             else:
-                return socket.socket(fileno=connection.detach())
+                return connection
         raise BridgeError(f"the daemon closes the connection at once; see {self._paths.log}, or run: sould doctor")
 
     def _hello(self, *, again: bool) -> bytes:
@@ -86,10 +99,3 @@ class Link:
         if again:
             fields.append((b"reattach", b"1"))
         return encode([*fields, *((b"env", name + b"=" + value) for name, value in os.environb.items())])
-
-
-async def _receive(loop: asyncio.AbstractEventLoop, control: socket.socket) -> bytes:
-    try:
-        return await loop.sock_recv(control, 4096)
-    except ConnectionResetError:
-        return b""

@@ -1,6 +1,5 @@
 """`sould loop list|resume|stop`: the loops of this user's sessions."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Sequence
@@ -87,11 +86,11 @@ def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: 
         words += [option, amount] if amount else []
     request = Request(
         text=" ".join(words),
-        cwd=found.cwd,
+        cwd=str(found.cwd),
         session_id="" if new_session else found.session_id,
         can_ask=sys.stdin.isatty() and sys.stderr.isatty(),
     )
-    sys.exit(asyncio.run(Headless(request, renderer("text")).run()))
+    sys.exit(Headless(request, renderer("text")).run())
 
 
 @loop.command()

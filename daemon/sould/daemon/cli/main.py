@@ -4,7 +4,6 @@ The faces (`sould acp`) are dispatched before this module, and click, are import
 Commands are imported when they are used, so that a short command does not pay for a long one.
 """
 
-import difflib
 import importlib
 import os
 import sys
@@ -91,6 +90,8 @@ class LazyGroup(Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            import difflib  # noqa: PLC0415 -- only after a mistake
+
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             raise click.UsageError(f"{error.message}{f' Did you mean {near[0]!r}?' if near else ''}", ctx) from None
 
@@ -135,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         complain(str(error))
         _leave(TEMPORARY if isinstance(error, JournalFullError) else FAILED)
     except SystemExit as leaving:
+        if isinstance(leaving.code, str):  # a sentence, of `sould daemon`
+            click.echo(leaving.code, err=True)
+            _leave(FAILED)
         _leave(leaving.code)
     except OSError as error:
         full = as_disk_full(error)
@@ -146,13 +150,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _leave(code: object) -> NoReturn:
-    """Exit, with 0 where `code` is no number. A reader of ours that left early (`sould logs | head`) is worth no traceback."""
+    """Exit, with 0 where `code` is no number. A reader of ours that left early (`sould logs | head`) is worth no traceback.
+
+    At once: every command has let go of what it had when it returned, and taking the interpreter down costs a tenth of a
+    short one.
+    """
     try:
-        sys.stdout.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # closed before we came
+                stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = BROKEN_PIPE
-    sys.exit(code if isinstance(code, int) else 0)
+    os._exit(code & 0xFF if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,14 @@ Standard output gets the answer and nothing else; what the agent did goes to sta
 as they came from the daemon.
 """
 
+import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import click
-import orjson
 
-from sould.agents.permissions.difftext import diff_lines
-from sould.agents.permissions.visible import both_ends
 from sould.agents.values import dataclass, field
 from sould.daemon.cli.output import one_line, plural, visible
 
@@ -138,11 +137,11 @@ class JsonRenderer:
             "usage": result.usage or None,
             "duration_s": round(result.duration_s, 3),
         }
-        _write(orjson.dumps(line).decode() + "\n")
+        _write(_json(line))
 
     def _event(self, event: Update) -> None:
         if self._stream:
-            _write(orjson.dumps(event).decode() + "\n")
+            _write(_json(event))
 
 
 class TextRenderer:
@@ -250,7 +249,7 @@ class TextRenderer:
     def _show_diffs(self, call: Update, *, again: bool = False) -> None:
         """Once for each call, when it is done; and `again` whenever it is asked about."""
         name = f"diffs of {call.get('toolCallId')}"
-        lines = both_ends(diffs(call), DIFF_LINES)
+        lines = _ends(diffs(call))
         if lines and (again or name not in self._shown):
             self._shown.add(name)
             for line in lines:
@@ -318,12 +317,25 @@ def _is_text(update: Update) -> bool:
     return bool(content_text(update.get("content")))
 
 
+def _ends(lines: list[str]) -> Sequence[str]:
+    """As many as are shown, the first and the last."""
+    if len(lines) <= DIFF_LINES:
+        return lines
+    from sould.agents.permissions.visible import both_ends  # noqa: PLC0415 -- as in `diffs`
+
+    return both_ends(lines, DIFF_LINES)
+
+
 def diffs(call: Update) -> list[str]:
     """All that a call would change, as lines that are safe to be shown."""
+    blocks = [block for block in _blocks(call) if block.get("type") == "diff"]
+    if not blocks:
+        return []
+    from sould.agents.permissions.difftext import diff_lines  # noqa: PLC0415 -- a run that edits nothing starts without it
+
     return [
         line
-        for block in _blocks(call)
-        if block.get("type") == "diff"
+        for block in blocks
         for line in diff_lines(f"{block.get('path')}", f"{block.get('oldText') or ''}", f"{block.get('newText') or ''}")
     ]
 
@@ -369,6 +381,10 @@ def _coloured(line: str) -> str:
         return click.style(line, bold=True)
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
     return click.style(line, fg=colour) if colour else line
+
+
+def _json(event: Update) -> str:
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _write(text: str) -> None:

@@ -1,11 +1,9 @@
 """`sould run`: one prompt from the command line, without an editor."""
 
-import asyncio
 import os
 import select
 import stat
 import sys
-from pathlib import Path
 from typing import get_args
 
 import click
@@ -37,21 +35,19 @@ MODES = ("plan", "ask", "review", "full")
     "--session", "-S", default="", metavar="ID", help="Continue this session (the beginning of its id is enough)."
 )
 @click.option("--continue", "-C", "latest", is_flag=True, help="Continue the latest session of this directory.")
-@click.option(
-    "--cwd", "-w", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The project's directory."
-)
+@click.option("--cwd", "-w", type=click.Path(exists=True, file_okay=False), help="The project's directory.")
 @click.option(
     "--add-dir",
     "additional",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False),
     help="One more directory the agent may work in; may be repeated.",
 )
 @click.option(
     "--skills-dir",
     "skills",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False),
     help="Take skills from here instead of the project's and yours; may be repeated.",
 )
 @click.option(
@@ -72,9 +68,9 @@ def run(
     plan: bool,
     session: str,
     latest: bool,
-    cwd: Path | None,
-    additional: tuple[Path, ...],
-    skills: tuple[Path, ...],
+    cwd: str | None,
+    additional: tuple[str, ...],
+    skills: tuple[str, ...],
     iterations: int | None,
     timeout: float | None,
 ) -> None:
@@ -119,11 +115,11 @@ def run(
         renderer(form).finish(Result(exit_code=code, error=str(error), kind="error"))
         sys.exit(code)
     if skills:  # said as the bridge says it
-        os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(str(path.resolve()) for path in skills)
+        os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(os.path.realpath(path) for path in skills)
     request = Request(
         text=_text(prompt) if iterations is None else f"/loop {iterations} {_text(prompt)}",
         cwd=directory,
-        additional=tuple(path.resolve() for path in additional),
+        additional=tuple(os.path.realpath(path) for path in additional),
         session_id=session_id,
         model=model,
         agent=_agent(agent),
@@ -131,7 +127,7 @@ def run(
         timeout_s=timeout,
         can_ask=form == "text" and prompt != "-" and os.isatty(0) and sys.stderr.isatty(),
     )
-    sys.exit(asyncio.run(Headless(request, renderer(form)).run()))
+    sys.exit(Headless(request, renderer(form)).run())
 
 
 def _mode(mode: str | None, *, yes: bool, afk: bool, plan: bool) -> str:
@@ -155,7 +151,7 @@ def _mode(mode: str | None, *, yes: bool, afk: bool, plan: bool) -> str:
 
 def _agent(agent: str) -> str:
     """A path is meant from here, not from the project's directory."""
-    return str(Path(agent).resolve()) if agent.endswith((".yaml", ".yml")) else agent
+    return os.path.realpath(agent) if agent.endswith((".yaml", ".yml")) else agent
 
 
 def _text(prompt: str) -> str:
@@ -186,9 +182,9 @@ def _read() -> str:
     return sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
 
 
-def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
+def _which(session: str, cwd: str | None, *, latest: bool) -> tuple[str, str]:
     """The session to go on with ("": a new one) and the directory to work in."""
-    directory = Path(os.path.abspath(cwd or Path.cwd()))
+    directory = os.path.abspath(cwd or os.getcwd())
     if not session and not latest:
         return "", directory
     from sould.daemon.cli.control import running  # noqa: PLC0415 -- a new session needs none of its models
@@ -196,8 +192,8 @@ def _which(session: str, cwd: Path | None, *, latest: bool) -> tuple[str, Path]:
     with running() as daemon:
         if session:
             row = daemon.sessions_show(session).session
-            return row.id, directory if cwd else Path(row.cwd)
-        rows = daemon.sessions_list(cwd=str(directory), limit=1).sessions
+            return row.id, directory if cwd else row.cwd
+        rows = daemon.sessions_list(cwd=directory, limit=1).sessions
     if not rows:
         raise CommandError(f"There is no session in {directory} to continue; leave --continue out to start one.")
     return rows[0].id, directory

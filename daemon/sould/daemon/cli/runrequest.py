@@ -1,7 +1,5 @@
 """What `sould run` was asked to do."""
 
-from pathlib import Path
-
 from sould.agents.values import dataclass
 
 
@@ -10,8 +8,8 @@ class Request:
     """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
 
     text: str
-    cwd: Path
-    additional: tuple[Path, ...] = ()
+    cwd: str
+    additional: tuple[str, ...] = ()
     session_id: str = ""
     model: str = ""
     mode: str = ""
