@@ -122,10 +122,11 @@ class AcpClient:
         return self.results[identifier]
 
     def until(self, identifiers: set[int]) -> None:
-        """Read until all these requests are answered."""
+        """Read until all these requests are answered; an agent that only goes on and on has failed, too."""
+        deadline = time.monotonic() + self.patience
         while not identifiers <= self.results.keys():
-            if not select.select([self.out], [], [], self.patience)[0]:
-                raise AgentFailedError(f"nothing came for {self.patience:.0f} s")
+            if not select.select([self.out], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise AgentFailedError(f"no answer came for {self.patience:.0f} s")
             self.read()
 
     def read(self) -> None:

@@ -21,9 +21,9 @@ from world import MakeAgent, World
 
 PLACE = build.BENCH / "peers"
 CODEX = "@zed-industries/codex-acp"
-CLAUDE = "@zed-industries/claude-agent-acp"
+CLAUDE = "@agentclientprotocol/claude-agent-acp"
 KIMI = "kimi-cli"
-VERSIONS = {CODEX: "0.16.0", CLAUDE: "0.23.1", KIMI: "1.51.0"}
+VERSIONS = {CODEX: "0.16.0", CLAUDE: "0.101.0", KIMI: "1.51.0"}
 PYTHONS = ("python3.14", "python3.13", "python3.12")
 """What kimi-cli needs, the newest first."""
 

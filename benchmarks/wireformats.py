@@ -4,6 +4,7 @@ Each is read for the last order and the results since, and written event by even
 at a clock. What is written is the least that the agents accept, so that no format costs its agent more than it must.
 """
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -108,6 +109,7 @@ class Chat:
         yield server_sent(CHAT | {"choices": [], "usage": usage}) + b"data: [DONE]\n\n"
 
 
+numbers = itertools.count(1)
 CHAT: Json = {"id": "chatcmpl-bench", "object": "chat.completion.chunk", "created": 0, "model": "bench"}
 CHAT_TEXT = around_mark(Chat.event({"content": MARK}))
 
@@ -214,7 +216,14 @@ class Messages:
     def begin(self) -> Iterator[bytes]:
         """The message, and the block of text."""
         usage = {"input_tokens": 10, "output_tokens": 1}
-        message: Json = {"id": "msg_bench", "type": "message", "role": "assistant", "model": "bench", "content": []}
+        # Each its own: a client takes answers of one id for parts of one message.
+        message: Json = {
+            "id": f"msg_{next(numbers)}",
+            "type": "message",
+            "role": "assistant",
+            "model": "bench",
+            "content": [],
+        }
         yield self.event(
             "message_start", message=message | {"stop_reason": None, "stop_sequence": None, "usage": usage}
         )
