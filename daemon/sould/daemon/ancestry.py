@@ -61,8 +61,11 @@ def _climb(pid: int, ancestor: int) -> bool | None:
 def _parent(pid: int) -> int | None:
     """None: the process has ended. Raises PermissionError for another user's, which some systems hide: none of ours."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, parent = file.read().rpartition(b")")[2].split()[:2]
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:  # every client waits for this, so no file object is made
+            state, parent = os.read(descriptor, 4096).rpartition(b")")[2].split(None, 2)[:2]
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 0)

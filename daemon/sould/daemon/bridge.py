@@ -26,7 +26,21 @@ exec "$@"
 """What the bridge becomes. Descriptor 3 is the socket; the arguments are the command that attaches again."""
 
 
-def main() -> None:
+FACES = ("acp", "lsp", "wire")
+"""What editors start."""
+
+
+def bridge() -> None:
+    """Run `sould <face> …`; returns only when it is people who ask for something."""
+    if sys.platform == "win32":
+        sys.exit("sould runs on Linux and macOS; on Windows, install and run it inside WSL.")
+    asked = sys.argv[1:]
+    # ACP's terminal log-in appends `login`
+    if asked and asked[0] in FACES and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
+        connect()
+
+
+def connect() -> None:
     """Run `sould <face> …`; does not return."""
     face, arguments, token = sys.argv[1], sys.argv[2:], ""
     if arguments[:1] == ["--reattach"] and len(arguments) > 1:

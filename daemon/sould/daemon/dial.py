@@ -3,7 +3,6 @@
 Part of the bridge, so nothing may be imported here that the interpreter has not loaded already, except `_socket`.
 """
 
-import errno
 import os
 import sys
 
@@ -35,6 +34,8 @@ def try_connect(paths: Paths) -> "socket.socket | None":
         connection.connect(paths.socket)
         uid = peer_uid(connection)
     except OSError as error:
+        import errno  # noqa: PLC0415 -- where nobody listens
+
         connection.close()
         if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTSOCK, errno.EPROTOTYPE, errno.ENOTCONN):
             return None

@@ -27,10 +27,10 @@ def acp(arguments: tuple[str, ...]) -> None:
 
         login.main(list(arguments[1:]), "sould login", standalone_mode=False)
         return
-    from sould.daemon.bridge import main  # noqa: PLC0415 -- reads sys.argv and replaces this process
+    from sould.daemon.bridge import connect  # noqa: PLC0415 -- reads sys.argv and replaces this process
 
     sys.argv = ["sould", "acp", *arguments]
-    main()
+    connect()
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
