@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.config import Config, Service
 from sould.agents.environment import Environment
+from sould.agents.importing import load
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
@@ -54,6 +55,7 @@ class FetchURL(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask for each host, fetch, extract."""
+        await load("httpx2")
         try:
             return await self._read(params.url, call, _Gate(self._approval, self._service, self.name, call))
         except RefusedError as refusal:

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.config import Config
 from sould.agents.environment import Environment
+from sould.agents.importing import load
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.terminaltext import PlainText
@@ -63,6 +64,7 @@ class SearchWeb(Tool[Params]):
         )
         if refused is not None:
             return refused
+        await load("httpx2")
         query = Query(params.query, params.limit, params.include_content, call.id)
         try:
             results = await search(kind, service, query, self._environment.variables)

@@ -7,10 +7,12 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Collection
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from sould.agents.values import dataclass
+
+if TYPE_CHECKING:
+    import httpx2
 
 LONGEST = 8_000
 MOST_ADDRESSES = 4
@@ -30,7 +32,7 @@ class AddressError(Exception):
 class Target:
     """A URL and the addresses that it may be fetched from, all of them judged, the system's first choice first."""
 
-    url: httpx2.URL
+    url: "httpx2.URL"
     addresses: tuple[str, ...]
 
     @property
@@ -39,17 +41,19 @@ class Target:
         return self.url.host.lower()
 
     @property
-    def connect_to(self) -> tuple[httpx2.URL, ...]:
+    def connect_to(self) -> "tuple[httpx2.URL, ...]":
         """The URL with each address in place of the name."""
         return tuple(self.url.copy_with(host=address) for address in self.addresses)
 
 
-def parse_url(text: str) -> httpx2.URL:
+def parse_url(text: str) -> "httpx2.URL":
     """A web address a page can be fetched from.
 
     Raises:
         AddressError
     """
+    import httpx2  # noqa: PLC0415 -- slow, and most sessions read no page
+
     try:
         url = httpx2.URL(text.strip())
     except (httpx2.InvalidURL, ValueError, TypeError) as error:
@@ -65,7 +69,7 @@ def parse_url(text: str) -> httpx2.URL:
     return url
 
 
-def refuse_private(url: httpx2.URL, private: Collection[str]) -> None:
+def refuse_private(url: "httpx2.URL", private: Collection[str]) -> None:
     """What can be told of a host without looking it up: an address, however it is written, or this machine's name.
 
     Raises:
@@ -94,7 +98,7 @@ def _not_public(host: str, address: str) -> AddressError:
     )
 
 
-async def resolve(url: httpx2.URL, private: Collection[str]) -> Target:
+async def resolve(url: "httpx2.URL", private: Collection[str]) -> Target:
     """Look the host up, once. `private`: hosts that may be in the private network, by exact name.
 
     Raises:

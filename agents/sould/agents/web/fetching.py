@@ -7,13 +7,14 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any
-
-import httpx2
+from typing import TYPE_CHECKING, Any
 
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.values import dataclass
 from sould.agents.web.address import AddressError, Target, parse_url, refuse_private, resolve
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -73,6 +74,8 @@ async def fetch(
     Raises:
         FetchError, and what `allow` raises
     """
+    import httpx2  # noqa: PLC0415 -- slow, and most sessions read no page
+
     clock = asyncio.get_running_loop().time
     left = limits.seconds
     try:
@@ -106,8 +109,10 @@ async def _get(target: Target, environment: Mapping[str, str], limits: Limits) -
     return Page(str(target.url), response.status_code, kind.strip().lower(), response.charset_encoding or "", body, cut)
 
 
-async def asked(client: httpx2.AsyncClient, target: Target) -> httpx2.Response:
+async def asked(client: "httpx2.AsyncClient", target: Target) -> "httpx2.Response":
     """The answer of the first address that takes the connection."""
+    import httpx2  # noqa: PLC0415 -- as above
+
     headers = {"Host": target.url.netloc.decode("ascii"), "User-Agent": "sould", "Accept-Encoding": "gzip"}
     headers["Accept"] = "text/html,text/*;q=0.9,*/*;q=0.5"
     named = {"sni_hostname": target.url.raw_host.decode("ascii")}
@@ -122,8 +127,10 @@ async def asked(client: httpx2.AsyncClient, target: Target) -> httpx2.Response:
     return await client.send(client.build_request("GET", last, headers=headers, extensions=named), stream=True)
 
 
-def client_for(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
+def client_for(url: str, environment: Mapping[str, str]) -> "httpx2.AsyncClient":
     """A client with the proxy and certificates of the session's environment, and nothing of ours."""
+    import httpx2  # noqa: PLC0415 -- as above
+
     network = NetworkSettings.of(url, environment)
     context: ssl.SSLContext | bool = True
     if network.ca_file or network.ca_directory:
@@ -137,7 +144,7 @@ def client_for(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
     )
 
 
-async def read_body(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
+async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool]:
     """The body as far as the limit goes, unpacked by us so that a small answer cannot become a large one (F85)."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "deflate"):

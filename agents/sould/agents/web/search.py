@@ -6,15 +6,17 @@ Each service is one function from a query to a request and one from its answer t
 import html
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import httpx2
 import orjson
 
 from sould.agents.config import Service, Services
 from sould.agents.values import dataclass
 from sould.agents.web.fetching import client_for
 from sould.agents.web.keys import ServiceKeyError, service_key
+
+if TYPE_CHECKING:
+    import httpx2
 
 MOST_ANSWER = 8 * 1024 * 1024
 TIMEOUT = 30.0
@@ -150,6 +152,8 @@ async def search(kind: str, service: Service, query: Query, environment: Mapping
     Raises:
         SearchError
     """
+    import httpx2  # noqa: PLC0415 -- slow, and most sessions read no page
+
     backend = BACKENDS[kind]
     try:
         key = (await service_key(kind, service, environment)).get_secret_value()
@@ -175,7 +179,7 @@ async def search(kind: str, service: Service, query: Query, environment: Mapping
     return _results(backend, data, query.limit)
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def _read(response: "httpx2.Response") -> bytes:
     body = bytearray()
     async for data in response.aiter_raw():
         body += data

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import orjson
 from pydantic import BaseModel, ValidationError
 
@@ -40,6 +39,8 @@ async def fetch_through(
     Raises:
         FetchError
     """
+    import httpx2  # noqa: PLC0415 -- slow, and most sessions read no page
+
     try:
         key = await service_key("moonshot_fetch", service, environment)
     except ServiceKeyError as error:
