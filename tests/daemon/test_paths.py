@@ -104,15 +104,3 @@ def test_the_bridge_imports_next_to_nothing() -> None:
         "sould.daemon.hello",
         "sould.daemon.paths",
     ]
-
-
-def test_the_daemon_answers_initialize_without_the_soul() -> None:
-    """D9: only the standard library, pydantic and orjson are loaded before the first answer."""
-    code = "import sys, sould.daemon.process.main; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    slow = {"openai", "httpx2", "keyring", "yaml", "sqlite3", "click", "pathspec", "ctypes", "argparse", "unittest"}
-    assert not loaded & slow
-    assert not {
-        name for name in loaded if name.startswith(("sould.agents.soul", "sould.agents.llm", "sould.agents.tools"))
-    }

@@ -5,7 +5,7 @@ Found in their sources; `docs/clients.md` says what follows from it, for users a
 
 from typing import Final
 
-from sould.acp.schema import Implementation
+from sould.acp.introduction import Implementation
 
 LABELS_BY_KIND: Final = frozenset({"codecompanion.nvim", "acpx"})
 """They show an option of a permission by its kind alone: CodeCompanion has one label for each, acpx asks yes or no.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sould.acp.clients import shows_names
-from sould.acp.schema import ClientCapabilities, Implementation
+from sould.acp.introduction import ClientCapabilities, Implementation
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
@@ -66,12 +66,12 @@ class Facts:
 def features_of(capabilities: ClientCapabilities, info: Implementation | None) -> Features:
     """What a client said that it understands, and what is known of it by its name."""
     return Features(
-        notices=capabilities.session.notices is not None,
-        compaction=capabilities.session.compaction is not None,
+        notices=capabilities.notices,
+        compaction=capabilities.compaction,
         terminals=capabilities.display_terminals,
-        forms=capabilities.elicitation.form is not None,
+        forms=capabilities.forms,
         names=shows_names(info),
-        pages=capabilities.elicitation.url is not None,
+        pages=capabilities.pages,
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,
         own_turns=capabilities.own.own_turns,

@@ -1,15 +1,13 @@
 """What ACP clients send, parsed once at the edge and read leniently, as the official schema asks.
 
 A broken optional field counts as absent, a broken item of a list is dropped; a broken required field is an error.
-`_meta` is kept apart in `meta` and never merged into the parameters. Nothing here is built before it is first used:
-`initialize` is answered with this module loaded.
+`_meta` is kept apart in `meta` and never merged into the parameters. Nothing here is built before it is first used.
+`initialize` is read by `introduction`, because it is answered before this module is loaded.
 """
 
-from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -43,8 +41,6 @@ Lenient: TypeAlias = Annotated[T, WrapValidator(_or_default)]
 Items: TypeAlias = Annotated[list[Annotated[T, WrapValidator(_or_dropped)]], WrapValidator(_or_default)]
 """An optional list: items that do not fit are dropped."""
 Json: TypeAlias = dict[str, Any]
-MOST_HOOKS = 100
-"""Of one client; further ones are dropped."""
 
 
 class Inbound(BaseModel):
@@ -62,135 +58,7 @@ class Inbound(BaseModel):
     meta: Lenient[Json] = Field(default_factory=dict, alias="_meta")
 
 
-# --- initialize -------------------------------------------------------------------------------------------------------
-
-
-class Implementation(Inbound):
-    """Who the client is."""
-
-    name: str
-    title: Lenient[str | None] = None
-    version: Lenient[str] = ""
-
-
-class FileSystemCapabilities(Inbound):
-    """Files through the client."""
-
-    read_text_file: Lenient[bool] = False
-    write_text_file: Lenient[bool] = False
-
-
-class ConfigOptionCapabilities(Inbound):
-    """Option types beyond select; an object means supported."""
-
-    boolean: Lenient[Json | None] = None
-
-
-class ClientSessionCapabilities(Inbound):
-    """Updates the client understands."""
-
-    compaction: Lenient[Json | None] = None
-    notices: Lenient[Json | None] = None
-    config_options: Lenient[ConfigOptionCapabilities] = Field(default_factory=ConfigOptionCapabilities)
-
-
-class AuthCapabilities(Inbound):
-    """Ways to sign in."""
-
-    terminal: Lenient[bool] = False
-
-
-class ElicitationCapabilities(Inbound):
-    """Ways to ask the user."""
-
-    form: Lenient[Json | None] = None
-    url: Lenient[Json | None] = None
-
-
-class HookParams(Inbound):
-    """An event the client wants to decide on, as in Wire's `initialize`."""
-
-    id: Annotated[str, Field(min_length=1, max_length=200)]
-    event: str
-    matcher: Lenient[Annotated[str, Field(max_length=1000)]] = ""
-    timeout: Lenient[Annotated[float, Field(ge=1, le=600)]] = 30
-
-
-def _first(hooks: list[HookParams]) -> list[HookParams]:
-    return hooks[:MOST_HOOKS]
-
-
-class OwnCapabilities(Inbound):
-    """What clients that know us say beyond the protocol, in `_meta.sould` of their capabilities (docs/clients.md)."""
-
-    hooks: Annotated[Items[HookParams], AfterValidator(_first)] = Field(default_factory=list)
-    """The events it wants to decide on."""
-    queue: Lenient[bool] = False
-    """It shows the prompts that wait, and wants to be told of every change."""
-    custom: Lenient[bool] = False
-    """It knows messages that tools and hooks of the user's make up (D35)."""
-    tools: Lenient[bool] = False
-    """It may register tools that it runs for the agent."""
-    review: Lenient[bool] = False
-    """It shows edits for review (D20)."""
-    own_turns: Lenient[bool] = False
-    """It shows one answer, its own: what others do in the session stays out of it."""
-    questions: Lenient[bool] = True
-    """Somebody is there who can answer a question; only a program that says otherwise is alone."""
-    remember_choices: Lenient[bool] = True
-    """A mode chosen there is the project's from then on; a client whose choices are flags of one run says otherwise."""
-
-
-class CapabilitiesMeta(Inbound):
-    """`_meta` of a client's capabilities, as far as we know it."""
-
-    terminal_output: Lenient[bool] = Field(default=False, alias="terminal_output")
-    sould: Lenient[OwnCapabilities] = Field(default_factory=OwnCapabilities)
-
-
-class ClientCapabilities(Inbound):
-    """What the client can do; absent is unsupported."""
-
-    fs: Lenient[FileSystemCapabilities] = Field(default_factory=FileSystemCapabilities)
-    terminal: Lenient[bool] = False
-    session: Lenient[ClientSessionCapabilities] = Field(default_factory=ClientSessionCapabilities)
-    auth: Lenient[AuthCapabilities] = Field(default_factory=AuthCapabilities)
-    elicitation: Lenient[ElicitationCapabilities] = Field(default_factory=ElicitationCapabilities)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """What is supported, by the names conditional tools ask for."""
-        offered = {
-            "fs.readTextFile": self.fs.read_text_file,
-            "fs.writeTextFile": self.fs.write_text_file,
-            "terminal": self.terminal,
-            "elicitation.form": self.elicitation.form is not None,
-            "review": self.own.review,
-            "questions": self.own.questions,
-        }
-        return frozenset(name for name, supported in offered.items() if supported)
-
-    @property
-    def display_terminals(self) -> bool:
-        """The client shows terminals that the agent feeds (`_meta.terminal_*`)."""
-        return self._known.terminal_output
-
-    @property
-    def own(self) -> OwnCapabilities:
-        """What it says to us alone."""
-        return self._known.sould
-
-    @cached_property
-    def _known(self) -> CapabilitiesMeta:
-        return CapabilitiesMeta.model_validate(self.meta)
-
-
-class InitializeParams(Inbound):
-    """`initialize`."""
-
-    protocol_version: int
-    client_capabilities: Lenient[ClientCapabilities] = Field(default_factory=ClientCapabilities)
-    client_info: Lenient[Implementation | None] = None
+# --- signing in --------------------------------------------------------------------------------------------------------
 
 
 class AuthenticateParams(Inbound):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from dataclasses import asdict as asdict
 from dataclasses import field as field
+from dataclasses import fields as fields
 from dataclasses import replace as replace
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -66,7 +67,7 @@ def _init(cls: type[Any]) -> Callable[..., None]:
     known: dict[str, Any] = {"_missing": MISSING}
     positional, by_name = ["self"], ["*"]
     body: list[str] = []
-    for each in dataclasses.fields(cls):
+    for each in fields(cls):
         name, parameter, value = each.name, each.name, each.name
         if each.default_factory is not MISSING:
             known[f"_new_{name}"] = each.default_factory
@@ -90,7 +91,7 @@ def _init(cls: type[Any]) -> Callable[..., None]:
 
 def _comparing(cls: type[Any]) -> tuple[Callable[[Any, object], Any], Callable[[Any], int]]:
     """Equality, and the hash that goes with it."""
-    names = [each.name for each in dataclasses.fields(cls) if each.compare]
+    names = [each.name for each in fields(cls) if each.compare]
     values: Callable[[object], object] = attrgetter(*names) if names else _nothing
 
     def is_equal(self: Any, other: object) -> Any:
@@ -108,5 +109,5 @@ def _nothing(_: object) -> None:
 
 @recursive_repr()
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in dataclasses.fields(self) if each.repr)
+    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({shown})"

@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from sould.acp.clients import shows_names
-from sould.acp.schema import ElicitationAnswer, Implementation
+from sould.acp.introduction import Implementation
+from sould.acp.schema import ElicitationAnswer
 from sould.agents.toolapi.questions import OWN_WORDS
 from sould.agents.wire.messages import (
     ApprovalRequest,

@@ -1,13 +1,14 @@
 """`initialize` and what surrounds it: versions, capabilities, sign-in, and what may not come before it."""
 
 import asyncio
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic.alias_generators import to_camel
 
-from sould.acp.schema import OwnCapabilities
+from sould.acp.introduction import OwnCapabilities
 from sould.acp.server.dispatch import ROUTES
 from soultest.acpclient import FULL, AgentError
 from soultest.bench import Bench
@@ -52,7 +53,7 @@ async def test_what_is_beyond_the_protocol_is_said_in_one_place_and_written_on_o
     assert own["hooks"]["configured"] == {"Stop": 100}
     assert set(answer["_meta"]) == {"steering"}
     page = (Path(__file__).parents[3] / "docs" / "clients.md").read_text()
-    said = {field.alias or to_camel(name) for name, field in OwnCapabilities.model_fields.items()} - {"_meta"}
+    said = {to_camel(each.name) for each in fields(OwnCapabilities)}
     rows = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
     assert rows >= {*said, *own}
     assert all(f"`{method}`" in page for method in ROUTES if method.startswith("_"))

@@ -4,17 +4,15 @@ Handlers get this object and typed parameters; ids, bytes and error codes stay i
 """
 
 import os
-import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sould.acp.client.brought import ClientServers, pack
 from sould.acp.client.mcp import McpCarrier
 from sould.acp.connection.services import Accounts
+from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
-from sould.acp.schema import ClientCapabilities, Implementation, InitializeParams, OpeningParams
 from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
+from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.rpc.messages import Request, RequestId
 from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
     from sould.agents.hooks.events import Subscription
-    from sould.agents.opening.opening import Opening
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.port import SessionPort
     from sould.agents.wire.stream import Cursor
@@ -44,8 +41,8 @@ class Peer:
         self.services = services
         self.accounts = accounts
         resume = services.memory.resume
-        self.id = resume.client_id if resume else secrets.token_hex(8)
-        self.client: InitializeParams | None = None
+        self.id = resume.client_id if resume else os.urandom(8).hex()
+        self.client: Introduction | None = None
         self._initialize: Json = {}
         self.attachments: dict[str, Attachment] = {}
         self._connection: Connection | None = None
@@ -79,12 +76,12 @@ class Peer:
     @property
     def capabilities(self) -> ClientCapabilities:
         """What the client can do; nothing before `initialize`."""
-        return self.client.client_capabilities if self.client else ClientCapabilities()
+        return self.client.capabilities if self.client else ClientCapabilities()
 
     @property
     def info(self) -> Implementation | None:
         """Who the client says it is."""
-        return self.client.client_info if self.client else None
+        return self.client.client if self.client else None
 
     @property
     def name(self) -> str:
@@ -106,7 +103,7 @@ class Peer:
         """What its user should know about how the client was set up, once; empty: nothing (more)."""
         return self._remarks.pop() if self._remarks else ""
 
-    def introduce(self, client: InitializeParams, params: Json) -> None:
+    def introduce(self, client: Introduction, params: Json) -> None:
         """The client said who it is and what it can do; `params` are its words."""
         self.client = client
         self._initialize = params
@@ -195,8 +192,8 @@ class Peer:
         """The client's buffers over the disk, when it offers any."""
         from sould.acp.client.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
 
-        files = self.capabilities.fs
-        if not files.read_text_file and not files.write_text_file:
+        able = self.capabilities
+        if not able.read_text_file and not able.write_text_file:
             return None
 
         def tell(note: str) -> None:
@@ -209,32 +206,13 @@ class Peer:
             inner,
             self.connection,
             session_id,
-            reads=files.read_text_file,
-            writes=files.write_text_file,
+            reads=able.read_text_file,
+            writes=able.write_text_file,
             tell=tell,
         )
 
-    def opening(self, params: OpeningParams) -> "Opening":
-        """What the client says about a session it opens.
-
-        Raises:
-            RpcError: a directory that is not absolute, named.
-        """
-        from sould.acp.client.mcpservers import given_servers  # noqa: PLC0415 -- as above
-        from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- as above
-
-        return Opening(
-            cwd=absolute(params.cwd, "cwd"),
-            additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
-            environment=self.services.client.environment,
-            umask=self.services.client.umask,
-            mcp_servers=given_servers(params.mcp_servers, self.carrier),
-            default_mode="review" if self._shows_hunks else "ask",
-            capabilities=self.capabilities.names,
-        )
-
     @property
-    def _shows_hunks(self) -> bool:
+    def shows_hunks(self) -> bool:
         """D20: clients known to show edits for review."""
         return self.capabilities.own.review or (self.info is not None and self.info.name.lower() == "zed")
 
@@ -276,18 +254,6 @@ class Peer:
             return ""
         others = {noted.turn_id for _, noted in self._noted.values()}
         return next((turn for turn in attachment.prompts.turns if turn not in others), "")
-
-
-def absolute(path: str, field: str) -> Path:
-    """A directory the client names.
-
-    Raises:
-        RpcError: it is not absolute.
-    """
-    if not os.path.isabs(path) or "\0" in path:
-        sentence = f"{field} must be an absolute path, not {path[:200]!r}."
-        raise RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})
-    return Path(path)
 
 
 def _name(info: Implementation | None) -> str:

@@ -1,60 +1,36 @@
-"""`initialize`, `authenticate`, `logout`, `auth/status`. Nothing heavy is imported on this path (D9)."""
+"""`initialize`: the first answer, given before anything heavy is loaded (D9)."""
 
 from sould.acp.connection.peer import Peer
+from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
-from sould.acp.schema import AuthenticateParams, InitializeParams, NoParams
 from sould.agents.hooks.events import EVENTS
-from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
+from sould.agents.rpc.connection import Reply
+from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
 
 PROTOCOL_VERSION = 1
-AUTH_REQUIRED = -32000
 KEY_METHOD = "provider-key"
 LOGIN_METHOD = "sould-login"
+DISPATCH = "sould.acp.server.dispatch"
+"""What serves all other methods."""
 
 
-async def initialize(peer: Peer, params: InitializeParams, raw: Json) -> Json:
-    """Versions and capabilities. The version is ours: equal to the client's if it asked for it, else the one we speak."""
+async def initialize(peer: Peer, raw: Json) -> Reply:
+    """Versions and capabilities. The version is ours: equal to the client's if it asked for it, else the one we speak.
+
+    When the answer has left, what a session needs is loaded.
+    """
+    said = read_introduction(raw)
     if peer.client is not None:
         raise RpcError(INVALID_REQUEST, "The connection is initialised already.")
-    peer.introduce(params, raw)
-    return {
+    peer.introduce(said, raw)
+    answer = {
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": _capabilities(peer),
         "authMethods": _auth_methods(peer),
         "agentInfo": {"name": "sould", "title": "sould", "version": peer.services.version},
         "_meta": {"steering": {"supported": True}},
     }
-
-
-async def authenticate(peer: Peer, params: AuthenticateParams) -> Json:
-    """Check that a provider's key can be found; the terminal method is not for this call."""
-    peer.require_initialized()
-    if params.method_id != KEY_METHOD:
-        raise RpcError(INVALID_PARAMS, f"authenticate takes the method {KEY_METHOD!r}, not {params.method_id[:80]!r}.")
-    if peer.accounts is not None and not await peer.accounts.usable(peer.services.client.environment):
-        sentence = "No model provider's key was found: run `sould login`, or set one such as OPENAI_API_KEY."
-        raise RpcError(AUTH_REQUIRED, sentence, {"kind": "no_model", "details": sentence})
-    return {}
-
-
-async def logout(peer: Peer, _: NoParams) -> Json:
-    """Forget the keys that `sould login` stored; keys of the environment are not ours to remove."""
-    peer.require_initialized()
-    if peer.accounts is None:
-        raise RpcError(METHOD_NOT_FOUND, "Signing out is not offered here.")
-    await peer.accounts.forget()
-    return {}
-
-
-async def auth_status(peer: Peer, _: NoParams) -> Json:
-    """Whether a model can be used, and whose keys were found."""
-    peer.require_initialized()
-    if peer.accounts is None:
-        raise RpcError(METHOD_NOT_FOUND, "The sign-in state is not offered here.")
-    names = await peer.accounts.usable(peer.services.client.environment)
-    if not names:
-        return {"state": "unauthenticated"}
-    return {"state": "authenticated", "accounts": [{"label": name} for name in names]}
+    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(DISPATCH)))
 
 
 def _own(peer: Peer) -> Json:
@@ -102,7 +78,7 @@ def _auth_methods(peer: Peer) -> list[Json]:
             "OPENROUTER_API_KEY), from sould's configuration, from the keyring, or a local Ollama or LM Studio.",
         }
     ]
-    if peer.capabilities.auth.terminal:
+    if peer.capabilities.terminal_sign_in:
         methods.append(
             {
                 "type": "terminal",

@@ -5,11 +5,14 @@ stands, before it answers (the conformance kit's ACP-LOAD-002).
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sould.acp.client.brought import servers_of
-from sould.acp.connection.peer import Peer, absolute
+from sould.acp.connection.attachment import Attachment
+from sould.acp.connection.openings import absolute, opening_of
+from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
+from sould.acp.projection.options import session_state
+from sould.acp.projection.status import iso_time
 from sould.acp.schema import (
     ArchiveParams,
     ListParams,
@@ -21,15 +24,12 @@ from sould.acp.schema import (
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-
-if TYPE_CHECKING:
-    from sould.acp.connection.attachment import Attachment
-    from sould.agents.store.store import SessionInfo
+from sould.agents.store.store import SessionInfo
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:
     """Begin a session."""
-    opening = peer.opening(params)
+    opening = opening_of(peer, params)
     session = await (await peer.host()).new(opening)
     attachment = peer.attach(session, servers_of(opening))
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
@@ -56,7 +56,7 @@ async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
 
 async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     """A new session that begins with what another one has said."""
-    opening = peer.opening(params)
+    opening = opening_of(peer, params)
     session = await (await peer.host()).fork(params.session_id, opening)
     attachment = peer.attach(session, servers_of(opening), forked=True)
     return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
@@ -109,23 +109,19 @@ async def archive(peer: Peer, params: ArchiveParams) -> Json:
     return {"archived": info.archived}
 
 
-async def _opened(peer: Peer, params: StoredOpeningParams) -> "Attachment":
+async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
     """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
-    opening, host = peer.opening(params), await peer.host()
+    opening, host = opening_of(peer, params), await peer.host()
     live = host.live(params.session_id)
     before = live.position if live is not None else None
     return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
-def _state(attachment: "Attachment") -> Json:
-    from sould.acp.projection.options import session_state  # noqa: PLC0415 -- initialize is answered without the soul's modules
-
+def _state(attachment: Attachment) -> Json:
     return {**session_state(attachment.session.options())}
 
 
-def _info(info: "SessionInfo") -> Json:
-    from sould.acp.projection.status import iso_time  # noqa: PLC0415 -- as above
-
+def _info(info: SessionInfo) -> Json:
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]

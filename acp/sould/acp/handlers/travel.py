@@ -4,14 +4,12 @@ They wait for the running turn and are none themselves; every client of the sess
 """
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams
-
-if TYPE_CHECKING:
-    from sould.agents.operations.travel import TravelResult
+from sould.agents.operations.travel import NothingToGoTo, TravelResult
+from sould.agents.turns.operating import OperationCancelledError
 
 
 async def show(peer: Peer, params: TimelineParams) -> Json:
@@ -48,10 +46,7 @@ async def redo(peer: Peer, params: SessionParams) -> Json:
     return await _answer(peer.attached(params.session_id).session.redo(peer.id))
 
 
-async def _answer(operation: "Awaitable[TravelResult]") -> Json:
-    from sould.agents.operations.travel import NothingToGoTo  # noqa: PLC0415 -- initialize does not wait for it
-    from sould.agents.turns.operating import OperationCancelledError  # noqa: PLC0415 -- as above
-
+async def _answer(operation: Awaitable[TravelResult]) -> Json:
     try:
         done = await operation
     except OperationCancelledError:

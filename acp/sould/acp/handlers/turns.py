@@ -2,6 +2,7 @@
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
+from sould.acp.projection.options import config_options
 from sould.acp.schema import McpMessageParams, ModeParams, OptionParams, PromptParams, SessionParams
 
 
@@ -42,8 +43,6 @@ async def set_mode(peer: Peer, params: ModeParams) -> Json:
 
 async def set_option(peer: Peer, params: OptionParams) -> Json:
     """Choose an option's value; the answer is the complete list."""
-    from sould.acp.projection.options import config_options  # noqa: PLC0415 -- initialize is answered without the soul's modules
-
     session = peer.attached(params.session_id).session
     await session.set_option(params.config_id, params.value, peer.id)
     return {"configOptions": config_options(session.options())}

@@ -1,4 +1,7 @@
-"""The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here."""
+"""The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here.
+
+Loaded when the first client has its answer to `initialize`, which `server` therefore finds without this table (D9).
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
@@ -6,13 +9,12 @@ from typing import Any, Protocol, TypeVar
 from pydantic import ValidationError
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import handshake, queue, sessions, tools, travel, turns
+from sould.acp.handlers import accounts, handshake, queue, sessions, tools, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.schema import (
     ArchiveParams,
     AuthenticateParams,
     Inbound,
-    InitializeParams,
     ListParams,
     McpMessageParams,
     ModeParams,
@@ -45,7 +47,7 @@ from sould.agents.wording import faulty
 ParamsT = TypeVar("ParamsT", bound=Inbound)
 
 CODES: tuple[tuple[type[SouldError], int], ...] = (
-    (NoModelError, handshake.AUTH_REQUIRED),
+    (NoModelError, accounts.AUTH_REQUIRED),
     (SessionNotFoundError, NOT_FOUND),
     (OptionError, INVALID_PARAMS),
     (WorkspaceGoneError, INVALID_PARAMS),
@@ -85,10 +87,10 @@ def route(
 
 
 ROUTES: dict[str, Route] = {
-    "initialize": Route(lambda peer, raw: handshake.initialize(peer, parsed(InitializeParams, raw), raw)),
-    "authenticate": route(AuthenticateParams, handshake.authenticate),
-    "logout": route(NoParams, handshake.logout),
-    "auth/status": route(NoParams, handshake.auth_status),
+    "initialize": Route(handshake.initialize),
+    "authenticate": route(AuthenticateParams, accounts.authenticate),
+    "logout": route(NoParams, accounts.logout),
+    "auth/status": route(NoParams, accounts.auth_status),
     "session/new": route(OpeningParams, sessions.new),
     "session/load": route(StoredOpeningParams, sessions.load),
     "session/resume": route(StoredOpeningParams, sessions.resume),

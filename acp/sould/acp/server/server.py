@@ -1,21 +1,23 @@
-"""One ACP connection from its first byte to its last, also over a restart of the daemon."""
+"""One ACP connection from its first byte to its last, also over a restart of the daemon.
 
-import logging
+`initialize` is answered with what this module imports. All else waits for the table of methods, which is loaded meanwhile.
+"""
 
-from sould.acp.client.brought import servers_of, unpack
+import asyncio
+from typing import TYPE_CHECKING, Any
+
 from sould.acp.connection.peer import Peer
 from sould.acp.connection.services import Accounts
+from sould.acp.handlers import handshake
 from sould.acp.outbound import Json
-from sould.acp.schema import InitializeParams, OpeningParams
-from sould.acp.server.dispatch import Dispatcher, parsed
-from sould.agents.errors import SouldError
+from sould.agents.importing import load
 from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
-from sould.agents.rpc.messages import Request
 from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import AttachedSession, FaceRecord, FaceServices, Unanswered
+from sould.agents.sessions.faces import FaceServices
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from sould.acp.server.dispatch import Dispatcher
+    from sould.agents.sessions.faces import FaceRecord
 
 
 async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accounts | None = None) -> None:
@@ -24,7 +26,7 @@ async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accoun
     resume = services.memory.resume
     connection = Connection(
         stream,
-        Dispatcher(peer),
+        Methods(peer),
         first_id=max(resume.asked, default=0) + 1 if resume else 1,
         changed=peer.remember,
     )
@@ -37,63 +39,41 @@ async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accoun
         await peer.leave()
 
 
-async def _go_on(peer: Peer, resume: FaceRecord) -> None:
-    """Take up a connection whose daemon died: end its cut line, answer what died with it, show what was missed."""
-    connection = peer.connection
-    if resume.cut:
-        connection.write(b"\n")
-    for request_id in resume.asked:
-        connection.withdraw(request_id, "asked again, because sould was restarted")
-    if resume.initialize:
-        peer.introduce(parsed(InitializeParams, resume.initialize), resume.initialize)
-    for request in resume.unanswered:
-        if request.method != "session/prompt":
-            connection.answer_error(request.id, _died(request))
-    brought = unpack(peer.services.memory.handed)
-    for session_id, attached in resume.sessions.items():
-        try:
-            await _reattach(peer, session_id, attached, brought.get(session_id, []))
-        except (SouldError, RpcError) as error:
-            logger.warning("session %s could not be shown again: %s", session_id, error)
-    _answer_prompts(peer, resume)
-    peer.remember()
+class Methods:
+    """The connection's handler: `initialize` at once, everything else by the table, in the order in which it came."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._turn = asyncio.Lock()
+        """Held by who waits for the table. It is fair, so that what came later does not overtake."""
+        self._dispatcher: Dispatcher | None = None
+
+    async def request(self, method: str, params: Json) -> Any:
+        """See `Dispatcher`."""
+        if method == "initialize":
+            return await handshake.initialize(self._peer, params)
+        return await (await self._all()).request(method, params)
+
+    async def notification(self, method: str, params: Json) -> None:
+        """See `Dispatcher`."""
+        await (await self._all()).notification(method, params)
+
+    async def _all(self) -> "Dispatcher":
+        async with self._turn:
+            if self._dispatcher is None:
+                self._dispatcher = await _dispatcher(self._peer)
+            return self._dispatcher
 
 
-def _answer_prompts(peer: Peer, resume: FaceRecord) -> None:
-    """Each prompt gets the end of its own turn; that of a session which cannot be shown again gets an error."""
-    for request in resume.unanswered:
-        if request.method != "session/prompt":
-            continue
-        attachment = peer.attachments.get(request.session_id)
-        if attachment is None:
-            peer.connection.answer_error(request.id, _died(request))
-            continue
-        asked = Request(request.id, request.method, {"sessionId": request.session_id})
-        peer.connection.adopt(asked, attachment.answer_again(request.turn_id))
+async def _dispatcher(peer: Peer) -> "Dispatcher":
+    await load(handshake.DISPATCH)
+    from sould.acp.server.dispatch import Dispatcher  # noqa: PLC0415 -- initialize is answered without it
+
+    return Dispatcher(peer)
 
 
-async def _reattach(peer: Peer, session_id: str, attached: AttachedSession, brought: list[Json]) -> None:
-    from sould.agents.wire.stream import Cursor  # noqa: PLC0415 -- initialize is answered without Wire's models
+async def _go_on(peer: Peer, resume: "FaceRecord") -> None:
+    await load("sould.acp.server.resuming")
+    from sould.acp.server.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
 
-    served: list[Json] = [{"type": "acp", "name": name, "serverId": server_id} for name, server_id in attached.served]
-    params = OpeningParams.model_validate(
-        {"cwd": attached.cwd, "additionalDirectories": list(attached.additional), "mcpServers": served + brought}
-    )
-    opening = peer.opening(params)
-    session = await (await peer.host()).open(session_id, opening)
-    handed = {server["name"] for server in brought}
-    servers = servers_of(opening, (name for name in attached.brought if name not in handed))
-    attachment = peer.attach(session, servers)
-    await attachment.catch_up(Cursor(attached.seq, attached.offset))
-    attachment.begin_again()
-    session.miss_servers(servers.missed)
-
-
-def _died(request: Unanswered) -> RpcError:
-    sentence = "sould was stopped before this was answered; nothing that was acknowledged is lost. Try again."
-    if request.method == "session/prompt":  # it may have run commands: doing it again is for the user to decide
-        sentence = (
-            "sould was stopped, and this session cannot be shown again; see `sould logs`. What was shown is kept."
-        )
-    logger.info("answering %s, which died with the last daemon", request.method)
-    return RpcError(INTERNAL_ERROR, sentence, {"kind": "interrupted", "details": sentence})
+    await go_on(peer, resume)

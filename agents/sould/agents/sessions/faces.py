@@ -129,11 +129,20 @@ class HostSource(Protocol):
         ...
 
 
+class LoadSessions(Protocol):
+    """Begins to load, in the background, what `HostSource` gives; to be called when a client has its first answer (D9)."""
+
+    def __call__(self, *modules: str) -> None:
+        """Begin. `modules`: what the face itself needs for sessions, loaded behind them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FaceServices:
     """What every face gets for a connection. `version` is the daemon's."""
 
     host: HostSource
+    load: LoadSessions
     client: ClientProcess
     memory: FaceMemory
     version: str

@@ -9,8 +9,8 @@ import os
 import sys
 import time
 from collections.abc import Awaitable
-from importlib import import_module
 
+from sould.agents.importing import load, load_here
 from sould.agents.patience import no_longer
 from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
@@ -30,6 +30,7 @@ from sould.daemon.process.sessions import Sessions
 _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
+CONTROL = "sould.daemon.process.controlface"
 PR_SET_DUMPABLE = 4
 
 
@@ -93,9 +94,10 @@ class Daemon:
 
     def _import_control(self) -> None:
         """So that it works when our files are gone."""
-        import_module("sould.daemon.process.controlface")
+        load_here(CONTROL)
 
     async def _control(self, connection: Connection) -> int:
+        await load(CONTROL)
         from sould.daemon.process.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
 
         face = ControlFace(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)

@@ -20,9 +20,6 @@ from sould.daemon.process.sessions import Sessions
 
 _log = logging.getLogger(__name__)
 
-PRELOAD = 0.05
-"""Seconds from the first request to loading what a session needs: a client's first request is answered by then."""
-
 
 class FaceProtocol(Protocol):
     """Speaks one protocol."""
@@ -48,13 +45,10 @@ class FaceHost:
         stream = connection.open_stream(recorder)
         hello = connection.hello
         umask = self._sessions.umask if hello.umask is None else hello.umask
-        services = FaceServices(self._sessions.host, ClientProcess(hello.environment, umask), recorder, VERSION)
+        process = ClientProcess(hello.environment, umask)
+        services = FaceServices(self._sessions.host, self._sessions.load, process, recorder, VERSION)
         try:
-            preload = asyncio.get_running_loop().call_later(PRELOAD, self._sessions.preload)
-            try:
-                await self._protocol(stream, services)
-            finally:
-                preload.cancel()
+            await self._protocol(stream, services)
         except asyncio.CancelledError:
             recorder.let_go()  # somebody goes on with this connection
             raise

@@ -13,15 +13,18 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
+from typing import TypeVar
 
-from pydantic import BaseModel
+import orjson
 
-from sould.agents.values import dataclass, field
+from sould.agents.values import dataclass, field, fields
 from sould.daemon.launch import command, environment
 from sould.daemon.process.greeting import Hello
 from sould.daemon.process.server import Connection
 
 _log = logging.getLogger(__name__)
+
+MessageT = TypeVar("MessageT", "_ConnectionMessage", "_Head")
 
 READY = b"ready"
 DEADLINE = 10.0
@@ -108,14 +111,15 @@ def receive(descriptor: int) -> HandoverState:
     os.set_inheritable(descriptor, False)
     head, (listener, lock) = _receive(giver)
     heirs: list[HandedConnection] = []
-    for _ in range(_Head.model_validate_json(head).connections):
+    for _ in range(_read(_Head, head).connections):
         told, descriptors = _receive(giver)
-        heirs.append(_heir(_ConnectionMessage.model_validate_json(told), descriptors))
+        heirs.append(_heir(_read(_ConnectionMessage, told), descriptors))
     giver.settimeout(None)
     return HandoverState(socket.socket(fileno=listener), lock, heirs, giver)
 
 
-class _ConnectionMessage(BaseModel):
+@dataclass(frozen=True, slots=True)
+class _ConnectionMessage:
     """A connection in words. Bytes and the operating system's strings travel as latin-1 text: every byte survives."""
 
     protocol: tuple[int, int]
@@ -125,16 +129,26 @@ class _ConnectionMessage(BaseModel):
     token: str
     pump: bool
     cwd: str
-    umask: int | None = None
     arguments: tuple[str, ...]
     environment: dict[str, str]
     unread: str
     unwritten: str
+    umask: int | None = None
     private: str = ""
 
 
-class _Head(BaseModel):
+@dataclass(frozen=True, slots=True)
+class _Head:
     connections: int
+
+
+def _read(kind: type[MessageT], data: bytes) -> MessageT:
+    """What a daemon of ours sent, perhaps of another version: what we do not know is left out.
+
+    pydantic is not loaded when a daemon starts.
+    """
+    known = {each.name for each in fields(kind)}
+    return kind(**{name: value for name, value in orjson.loads(data).items() if name in known})
 
 
 def _describe(heir: HandedConnection) -> _ConnectionMessage:
@@ -158,7 +172,7 @@ def _describe(heir: HandedConnection) -> _ConnectionMessage:
 
 def _heir(told: _ConnectionMessage, descriptors: tuple[int, ...]) -> HandedConnection:
     hello = Hello(
-        protocol=told.protocol,
+        protocol=(told.protocol[0], told.protocol[1]),
         version=told.version,
         face=told.face,
         pid=told.pid,
@@ -184,8 +198,8 @@ def _unpack(text: str) -> str:
     return os.fsdecode(text.encode("latin-1"))
 
 
-async def _send(sock: socket.socket, told: BaseModel, descriptors: tuple[int, ...]) -> None:
-    body = told.model_dump_json().encode()
+async def _send(sock: socket.socket, told: _ConnectionMessage | _Head, descriptors: tuple[int, ...]) -> None:
+    body = orjson.dumps(told)
     frame = memoryview(len(body).to_bytes(8, "big") + body)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
     loop = asyncio.get_running_loop()

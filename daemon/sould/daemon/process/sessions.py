@@ -7,11 +7,12 @@ on answering. Nothing else in the daemon may import the soul.
 import asyncio
 import gc
 import logging
-from importlib import import_module
-from pathlib import Path
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import SouldError
+from sould.agents.importing import load, load_here
 from sould.daemon.launch import inherited
 from sould.daemon.paths import Paths
 
@@ -107,10 +108,10 @@ class Sessions:
         """All sessions, as a face sees them."""
         return (await self.composition()).port
 
-    def preload(self) -> None:
-        """Begin to make the host in the background; the first session then need not wait for it."""
-        if self._composition is None and self._group is not None and not self._lock.locked():
-            self._group.create_task(self._load(), name="preload")
+    def load(self, *modules: str) -> None:
+        """Begin to make the host in the background, and load `modules`; the first session then need not wait for it."""
+        if self._group is not None:
+            self._group.create_task(self._load(modules), name="load")
 
     async def resume_loops(self) -> None:
         """Loops that the last daemon's end cut off go on, where a stored key lets them do so without a client (D14)."""
@@ -121,9 +122,10 @@ class Sessions:
         except (SouldError, OSError) as error:
             _log.warning("loops wait for a client: %s", error)
 
-    async def _load(self) -> None:
+    async def _load(self, modules: Sequence[str]) -> None:
         try:
             await self.composition()
+            await load(*modules)
         except DaemonLeavingError:
             pass  # nobody waits for it any more
         except Exception:  # noqa: BLE001 -- what is wrong is said to the client whose session fails by it
@@ -169,17 +171,21 @@ class Sessions:
 
 def _loops_may_go_on(paths: Paths) -> bool:
     """Some loop waits, and some key is stored: else nothing need be built."""
-    from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- `initialize` must not wait for it
+    if not os.path.isdir(directory := os.path.join(paths.state, "loops")):
+        return False
+    load_here("sould.agents.flows.loopstate", "sould.daemon.configuration.credentials")
+    from pathlib import Path  # noqa: PLC0415 -- `initialize` must not wait for it
+
+    from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- as above
     from sould.daemon.configuration.credentials import Credentials  # noqa: PLC0415 -- as above
 
-    loops = LoopStore(Path(paths.state, "loops")).list()
+    loops = LoopStore(Path(directory)).list()
     return any(loop.status == "running" for loop in loops) and bool(Credentials(paths).stored())
 
 
 def _compose(paths: Paths) -> "Composition":
+    # `waiting` is what the control face wants of sessions, as long as our files are there
+    load_here("sould.daemon.process.compose", "sould.daemon.process.waiting")
     from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
 
-    import_module(
-        "sould.daemon.process.waiting"
-    )  # what the control face wants of sessions, as long as our files are there
     return compose(paths)

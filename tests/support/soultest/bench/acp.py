@@ -83,7 +83,7 @@ async def connected(
         return bench.port
 
     process = ClientProcess(dict(os.environ) if environment is None else environment, 0o022)
-    services = FaceServices(host, process, Memory(resume, remember), "0.0.0")
+    services = FaceServices(host, lambda *_: None, process, Memory(resume, remember), "0.0.0")
     ours, theirs = stream_pair(pipe)
     async with asyncio.TaskGroup() as group:
         group.create_task(serve_acp(ours, services, accounts))

@@ -1,0 +1,48 @@
+"""What is loaded when, by name: every package on these lists is something that people wait for after a login (D9).
+
+A list grows only with a reason: what is slow to load belongs behind the first use, or behind `Sessions.load`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import soultest
+
+PROGRAM = Path(next(iter(soultest.__path__)), "loadedmain.py")
+CONFIG = """\
+default_model = "echo"
+[models.echo]
+provider = "echo"
+model = "echo"
+max_context_size = 100000
+[providers.echo]
+type = "_echo"
+"""
+PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
+SESSION = {
+    *PYDANTIC,
+    *("email", "importlib.metadata", "zipfile"),  # pydantic looks for plugins of its own, which are switched off
+    *("ctypes", "html", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"),
+}
+
+
+def test_nothing_is_loaded_before_it_is_needed(tmp_path: Path) -> None:
+    home = {name: str(tmp_path / name) for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    for folder in (*home.values(), str(tmp_path / "project")):
+        Path(folder).mkdir(0o700)
+    config = tmp_path / "XDG_CONFIG_HOME" / "sould" / "config.toml"
+    config.parent.mkdir(0o700)
+    config.write_text(CONFIG)
+    config.chmod(0o600)
+    environment = {"PATH": os.environ["PATH"], "PYDANTIC_DISABLE_PLUGINS": "__all__", **home}
+    command = [sys.executable, "-P", str(PROGRAM), str(tmp_path / "project")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    steps = {step: set(names) for step, names in json.loads(done.stdout).items()}
+    assert steps["listening"] == {"orjson"}
+    assert steps["initialize"] == steps["listening"]
+    assert steps["session"] == SESSION
+    assert steps["token"] == SESSION

@@ -1,0 +1,96 @@
+"""The program of tests/daemon/test_loading.py: a client's first minute in a fresh interpreter, and what is loaded at each step.
+
+    python loadedmain.py DIRECTORY
+
+Prints a JSON object: by step, the packages that are not the standard library's, and those of `HEAVY`. Imports nothing
+but what the daemon itself has when it begins to listen.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from typing import IO, Any
+
+from sould.acp.server.server import serve_acp
+from sould.agents.sessions.faces import ClientProcess, FaceServices, Resumable
+from sould.daemon.fdstream import FdStream
+from sould.daemon.paths import Paths
+from sould.daemon.process.main import main as daemon
+from sould.daemon.process.sessions import Sessions
+
+HEAVY = frozenset(
+    {
+        *("argparse", "ctypes", "email", "html", "http", "importlib.metadata", "multiprocessing", "pathlib", "sqlite3"),
+        *("tomllib", "unittest", "urllib.request", "xml", "zipfile"),
+    }
+)
+"""Of the standard library."""
+
+
+class NothingKept:
+    """A connection that no daemon had before."""
+
+    resume = None
+    handed = b""
+
+    def watch(self, connection: Resumable) -> None:
+        """See `FaceMemory`."""
+
+    def remember(self) -> None:
+        """See `FaceMemory`."""
+
+
+def loaded() -> list[str]:
+    """What is loaded now."""
+    found = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names - {"sould", "cython_runtime"}
+    return sorted({name for name in found if not name.startswith("_")} | HEAVY & sys.modules.keys())
+
+
+class Client:
+    """Asks, and reads until it is answered."""
+
+    def __init__(self, said: IO[bytes], writer: int) -> None:
+        self._said = said
+        self._writer = writer
+
+    async def ask(self, method: str, until: str, **params: Any) -> Any:
+        """The result, or the first update of the kind `until`."""
+        asked = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+        os.write(self._writer, json.dumps(asked).encode() + b"\n")
+        while True:
+            message = json.loads(await asyncio.to_thread(self._said.readline))
+            if message.get("id") == method:
+                return message["result"]
+            if message.get("params", {}).get("update", {}).get("sessionUpdate") == until:
+                return message
+
+
+async def main(project: str) -> None:
+    """From the first byte to the first token."""
+    assert daemon  # the whole process is loaded, as it is when a client is accepted
+    steps = {"listening": loaded()}
+    sessions, closed = Sessions(Paths(os.environ), 0o022), asyncio.Event()
+    (reader, theirs), (ours, writer) = os.pipe(), os.pipe()
+    stream = FdStream(reader, writer)
+    services = FaceServices(sessions.host, lambda *_: None, ClientProcess(dict(os.environ), 0o022), NothingKept(), "0")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(sessions.run(closed))
+        group.create_task(serve_acp(stream, services))
+        with os.fdopen(ours, "rb") as said:
+            client = Client(said, theirs)
+            await client.ask("initialize", "", protocolVersion=1)
+            steps["initialize"] = loaded()
+            session = await client.ask("session/new", "", cwd=project, mcpServers=[])
+            steps["session"] = loaded()
+            prompt = [{"type": "text", "text": "hi"}]
+            await client.ask("session/prompt", "agent_message_chunk", sessionId=session["sessionId"], prompt=prompt)
+            steps["token"] = loaded()
+            os.close(theirs)
+            closed.set()
+            await running
+    sys.stdout.write(json.dumps(steps))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
