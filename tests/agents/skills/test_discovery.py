@@ -144,7 +144,7 @@ def test_an_unusable_name_falls_back_to_the_directorys_and_is_remarked_on(projec
 def test_a_type_there_is_not_is_told_with_its_line_and_the_skill_used(project: Path) -> None:
     path = write(project / ".agents" / "skills", "release")
     path.write_text("---\ndescription: d\ntype: flwo\n---\nbody\n")
-    catalog = SkillCatalog(lambda: roots_of(project), lambda _: "")
+    catalog = SkillCatalog(Always(project), lambda _: "")
     catalog.refresh()
     assert not catalog.skills["release"].flow
     assert catalog.new_problems() == (
@@ -277,7 +277,7 @@ def test_programs_of_a_project_wait_for_trust_and_changed_ones_for_trust_anew(pr
     script.write_text("print(1)")
     trust = TrustStore(project.parent / "trust.json")
     scripts = TrustedScripts(trust, project)
-    catalog = SkillCatalog(lambda: roots_of(project), scripts.refusal)
+    catalog = SkillCatalog(Always(project), scripts.refusal)
 
     catalog.refresh()
     assert "check" not in catalog.skills
@@ -300,9 +300,21 @@ def test_plain_text_of_a_project_needs_no_trust(project: Path) -> None:
     assert "plain" in discover(roots_of(project), lambda _: "no").skills
 
 
+class Always:
+    """Looks each time. A `SkillSource`."""
+
+    unchanged = False
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    def roots(self) -> list[Root]:
+        return roots_of(self._project)
+
+
 def test_the_list_for_the_model_has_names_descriptions_and_places(project: Path) -> None:
     path = write(project / ".agents" / "skills", "one", "does one thing")
-    catalog = SkillCatalog(lambda: roots_of(project), lambda _: "")
+    catalog = SkillCatalog(Always(project), lambda _: "")
     catalog.refresh()
     assert f"- one: does one thing (`{path}`)" in catalog.describe()
 
@@ -310,7 +322,7 @@ def test_the_list_for_the_model_has_names_descriptions_and_places(project: Path)
 def test_the_list_for_the_model_is_cut_with_the_number_left_out(project: Path) -> None:
     for number in range(40):
         write(project / ".agents" / "skills", f"s{number}", "long " * 200)
-    catalog = SkillCatalog(lambda: roots_of(project), lambda _: "")
+    catalog = SkillCatalog(Always(project), lambda _: "")
     catalog.refresh()
     assert len(catalog.describe()) < 17_000
     assert " more; " in catalog.describe().splitlines()[-1]

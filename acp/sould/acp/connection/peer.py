@@ -242,15 +242,18 @@ class Peer:
         before, self._noted = self._noted, {}
         for request in self.connection.unanswered.values():
             asked, noted = before.get(request.id, (None, None))
-            if noted is None or asked is not request or (noted.method == PROMPT and not noted.turn_id):
-                noted = Unanswered(request.id, request.method[:60], _session_of(request.params), self._turn_of(request))
-            self._noted[request.id] = request, noted
-        return tuple(noted for _, noted in self._noted.values())
+            known = noted if asked is request else None
+            turn = known.turn_id if known is not None else ""
+            turn = turn or self._turn_of(request)
+            if known is None or known.turn_id != turn:
+                known = Unanswered(request.id, request.method[:60], _session_of(request.params), turn)
+            self._noted[request.id] = request, known
+        return tuple(known for _, known in self._noted.values())
 
     def _turn_of(self, request: Request) -> str:
         """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
         attachment = self.attachments.get(_session_of(request.params)) if request.method == PROMPT else None
-        if attachment is None:
+        if attachment is None or not attachment.prompts:
             return ""
         others = {noted.turn_id for _, noted in self._noted.values()}
         return next((turn for turn in attachment.prompts.turns if turn not in others), "")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from sould.agents.filechanges import FileChanges, Stamp
 from sould.agents.permissions.servedfiles import served_files, without_waiting
 from sould.agents.values import dataclass
 
@@ -47,6 +48,17 @@ def contents(workspace: Path, known: "Seen | None" = None) -> Contents:
             break
         found.setdefault(os.path.realpath(path), digest(path) if known is None else known.digest(path))
     return found
+
+
+def stamp_of(workspace: Path, changes: FileChanges, others: Iterable[Path]) -> Stamp | None:
+    """How everything stands that `contents` looks at, and the `others`; None: look again each time."""
+    real = Path(os.path.realpath(workspace))
+    marks = tuple(directory / ".git" for directory in (real, *real.parents))  # which says how far up is looked
+    upwards = changes.stamp(marks)
+    homes = _homes(real)
+    named = changes.stamp((), homes)
+    stamp = changes.stamp((*marks, *others), (*homes, *served_files(real)))
+    return stamp if changes.holds(upwards) and changes.holds(named) else None
 
 
 class Seen:
@@ -120,6 +132,8 @@ def _files(workspace: Path) -> Iterator[Path]:
     open_ends, seen = _homes(workspace)[::-1], set[str]()
     while open_ends:
         path = open_ends.pop()
+        if not os.path.lexists(path):
+            continue  # most of them are not there
         real = os.path.realpath(path)
         if path.is_file():
             if path not in left_out:

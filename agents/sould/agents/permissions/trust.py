@@ -67,6 +67,11 @@ class TrustStore:
         entry = self._load().get(os.path.realpath(workspace))
         return entry.since if entry else 0.0
 
+    def files(self, workspace: Path) -> tuple[Path, ...]:
+        """What its other answers depend on beside the files they are given: while these stay as they are, so do those."""
+        resolved = Path(os.path.realpath(workspace))
+        return workspace, self._path, self._contents_file(resolved)
+
     def set(self, workspace: Path, state: Trust, seen: Contents | None = None) -> None:
         """Remember the user's decision; `unknown` forgets it. `seen`: the configuration they decided on, else that of now.
 

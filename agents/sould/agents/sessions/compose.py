@@ -145,7 +145,7 @@ async def compose(
     """
     state = load_state(stored.directory)
     storage, configuration, policy = host.storage, host.configuration, host.policy
-    workplace = await make_workplace(configuration.live, policy.trust, opening, log)
+    workplace = await make_workplace(configuration.live, policy, opening, log)
     costs = Costs()
     models = await open_models(host.models.providers, configuration.live.now, state, opening)
     model = ModelUse(models, costs, make_budgets(storage.directory, configuration.live, log, state, costs))
@@ -166,7 +166,8 @@ async def compose(
     agent = await make_agent(services, log, state, todos, (external, session_hooks), listener)
     repeats = LoopOption(configuration.live, state, options)
     options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
-    trusting = TrustQuestion(policy.trust, opening.cwd, stored.directory.parent, log, permission.questions)
+    sessions = stored.directory.parent
+    trusting = TrustQuestion(policy.trust, opening.cwd, sessions, log, permission.questions, policy.changes)
     entry = SessionEntry(stored.info, host.storage.store, log)
     further = FurtherTools(make_servers(services, log, agent, external), external)
     return Parts(
@@ -198,11 +199,11 @@ def make_operations(
     )
 
 
-async def make_workplace(config: LiveConfig, trust: TrustStore, opening: Opening, log: SessionLog) -> Workplace:
+async def make_workplace(config: LiveConfig, policy: Policy, opening: Opening, log: SessionLog) -> Workplace:
     """Where the session works, with the directories that were added to it."""
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     environment = make_environment(config.now, opening, directories)
-    skills = await open_catalog(trust, opening, config)
+    skills = await open_catalog(policy.trust, opening, config, policy.changes)
     return Workplace(opening, directories, environment, skills, config)
 
 

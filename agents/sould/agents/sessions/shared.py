@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sould.agents.dmail.router import DMailRouter, Mailbox
+from sould.agents.filechanges import FileChanges
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
@@ -63,6 +64,8 @@ class Policy:
     rules: RulesSource
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
+    changes: FileChanges = field(default_factory=FileChanges)
+    """Whether what users and projects configure is to be looked at again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ class SessionAgent:
         files, offered = self._key(self.spec)
         stale = self.soul.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
         self._made_of = ({} if stale else files, offered)
+        if self.spec.ships and not stale:  # others may have been written since they were read: the first turn looks
+            self._stamps = stamps(self.spec.files)
 
     def choose(self, name: str) -> AgentSpec:
         """Be another agent from the next turn on; `name` may be the path of an agent file.

@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents
+from sould.agents.filechanges import FileChanges, Stamp
+from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, stamp_of
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import Trust, TrustError, TrustStore
 from sould.agents.projects.authors import described
@@ -95,6 +96,9 @@ class TrustQuestion:
     sessions: Path
     log: SessionLog
     questions: Questions
+    changes: FileChanges
+    _stamp: Stamp | None = None
+    """How everything stood that was looked at for what was told last."""
     _seen: Seen = field(default_factory=Seen)
     _told: frozenset[tuple[Path, str]] = frozenset()
     _introduced: bool = False
@@ -114,6 +118,8 @@ class TrustQuestion:
             waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace)
             if waiting:
                 await self._introduce(waiting)
+        if self.changes.holds(self._stamp):
+            return  # nothing new since the last time
         found = await asyncio.to_thread(self._waiting)
         news = frozenset((change.path, change.digest) for change in found)
         if news and news != self._told:
@@ -123,8 +129,11 @@ class TrustQuestion:
 
     def _waiting(self) -> list[Change]:
         """What stays out of use. A skill that is only text is used as it is."""
+        deciding = self.trust.files(self.workspace)
+        self._stamp = self.changes.stamp(deciding)
         if self.trust.state(self.workspace) != "trusted":
             return []
+        self._stamp = stamp_of(self.workspace, self.changes, deciding)
         changes = self.trust.changes(self.workspace, contents(self.workspace, self._seen))
         return [change for change in changes if not _is_text_of_a_skill(change.path)]
 

@@ -17,19 +17,24 @@ LIST_BUDGET = 16_000
 NONE = "No skills found."
 
 
-class SkillRoots(Protocol):
-    """Where a session looks for skills, asked anew each time."""
+class SkillSource(Protocol):
+    """Where a session looks for skills."""
 
-    def __call__(self) -> Sequence[Root]:
-        """The directories, the strongest first."""
+    def roots(self) -> Sequence[Root]:
+        """The directories, the strongest first; they are about to be looked through."""
+        ...
+
+    @property
+    def unchanged(self) -> bool:
+        """Nothing that decides which skills there are has changed since `roots`. Quick; in doubt, something has."""
         ...
 
 
 class SkillCatalog:
     """Reading is synchronous file work; callers on the event loop use a thread."""
 
-    def __init__(self, roots: SkillRoots, accept: Accept) -> None:
-        self._roots = roots
+    def __init__(self, source: SkillSource, accept: Accept) -> None:
+        self._source = source
         self._accept = accept
         self._found = Found({}, ())
         self._places: tuple[Path, ...] = ()
@@ -65,10 +70,15 @@ class SkillCatalog:
         """The model knows the list in this generation of its context."""
         self._known_at = generation
 
+    @property
+    def current(self) -> bool:
+        """There is nothing to look at again."""
+        return self._source.unchanged
+
     def refresh(self) -> str:
         """Look again. What changed, as one sentence for people and the model; "" when nothing did."""
         before = self._found
-        roots = self._roots()
+        roots = self._source.roots()
         self._places = tuple(root.path for root in roots if root.scope != "project")
         self._found = discover(roots, self._accept)
         return _changes(before, self._found)

@@ -78,6 +78,19 @@ def skill_roots(
     return roots
 
 
+def git_marks(cwd: Path) -> tuple[Path, ...]:
+    """What says how far up a project's skills are looked for."""
+    return tuple(directory / ".git" for directory in (cwd, *cwd.parents))
+
+
+def candidates(cwd: Path, environment: Mapping[str, str], extra: Sequence[str] = ()) -> tuple[Path, ...]:
+    """Every directory that `skill_roots` may name, there or not, but those that ship with sould."""
+    chosen = [path for path in environment.get(SKILLS_DIRS, "").split(os.pathsep) if path]
+    named = [_expanded(path, cwd, environment) for path in (*chosen, *extra)]
+    found = () if chosen else (root.path for root in (*_project(cwd), *_user(environment)))
+    return tuple(dict.fromkeys((*found, *named)))
+
+
 def discover(roots: Iterable[Root], accept: Accept) -> Found:
     """Read every skill; the first of a name wins it."""
     skills: dict[str, Skill] = {}

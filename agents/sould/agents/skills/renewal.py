@@ -17,7 +17,7 @@ async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[
     So it is when they changed while the session was closed, or when a compaction took the newest list. `lists` says
     whether the agent's prompt lists skills at all.
     """
-    changed = await asyncio.to_thread(catalog.refresh)
+    changed = "" if catalog.current else await asyncio.to_thread(catalog.refresh)
     problems = catalog.new_problems()
     if problems:
         log.publish(_notice("Problems with skills", "\n".join(problems), severity="warning"))

@@ -1,0 +1,281 @@
+"""Whether files and directories may have changed since somebody looked at them: one read of inotify, however many they are.
+
+A place is watched before it is looked at, with every directory and link on the way to it. What cannot be watched so that
+nothing is missed (another system, a network disk, hard links, too many directories) has no stamp, and whoever asks looks
+again each time, as everywhere before. Nobody is woken: what the kernel has queued is read when somebody asks. It keeps no
+content and never says what changed: trust is judged by what a file holds when it is used.
+
+Not seen are writes through a memory map, and a file system that is mounted over a place.
+"""
+
+import ctypes
+import os
+import stat
+import struct
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from sould.agents.values import dataclass, field
+
+MOST_DIRECTORIES: Final = 500
+"""Of one tree: each takes one of the watches that a user's editors need, too."""
+MOST_WATCHED: Final = 4_000
+"""Directories in all: beyond, everything is forgotten, and what is still asked for is watched anew."""
+MOST_LINKS: Final = 40
+_READ: Final = 65_536
+_EVENT: Final = struct.Struct("iIII")
+_MODIFY, _ATTRIB, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
+_DELETE_SELF, _MOVE_SELF, _UNMOUNT, _Q_OVERFLOW, _IGNORED = 0x400, 0x800, 0x2000, 0x4000, 0x8000
+_ONLYDIR, _DONT_FOLLOW = 0x0100_0000, 0x0200_0000
+_WATCHED: Final = (
+    (_MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF)
+    | (_ONLYDIR | _DONT_FOLLOW)
+)  # fmt: skip
+_LOCAL: Final = frozenset(
+    {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x858458F6}
+)
+"""Ext, XFS, Btrfs, tmpfs, overlay, F2FS, ZFS, bcachefs, ramfs: nobody changes their files behind this kernel's back."""
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """A file, or a directory with everything below it (`deep`)."""
+
+    path: str
+    deep: bool
+    number: int = 0
+    """Another one after every change."""
+    watched: bool = False
+    blind: bool = False
+    """It cannot be watched."""
+
+    def change(self) -> None:
+        """Something may have happened there."""
+        self.number += 1
+        self.watched = False
+
+    def give_up(self) -> None:
+        """It cannot be watched."""
+        self.blind = True
+
+
+@dataclass(slots=True, eq=False)
+class _Directory:
+    """A watched directory, and whom what happens in it concerns."""
+
+    names: dict[str, set[_Place]] = field(default_factory=dict[str, set[_Place]])
+    """By entry."""
+    all: set[_Place] = field(default_factory=set[_Place])
+    """Whatever entry it is."""
+
+    def concerned(self, name: str) -> Iterator[_Place]:
+        """By what happens to an entry; without a name, to the directory itself."""
+        yield from self.all
+        for places in (self.names.get(name, ()),) if name else self.names.values():
+            yield from places
+
+
+Stamp: TypeAlias = tuple[tuple[_Place, int], ...]
+"""How places stood. Equal stamps, asked for one after the other, mean that nothing happened in between."""
+
+
+class UnwatchableError(Exception):
+    """A place cannot be watched so that nothing is missed."""
+
+
+class FileChanges:
+    """One for a daemon: places are shared by all who ask. Every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kernel: _Kernel | None = None
+        self._places: dict[tuple[str, bool], _Place] = {}
+        self._directories: dict[int, _Directory] = {}
+
+    def stamp(
+        self, files: Iterable[str | os.PathLike[str]], trees: Iterable[str | os.PathLike[str]] = ()
+    ) -> Stamp | None:
+        """How absolute paths stand, to be asked for before they are looked at; None: look again each time.
+
+        `trees` are directories with everything below them. Blocks for milliseconds where a place is new or has changed.
+        """
+        wanted = [(os.fspath(path), False) for path in files] + [(os.fspath(path), True) for path in trees]
+        if sys.platform != "linux" or not all(path.startswith("/") for path, _ in wanted):
+            return None
+        with self._lock:
+            if len(self._directories) > MOST_WATCHED:
+                self._forget()
+            self._read()
+            places = [self._places.get(key) or self._places.setdefault(key, _Place(*key)) for key in wanted]
+            if not all(map(self._watch, places)):
+                return None
+            return tuple((place, place.number) for place in places)
+
+    def holds(self, stamp: Stamp | None) -> bool:
+        """Whether certainly nothing happened since the stamp. Never waits: in doubt, something did."""
+        if stamp is None or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._read()
+            return all(place.number == number for place, number in stamp)
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        with self._lock:
+            self._forget()
+
+    # --- what has happened ------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        while self._kernel is not None:
+            try:
+                data = os.read(self._kernel.descriptor, _READ)
+            except BlockingIOError:
+                return
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            number, mask, _, length = _EVENT.unpack_from(data, at)
+            name = os.fsdecode(data[at + _EVENT.size : at + _EVENT.size + length].rstrip(b"\0"))
+            at += _EVENT.size + length
+            if mask & (_Q_OVERFLOW | _UNMOUNT):
+                self._forget()
+                return
+            directory = self._directories.get(number)
+            if directory is not None:
+                for place in directory.concerned(name):
+                    place.change()
+            if mask & _IGNORED:
+                self._directories.pop(number, None)
+
+    def _forget(self) -> None:
+        """Nobody knows any more what happened: all that was ever asked for counts as changed, and is watched when asked for."""
+        for place in self._places.values():
+            place.change()
+        self._places.clear()
+        self._directories.clear()
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def _watch(self, place: _Place) -> bool:
+        if place.watched or place.blind:
+            return not place.blind
+        try:
+            if self._kernel is None:
+                self._kernel = _Kernel()
+            end = self._approach(place, place.path)
+            if end is not None and place.deep:
+                self._enter(place, end)
+        except (FileNotFoundError, NotADirectoryError):
+            return False  # it is being changed just now
+        except (OSError, UnwatchableError):
+            place.give_up()
+            return False
+        place.watched = True
+        return True
+
+    def _approach(self, place: _Place, path: str) -> str | None:
+        """Watch every directory on the way, also where links lead; the directory that is at its end, if it is one."""
+        at, links, rest = "/", 0, deque(path.split("/"))
+        while rest:
+            name = rest.popleft()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                at = os.path.dirname(at)
+                continue
+            self._directory(at).names.setdefault(name, set()).add(place)
+            entry = os.path.join(at, name)
+            try:
+                status = os.lstat(entry)
+            except FileNotFoundError:
+                return None
+            if stat.S_ISLNK(status.st_mode):
+                links += 1
+                if links > MOST_LINKS:
+                    raise UnwatchableError
+                target = os.readlink(entry)
+                at = "/" if target.startswith("/") else at
+                rest.extendleft(reversed(target.split("/")))
+            elif stat.S_ISDIR(status.st_mode):
+                at = entry
+            else:
+                _require_one_name(status)
+                return None
+        return at
+
+    def _enter(self, place: _Place, top: str) -> None:
+        """Watch a directory and all below it, also where links lead."""
+        waiting, entered = [top], set[str]()
+        while waiting:
+            path = waiting.pop()
+            if path in entered:
+                continue
+            entered.add(path)
+            if len(entered) > MOST_DIRECTORIES:
+                raise UnwatchableError
+            self._directory(path).all.add(place)
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        waiting += filter(None, (self._approach(place, entry.path),))
+                    elif entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        _require_one_name(entry.stat(follow_symlinks=False))
+
+    def _directory(self, path: str) -> _Directory:
+        assert self._kernel is not None
+        number = self._kernel.add(path)
+        known = self._directories.get(number)
+        if known is None:
+            if not self._kernel.is_local(path):
+                raise UnwatchableError
+            known = self._directories[number] = _Directory()
+        return known
+
+
+def _require_one_name(status: os.stat_result) -> None:
+    """A file that is written by another of its names is not reported by the directory of this one."""
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        raise UnwatchableError
+
+
+class _Kernel:
+    """An inotify instance. Not read but when asked, and not handed to commands."""
+
+    def __init__(self) -> None:
+        """Raises OSError: the user has no more of them."""
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def add(self, path: str) -> int:
+        """The number of a watched directory, which no link of that path leads to. Raises OSError."""
+        return self._checked(self._libc.inotify_add_watch(self.descriptor, os.fsencode(path), _WATCHED))
+
+    def is_local(self, path: str) -> bool:
+        """Whether all changes there pass through this kernel."""
+        about = ctypes.create_string_buffer(256)
+        self._checked(self._libc.statfs(os.fsencode(path), about))
+        return int.from_bytes(about.raw[: ctypes.sizeof(ctypes.c_long)], sys.byteorder) & 0xFFFF_FFFF in _LOCAL
+
+    def close(self) -> None:
+        """End all its watches."""
+        os.close(self.descriptor)
+
+    @staticmethod
+    def _checked(result: int) -> int:
+        if result < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        return result
