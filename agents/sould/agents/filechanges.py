@@ -57,6 +57,10 @@ class _Place:
         self.number += 1
         self.watched = False
 
+    def begin(self) -> None:
+        """From now on what happens there is known."""
+        self.watched = True
+
     def give_up(self) -> None:
         """It cannot be watched."""
         self.blind = True
@@ -181,7 +185,7 @@ class FileChanges:
         except (OSError, UnwatchableError):
             place.give_up()
             return False
-        place.watched = True
+        place.begin()
         return True
 
     def _approach(self, place: _Place, path: str) -> str | None:
