@@ -36,13 +36,20 @@ def is_refused(error: BaseException) -> bool:
     return any(isinstance(cause, ConnectionRefusedError) for cause in causes(error))
 
 
+def is_untrusted(error: BaseException) -> bool:
+    """Whether its certificate was not accepted, which asking again does not change."""
+    return any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes(error))
+
+
 def why_unreachable(error: BaseException) -> str:
     """A few words, "" when the system said nothing of a connection that could not be made."""
     if is_unknown_host(error):
         return "host not found"
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not accepted ({cause.verify_message})"
+            if refusal := getattr(cause, "verify_message", ""):  # what libraries derive from it has none
+                return f"its certificate is not accepted ({refusal})"
+            continue
         if isinstance(cause, ssl.SSLError):
             return "the encrypted connection could not be made"
         if isinstance(cause, OSError) and cause.errno in _WORDS:

@@ -15,6 +15,7 @@ from sould.agents.llm.provider import (
     EmptyAnswerError,
     Finish,
     ProviderConnectionError,
+    ProviderError,
     ProviderProtocolError,
 )
 from sould.agents.llm.sse import EventLines
@@ -30,7 +31,7 @@ class AnswerReader:
 
     __slots__ = (
         "_calls", "_finish_reason", "_has_text", "_lines", "_message_id", "_reasoning_keys", "_redact", "_usage",
-        "done", "events",
+        "done", "events", "trouble",
     )  # fmt: skip
 
     def __init__(self, redact: Redactor, reasoning_key: str = "") -> None:
@@ -44,6 +45,8 @@ class AnswerReader:
         self._has_text = False
         self.done = False
         self.events = 0
+        self.trouble: ProviderError | None = None
+        """What came behind the last deltas that were given, and ends the answer."""
 
     @property
     def ended(self) -> bool:
@@ -51,14 +54,21 @@ class AnswerReader:
         return self.done or self._finish_reason is not None
 
     def feed(self, data: bytes) -> list[Delta]:
-        """The deltas this read completes.
+        """The deltas this read completes; `trouble` is what is wrong behind them.
 
         Raises:
-            ProviderError: an error event, or bytes that are not the API.
+            ProviderError: an error event, or bytes that are not the API, before any delta.
         """
         out: list[Delta] = []
-        for payload in self._lines.feed(data):
-            self._read(payload, out)
+        try:
+            for payload in self._lines.feed(data):
+                self._read(payload, out)
+        except ProviderError as error:
+            if not out:
+                raise
+            self.trouble = error
+            return out
+        self.trouble = self._lines.trouble
         return out
 
     def feed_whole(self, body: bytes) -> list[Delta]:

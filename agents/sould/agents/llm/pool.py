@@ -207,7 +207,7 @@ class ProviderPool:
         return known[1]
 
     async def _online(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
-        # the SDK costs half a second to import: only when a real model is first asked (D9)
+        # the HTTP library takes 0.15 s to import: only when a real model is first asked (D9)
         from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415
 
         provider = choice.provider

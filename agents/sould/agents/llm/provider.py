@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from sould.agents.config import Capability
+from sould.agents.llm.growing import GrowingBytes
 from sould.agents.values import dataclass, field
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
@@ -69,6 +70,8 @@ class ChatRequest:
     tools: Sequence[ToolSpec] = ()
     thought_level: ThoughtLevel | None = None
     session_id: str = ""
+    sent: GrowingBytes[ChatMessage] | None = field(default=None, compare=False, repr=False)
+    """What earlier requests of this conversation made of its messages; given by who has the conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,18 @@
 """A chat request as the body servers of the OpenAI kind expect: pure data in, pure data out.
 
 What servers cannot take is left out with a word in its place, so that a conversation survives a change of model.
+`request_body` says what is sent; `request_bytes` gives the same without making again what an earlier request made.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
+import orjson
+
 from sould.agents.config import Capability
+from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
 from sould.agents.values import dataclass
 from sould.agents.wire.content import (
@@ -17,7 +23,6 @@ from sould.agents.wire.content import (
     ThinkPart,
     UserInput,
     VideoPart,
-    media_url,
 )
 
 Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
@@ -40,32 +45,58 @@ class RequestStyle:
 
 def request_body(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> JsonObject:
     """The whole body of `POST /chat/completions`."""
-    body: JsonObject = {
-        "model": info.model,
-        "messages": list(_messages(request, info, style)),
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
+    head, tail = _around(request, info, style)
+    messages = [*_system(request), *_messages(request.messages, info, style)]
+    return {**head, "messages": messages, **tail}
+
+
+def request_bytes(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> list[bytes]:
+    """The same as JSON, in pieces to be sent one after the other; what `request.sent` keeps is not made again."""
+    head, tail = _around(request, info, style)
+    opening = b',"messages":[' + b"".join(map(_json, _system(request)))
+    sent = request.sent or GrowingBytes[ChatMessage]()
+    form = (info.capabilities & _OF_MEDIA, style.reasoning_key)
+    messages = sent.made(tuple(request.messages), form, _begins, partial(_messages_json, info=info, style=style))
+    said = [data for data in messages if data]
+    if said and not request.system_prompt:
+        said[0] = said[0][1:]
+    return [_json(head)[:-1] + opening, *said, b"]," + _json(tail)[1:]]
+
+
+def _around(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> tuple[JsonObject, JsonObject]:
+    """What stands before the messages and behind them, in the order of the SDK."""
+    tail: JsonObject = {"stream_options": {"include_usage": True}}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        tail["tools"] = [_tool(tool) for tool in request.tools]
     if style.max_output_tokens is not None:
-        body["max_completion_tokens" if style.dialect == "openai" else "max_tokens"] = style.max_output_tokens
+        tail["max_completion_tokens" if style.dialect == "openai" else "max_tokens"] = style.max_output_tokens
     if style.temperature is not None:
-        body["temperature"] = style.temperature
+        tail["temperature"] = style.temperature
     if style.top_p is not None:
-        body["top_p"] = style.top_p
+        tail["top_p"] = style.top_p
     if request.session_id and style.dialect in {"openai", "kimi"}:
-        body["prompt_cache_key"] = request.session_id
+        tail["prompt_cache_key"] = request.session_id
     if request.thought_level is not None and "thinking" in info.capabilities:
-        body.update(_reasoning(request.thought_level, style.dialect))
-    return body
+        tail.update(_reasoning(request.thought_level, style.dialect))
+    return {"model": info.model, "stream": True}, tail
 
 
-def media_bytes(request: ChatRequest) -> int:
-    """Roughly how much media a request carries: sending it takes time that the answer must not be charged for."""
-    return sum(
-        len(url) for message in request.messages for part in message.content if (url := media_url(part)) is not None
-    )
+def _begins(message: ChatMessage) -> bool:
+    """Media of tools stand behind the last of their results."""
+    return message.role != "tool"
+
+
+def _messages_json(messages: Sequence[ChatMessage], *, info: ModelInfo, style: RequestStyle) -> bytes:
+    """Each with a comma before it."""
+    made = _json(list(_messages(messages, info, style)))
+    return b"," + made[1:-1] if len(made) > 2 else b""
+
+
+def _json(value: object) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # lone surrogates: each becomes "?", as in the journal; and numbers beyond 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def _reasoning(level: ThoughtLevel, dialect: Dialect) -> JsonObject:
@@ -83,11 +114,13 @@ def _tool(tool: ToolSpec) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _messages(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> Iterator[JsonObject]:
-    if request.system_prompt:
-        yield {"role": "system", "content": request.system_prompt}
+def _system(request: ChatRequest) -> list[JsonObject]:
+    return [{"role": "system", "content": request.system_prompt}] if request.system_prompt else []
+
+
+def _messages(messages: Iterable[ChatMessage], info: ModelInfo, style: RequestStyle) -> Iterator[JsonObject]:
     shown: list[JsonObject] = []
-    for message in request.messages:
+    for message in messages:
         if shown and message.role != "tool":
             yield {"role": "user", "content": shown}
             shown = []
@@ -161,6 +194,7 @@ _MEDIA: dict[str, tuple[Capability, str]] = {
     "audio_url": ("audio_in", "audio"),
 }
 """What each kind of media needs of a model, and what people call it."""
+_OF_MEDIA = frozenset(capability for capability, _ in _MEDIA.values())
 _SOUND_FORMATS = {"mpeg": "mp3", "wave": "wav", "vnd.wave": "wav", "": "wav"}
 """Media types by the names that servers know, where these are others."""
 

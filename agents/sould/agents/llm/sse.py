@@ -19,7 +19,7 @@ _FIELDS = (b"event", b"id", b"retry")
 class EventLines:
     """Feed it reads, get complete events. An event without its closing blank line is given by `close`."""
 
-    __slots__ = ("_after_cr", "_data", "_discarding", "_kept", "_partial", "_redact", "_seen")
+    __slots__ = ("_after_cr", "_data", "_discarding", "_kept", "_partial", "_redact", "_seen", "trouble")
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact
@@ -29,6 +29,8 @@ class EventLines:
         self._seen = 0
         self._after_cr = False
         self._discarding = False
+        self.trouble: ProviderProtocolError | None = None
+        """What came behind the last events that were given, and ends the stream."""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The events this read completes.
@@ -80,7 +82,13 @@ class EventLines:
             elif line.startswith(b"data:"):
                 data.append(line[5:])
             elif line[0] != 58:  # a comment begins with a colon
-                data.extend(_other_line(line, self._redact))
+                try:
+                    data.extend(_other_line(line, self._redact))
+                except ProviderProtocolError as error:
+                    if not events:
+                        raise
+                    self.trouble = error
+                    break
         return events
 
     def _plain_ends(self, chunk: bytes) -> bytes:

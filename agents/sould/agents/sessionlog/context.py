@@ -73,6 +73,8 @@ class Context:
         self.undone: list[str] = []
         """The reverts that can be taken back, as their restores' ids, newest last."""
         self._entries: list[_Kept] = []
+        self._made, self._made_of = list[ChatMessage](), 0
+        """The messages of so many first entries, which will not change."""
         self._archive: list[list[_Kept]] = []
         """What compaction and clearing replaced; only going back reaches it."""
         self._cleared: set[int] = set()
@@ -118,9 +120,16 @@ class Context:
         }
 
     @property
-    def messages(self) -> Sequence[ChatMessage]:
-        """The conversation for the next model call."""
-        return tuple(_messages(self._entries))
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """The conversation for the next model call. What was said and done is the same objects each time."""
+        while self._made_of < len(self._entries):
+            entry = self._entries[self._made_of]
+            messages = tuple(_messages((entry,)))
+            if isinstance(entry, Step) and not entry.made:
+                break
+            self._made += messages
+            self._made_of += 1
+        return (*self._made, *_messages(self._entries[self._made_of :]))
 
     @property
     def pending_estimate(self) -> int:
@@ -344,6 +353,7 @@ class Context:
         self.compacted_size = -1
         self._measured = False
         self._entries = entries
+        self._made, self._made_of = [], 0
         self._owners = {call_id: step for step in entries if isinstance(step, Step) for call_id in step.calls}
         counted = max((at for at, entry in enumerate(entries) if isinstance(entry, Usage)), default=-1)
         usage = entries[counted] if counted >= 0 else None

@@ -69,6 +69,11 @@ class Step:
         """The model says nothing more in it."""
         self.closed = True
 
+    @property
+    def made(self) -> bool:
+        """Its messages will not change any more."""
+        return self._made is not None
+
     def messages(self) -> tuple[ChatMessage, ...]:
         """The answer and the results of its calls; nothing when only thoughts came."""
         if self._made is not None:

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from sould.agents.liveconfig import LiveConfig
+from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import (
+    ChatMessage,
     ChatProvider,
     ChatRequest,
     Delta,
@@ -24,7 +26,7 @@ from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass
+from sould.agents.values import dataclass, field
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 from sould.agents.wire.stream import is_delta, piece
@@ -62,6 +64,8 @@ class ModelCaller:
     meter: Meter
     session_id: str
     call_ids: CallIds
+    sent: GrowingBytes[ChatMessage] = field(default_factory=GrowingBytes[ChatMessage])
+    """What requests made of the conversation so far."""
 
     @property
     def policy(self) -> RetryPolicy:
@@ -77,10 +81,11 @@ class ModelCaller:
         model = self.models.model()
         request = ChatRequest(
             system_prompt=self.log.context.system_prompt,
-            messages=tuple(self.log.context.messages),
+            messages=self.log.context.messages,
             tools=self.toolset.specs,
             thought_level=model.thought_level,
             session_id=self.session_id,
+            sent=self.sent,
         )
 
         def publish_retry(notice: RetryNotice) -> None:

@@ -125,6 +125,7 @@ class SideQuestions:
             caller.toolset.specs,
             model.thought_level,
             caller.session_id,
+            caller.sent,
         )
         text: list[str] = []
         calls: list[ToolCall] = []
