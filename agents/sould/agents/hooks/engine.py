@@ -77,13 +77,16 @@ class Hooks:
 
     async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
+        matchers = self._matchers(event)
+        if not matchers:
+            return Decision()
         content = {
             "hook_event_name": event,
             "session_id": self.session_id,
             "cwd": str(self.runner.cwd),
             **{key: _short(value) for key, value in data.items()},
         }
-        chosen = await fitting(self._matchers(event), target)
+        chosen = await fitting(matchers, target)
         work = [*self._commands(event, chosen, content), *self._asked(event, target, chosen, content)]
         if not work:
             return Decision()

@@ -46,6 +46,7 @@ class ProjectHooks:
         self._accepted = accepted
         self._trust = trust
         self._workspace = Path(os.path.realpath(workspace))
+        self._file = self._workspace / HOOKS_FILE
 
     def hooks(self) -> Sequence[Hook]:
         """The hooks that may run now; none when something is in the way."""
@@ -56,8 +57,8 @@ class ProjectHooks:
         return "" if self._trust.state(self._workspace) == "unknown" else self._read()[1]
 
     def _read(self) -> tuple[Sequence[Hook], str]:
-        path = self._workspace / HOOKS_FILE
-        if not path.is_file():
+        path = self._file
+        if not os.path.isfile(path):  # asked several times a call, and most projects have none
             return (), ""
         state = self._trust.state(self._workspace)
         if state == "restricted":
