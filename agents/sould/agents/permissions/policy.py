@@ -9,6 +9,7 @@ mode only what the text shows is protected.
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -263,7 +264,7 @@ def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
 
 def named_paths(action: RunCommand, where: PolicyContext) -> list[Path]:
     """Every path that a word of a command may mean."""
-    return _Command(action, Rules(), "ask", where).named_paths()
+    return _Command(action, Rules(), "ask", where).named_paths
 
 
 def _as_named(word: str, cwd: Path) -> Path:
@@ -310,7 +311,7 @@ class _Command:
         for argv in (*self.reading.commands, *read_loosely(self.line)):
             if any(not rule.argv or argv_resembles(rule.argv, argv) for rule in shell):
                 return f"a rule forbids {' '.join(argv)[:200]}"
-        for path in self.named_paths():
+        for path in self.named_paths:
             if any(_path_rule("deny", tool, path, self.rules, self.where) for tool in ("read", "edit")):
                 return f"a rule forbids {path}"
         return ""
@@ -328,13 +329,13 @@ class _Command:
                 return f"a rule asks before {' '.join(argv)[:200]} is run"
         tools = ("read",) if harmless else ("read", "edit")
         rules = Rules(tuple(rule for tool in tools for rule in self.rules.of("ask", tool) if rule.path))
-        for path in self.named_paths() if rules.rules else ():
+        for path in self.named_paths if rules.rules else ():
             if any(_path_rule("ask", tool, path, rules, self.where) for tool in tools):
                 return f"a rule asks about {path}"
         return ""
 
     def _touches_protected(self) -> str:
-        for path in self.named_paths():
+        for path in self.named_paths:
             names = (path, *self.where.other_names(path))
             if reason := secret_file(names, self.where) or change_is_protected(path, self.where, named=True):
                 return reason
@@ -351,6 +352,7 @@ class _Command:
                     return f"it decides {decides}"
         return ""
 
+    @cached_property
     def named_paths(self) -> list[Path]:
         """Every path that a word of the text may mean, as resolved and as written."""
         paths: dict[Path, None] = {}

@@ -7,7 +7,9 @@ are compared case-folded, NFC-normalised and without invisible characters, on ev
 import os
 import stat
 import unicodedata
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -74,15 +76,15 @@ def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False
     last = parts[-1] if parts else ""
     if last in _FILES or any(fnmatchcase(last, pattern) for pattern in _FILE_PATTERNS):
         return f"{path} configures or runs things by itself"
-    if _below_any(parts, _home_entries(where)):
+    if _below_any(parts, _home_entries(where.home)):
         return f"{path} is part of your account's own set-up"
-    if _below_any(parts, [_parts(place) for place in where.account]):
+    if _below_any(parts, (_parts(place) for place in where.account)):
         return f"{path} is part of your account's own set-up, which has a link to it"
-    if not named and _below_any(parts, [_parts(directory) for directory in where.path]):
+    if not named and _below_any(parts, (_parts(directory) for directory in where.path)):
         return f"{path} is in a directory that programs are run from"
-    if not named and _below_any(parts, [_parts(Path(place)) for place in _SYSTEM]):
+    if not named and _below_any(parts, (_parts(Path(place)) for place in _SYSTEM)):
         return f"{path} is part of the system's own set-up"
-    if _below_any(parts, [_parts(directory) for directory in where.own]):
+    if _below_any(parts, (_parts(directory) for directory in where.own)):
         return f"{path} belongs to sould itself"
     return ""
 
@@ -90,9 +92,9 @@ def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False
 def read_is_protected(path: Path, where: PolicyContext) -> str:
     """Why reading `path` must be asked about, secrets aside; empty when it need not."""
     parts = _parts(path)
-    if parts[:2] == ["/", "proc"] and parts[-1] in _PROC_FILES:
+    if parts[:2] == ("/", "proc") and parts[-1] in _PROC_FILES:
         return f"{path} shows another process's secrets"
-    if _below_any(parts, [_parts(directory) for directory in where.own]):
+    if _below_any(parts, (_parts(directory) for directory in where.own)):
         return f"{path} belongs to sould itself"
     return ""
 
@@ -117,14 +119,15 @@ def _is_reached_by_link(home: str, entry: str) -> bool:
     return False
 
 
-def _parts(path: Path) -> list[str]:
-    return [normalised(part) for part in path.parts]
+@lru_cache(maxsize=2048)  # of what it is given alone; a session's own directories are compared at every decision
+def _parts(path: Path) -> tuple[str, ...]:
+    return tuple(normalised(part) for part in path.parts)
 
 
-def _home_entries(where: PolicyContext) -> list[list[str]]:
-    home = _parts(where.home)
-    return [[*home, *entry.split("/")] for entry in _HOME]
+@lru_cache(maxsize=16)
+def _home_entries(home: Path) -> tuple[tuple[str, ...], ...]:
+    return tuple((*_parts(home), *entry.split("/")) for entry in _HOME)
 
 
-def _below_any(parts: list[str], directories: list[list[str]]) -> bool:
+def _below_any(parts: tuple[str, ...], directories: Iterable[tuple[str, ...]]) -> bool:
     return any(parts[: len(directory)] == directory for directory in directories)

@@ -9,6 +9,7 @@ Neither runs, expands or looks up anything.
 import codecs
 import contextlib
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from sould.agents.values import dataclass
@@ -206,6 +207,7 @@ _BREAKS: Final = frozenset(";&|\n\r(){}`\u2028\u2029\x85")
 _DEPTH: Final = 4
 
 
+@lru_cache(maxsize=64)  # a judgement of one line asks several times, and each line is judged several times
 def read_loosely(text: str, *, runners: bool = True) -> tuple[Argv, ...]:
     """Everything in `text` that might be run as a command.
 
