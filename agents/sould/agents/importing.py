@@ -4,6 +4,7 @@ What is imported so is named as text, because naming it in an import statement i
 """
 
 import asyncio
+import gc
 import sys
 from importlib import import_module
 from threading import Lock
@@ -18,7 +19,13 @@ async def load(*names: str) -> None:
 
 
 def load_here(*names: str) -> None:
-    """The same in a thread that may wait."""
+    """The same in a thread that may wait. What a module makes is there to stay, so garbage is not looked for meanwhile."""
     with _ONE:
-        for name in names:
-            import_module(name)
+        looks = gc.isenabled()
+        gc.disable()
+        try:
+            for name in names:
+                import_module(name)
+        finally:
+            if looks:
+                gc.enable()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sould.agents.errors import OptionError, SouldError
+from sould.agents.importing import load_here
 from sould.agents.settings.models import SessionModels
 from sould.agents.settings.options import Choice, SessionOption
 from sould.agents.settings.state import SessionState
@@ -14,7 +15,7 @@ from sould.agents.settings.workplace import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.spec import BUILTIN, AgentSpec
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.toolapi.toolset import Toolset
@@ -185,6 +186,12 @@ def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
         if name == DEFAULT:
             raise
         return DEFAULT, catalog.load(catalog.find(DEFAULT)), error.message
+
+
+def load_default() -> None:
+    """Read the agent that most sessions have and import its tools, so that the first session waits for neither."""
+    offered = (tool.path for tool in builtin_spec(DEFAULT).tools() if not tool.reason and not tool.condition)
+    load_here(*(path.rpartition(":")[0] for path in offered))
 
 
 async def use_model(models: SessionModels, spec: AgentSpec) -> None:

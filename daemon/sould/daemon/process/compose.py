@@ -20,6 +20,7 @@ from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
+from sould.agents.settings.agents import load_default
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
 from sould.agents.values import dataclass
@@ -121,6 +122,7 @@ class Composition:
 
 def compose(paths: Paths) -> Composition:
     """Make the shared services. Opens the session index; starts no process and touches no network."""
+    load_default()
     state = Path(paths.state)
     config = Configuration(paths)
     writer = JournalWriter()
