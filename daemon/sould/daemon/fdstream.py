@@ -26,6 +26,8 @@ from sould.agents.values import dataclass
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
+ENOUGH = 64 * 1024
+"""Bytes that need no company: as many as a pipe holds."""
 FAREWELL = 1.0
 GATHERING = 0.001
 """Seconds for which writes are gathered, once"""
@@ -247,7 +249,7 @@ class FdStream:
 
     def _next_piece(self) -> bytes | memoryview:
         """What one system call may take: all of it, unless that is more than a pipe could hold several times over."""
-        if len(self._pending) == 1:
+        if len(self._pending) == 1 or len(self._pending[0]) >= ENOUGH:
             return self._pending.popleft()
         pieces: list[bytes | memoryview] = []
         size = 0

@@ -101,6 +101,7 @@ class Attachment:
         The client has caught up when this returns: nothing more belongs to what `session/load` answers.
         """
         await self._follower.show_history()
+        self._write(self.updates.end_history())
         if not self._features.notices:
             self._missed_notifications = ()  # they stood in it, as words
         self._introduce()
@@ -255,6 +256,7 @@ class Attachment:
 
     def feed_missed(self, record: Record) -> None:
         """See `FollowerSink`."""
+        self._write(self.updates.end_history())
         self._write(self.updates.feed(record))
         self._close_dialogs(record.message)
 
@@ -264,7 +266,7 @@ class Attachment:
 
     def learn(self, record: Record) -> None:
         """See `FollowerSink`."""
-        self.updates.feed_history(record)
+        self.updates.learn(record)
 
     def went_live(self) -> None:
         """See `FollowerSink`."""

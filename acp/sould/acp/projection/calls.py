@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from sould.acp.features import Facts, Features
-from sould.acp.outbound import Json
+from sould.acp.outbound import Json, ToolStatus
 from sould.acp.projection.titles import title
 from sould.acp.projection.toolcalls import Call
 from sould.agents.wire import messages as wire
@@ -30,6 +30,8 @@ class Calls:
         """The call that each open request for an approval is about."""
         self._questions: dict[str, str] = {}
         """The card that each open question has of its own."""
+        self._held: dict[str, Call] = {}
+        """Those that a history has not announced yet: each will be, at once with its result, if nothing else comes before."""
 
     def __getitem__(self, call_id: str) -> Call:
         """An open call."""
@@ -44,18 +46,31 @@ class Calls:
         for call in self._open.values():
             call.miss()
 
+    def release(self) -> Iterator[Json]:
+        """Announce what is held: something else comes before its results, or the history ends."""
+        if self._held:
+            held, self._held = self._held, {}
+            for call in held.values():
+                yield _json(call.announcement())
+
     def announcements(self) -> Iterator[Json]:
         """The calls that are still open, for a client that has not seen them."""
         for call in self._open.values():
             yield _json(call.announcement())
 
-    def take(self, message: CallMessage, parent: str | None = None) -> Iterator[Json]:
-        """What happens to a call; `parent`: the call for which a subagent makes it."""
+    def take(self, message: CallMessage, parent: str | None = None, *, hold: bool = False) -> Iterator[Json]:
+        """What happens to a call; `parent`: the call for which a subagent makes it; `hold`: until its result, see `_held`."""
+        if parent in self._held:
+            yield from self.release()
         match message:
             case wire.ToolCall():
                 call = Call.opened(message, self._cwd, terminals=self._features.terminals, parent=parent)
                 self._open[message.id] = call
                 self._last = message.id
+                if hold and not call.terminal:
+                    self._held[message.id] = call
+                    return
+                yield from self.release()
                 yield _json(call.announcement())
             case wire.ToolCallPart():
                 call = self._open.get(message.tool_call_id or self._last)
@@ -63,30 +78,44 @@ class Calls:
                     call.fragments.append(message.arguments_part)
             case wire.ToolCallDetail():
                 call = self._open.get(message.tool_call_id)
-                if call is not None:
+                if message.tool_call_id in self._held:
+                    self._held[message.tool_call_id].learn(message, waits=message.after in self._open)
+                elif call is not None:
                     yield _json(call.describe(message, waits=message.after in self._open))
             case wire.CommandBegin():
                 call = self._open.get(message.tool_call_id)
                 if call is not None and self._features.terminals:
+                    yield from self.release()
                     yield from map(_json, call.runs_command())
             case wire.ToolOutput():
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
+                    yield from self.release()
                     yield _json(call.printed(message.text))
             case wire.ToolResult():
                 yield from self._ended(message)
 
     def _ended(self, message: wire.ToolResult) -> Iterator[Json]:
         call = self._open.pop(message.tool_call_id, None)
-        if call is not None:
+        if message.tool_call_id in self._held and message.tool_call_id != next(iter(self._held)):
+            yield from self.release()
+        if held := self._held.pop(message.tool_call_id, None):
+            yield _json(held.at_once(message.return_value))
+        elif call is not None:
             if call.arguments is None and (raw := call.raw_input()) is not None:
                 yield {"sessionUpdate": "tool_call_update", "toolCallId": call.id, "rawInput": raw}
             yield from map(_json, call.ended(message.return_value))
         for follower in self._open.values():
             if follower.after == message.tool_call_id and follower.status == "pending":
-                yield _json(follower.now("in_progress"))
+                yield from self._now(follower, "in_progress")
 
-    def of_subagent(self, message: wire.SubagentEvent) -> Iterator[Json]:
+    def _now(self, call: Call, status: ToolStatus) -> Iterator[Json]:
+        """A call's state changes, which of one that is not announced yet nobody is told."""
+        update = _json(call.now(status))
+        if call.id not in self._held:
+            yield update
+
+    def of_subagent(self, message: wire.SubagentEvent, *, hold: bool = False) -> Iterator[Json]:
         """A subagent's calls; its words are in its parent's result, its own list of what is to do is not the plan."""
         match message.event:
             case (
@@ -97,9 +126,9 @@ class Calls:
                 | wire.ToolOutput()
                 | wire.ToolResult()
             ) as event:
-                yield from self.take(event, message.parent_tool_call_id)
+                yield from self.take(event, message.parent_tool_call_id, hold=hold)
             case wire.SubagentEvent() as event:
-                yield from self.of_subagent(event)
+                yield from self.of_subagent(event, hold=hold)
             case _:
                 return
 
@@ -108,16 +137,16 @@ class Calls:
         self._asked[request.id] = request.tool_call_id
         call = self._open.get(request.tool_call_id)
         if call is not None:
-            yield _json(call.now("pending"))
+            yield from self._now(call, "pending")
             return
         shown = title(request.description or request.action)
-        yield self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=shown))
+        yield from self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=shown))
 
     def decided(self, message: wire.ApprovalResponse) -> Iterator[Json]:
         """An approved call runs on; a rejected one is closed by its result."""
         call = self._open.get(self._asked.pop(message.request_id, ""))
         if call is not None and message.response != "reject":
-            yield _json(call.now("in_progress"))
+            yield from self._now(call, "in_progress")
 
     def question(self, request: wire.QuestionRequest) -> Iterator[Json]:
         """A question beside no call gets a card where it becomes buttons: those are shown beside cards."""
@@ -127,7 +156,7 @@ class Calls:
         self._questions[request.id] = request.tool_call_id
         more = len(request.questions) - 1
         shown = title(request.questions[0].question + (f" (and {more} more)" if more else ""))
-        yield self._announce(Call(request.tool_call_id, "", self._cwd, title=shown, kind="think"))
+        yield from self._announce(Call(request.tool_call_id, "", self._cwd, title=shown, kind="think"))
 
     def answered(self, message: wire.QuestionResponse | wire.RequestClosed) -> Iterator[Json]:
         """The question's own card ends, with the answers."""
@@ -140,6 +169,7 @@ class Calls:
 
     def end_turn(self) -> Iterator[Json]:
         """Nothing of the turn runs any more, so no card stays open."""
+        yield from self.release()
         for call in self._open.values():
             if call.status in ("pending", "in_progress"):
                 yield from map(_json, call.ended(wire.ToolReturn(is_error=True, message="Interrupted.")))
@@ -147,9 +177,10 @@ class Calls:
         self._asked.clear()
         self._questions.clear()
 
-    def _announce(self, call: Call) -> Json:
+    def _announce(self, call: Call) -> Iterator[Json]:
+        yield from self.release()
         self._open[call.id] = call
-        return _json(call.announcement())
+        yield _json(call.announcement())
 
 
 def _json(fields: object) -> Json:

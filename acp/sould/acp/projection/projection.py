@@ -34,6 +34,24 @@ _ABOUT_NO_TURN = (
     wire.BtwBegin,
     wire.BtwEnd,
 )
+_OF_CALLS = (
+    wire.ToolCall,
+    wire.ToolCallPart,
+    wire.ToolCallDetail,
+    wire.CommandBegin,
+    wire.ToolOutput,
+    wire.ToolResult,
+    wire.SubagentEvent,
+    wire.ApprovalRequest,
+    wire.ApprovalResponse,
+    wire.QuestionRequest,
+    wire.QuestionResponse,
+    wire.RequestClosed,
+    wire.TurnEnd,
+)
+"""What `Calls` puts in order itself."""
+_OFTEN = (wire.ToolCall, wire.ToolCallPart, wire.ToolCallDetail)
+"""Taken before the table is looked at: as frequent as text when a session is read again."""
 
 
 class UpdatesV1:
@@ -46,6 +64,8 @@ class UpdatesV1:
         self._cwd = facts.cwd
         self._replaying = False
         """What is fed is history: the user's own prompts are shown, passing states are not."""
+        self._holding = False
+        """Calls are held until their results come: to be shown at once with them."""
         self._head = (
             b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
             + orjson.dumps(facts.session_id)
@@ -70,8 +90,11 @@ class UpdatesV1:
             if self.elsewhere or not message.think:
                 return b""
             return self._chunks.lines(message.think, record.seq, ThinkPart, record.pieces)
+        if isinstance(message, _OFTEN):
+            updates = list(self.calls.take(message, hold=self._holding))
+            return b"" if self.elsewhere or not updates else b"".join(map(self.line, updates))
         if type(message) is wire.StepBegin:
-            return b""  # steps are as frequent as text when a session is read again
+            return b""
         if type(message) is wire.TurnBegin:
             return self._turn_begin(message, record.seq)
         custom = custom_in(message)
@@ -80,16 +103,33 @@ class UpdatesV1:
             return custom_line(self._session_id, *custom) if known else b""
         updates = list(self._updates(record))  # what is not shown is learnt all the same
         hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
-        lines = b"" if hidden else b"".join(map(self.line, updates))
+        lines = b"" if hidden or not updates else b"".join(map(self.line, updates))
         if self._features.queue and isinstance(message, wire.PromptQueued) and not self._replaying:
             return self.waiting.news() + lines
         return lines
 
     def feed_history(self, record: Record) -> bytes:
-        """The lines that show this record as a part of the conversation so far."""
+        """The lines that show this record as a part of the conversation so far; `end_history` is its end.
+
+        A call that has ended is one update, unless something else was shown in between.
+        """
+        self._replaying = self._holding = True
+        try:
+            lines = self.feed(record)
+        finally:
+            self._replaying = self._holding = False
+        return self.end_history() + lines if lines and not isinstance(record.message, _OF_CALLS) else lines
+
+    def end_history(self) -> bytes:
+        """What of the history was held until now."""
+        updates = list(self.calls.release())
+        return b"" if self.elsewhere else b"".join(map(self.line, updates))
+
+    def learn(self, record: Record) -> None:
+        """Take in what this client was shown before."""
         self._replaying = True
         try:
-            return self.feed(record)
+            self.feed(record)
         finally:
             self._replaying = False
 
@@ -136,9 +176,7 @@ class UpdatesV1:
                 yield from self._turn_end(message, record)
             case wire.SteerInput():
                 yield from self._steer(message, record.seq)
-            case (
-                wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail() | wire.CommandBegin() | wire.ToolOutput()
-            ):
+            case wire.CommandBegin() | wire.ToolOutput():
                 yield from self.calls.take(message)
             case wire.ToolResult():
                 yield from self.calls.take(message)
@@ -146,7 +184,7 @@ class UpdatesV1:
                     if isinstance(item, TodoBlock):
                         yield self._plan.show(item.items)
             case wire.SubagentEvent():
-                yield from self.calls.of_subagent(message)
+                yield from self.calls.of_subagent(message, hold=self._holding)
             case wire.ApprovalRequest():
                 yield from self.calls.asks(message)
             case wire.ApprovalResponse():
@@ -183,6 +221,7 @@ class UpdatesV1:
                 | wire.ContextNote() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring()
                 | wire.DMailHeld() | wire.DMailTaken() | wire.Custom() | wire.TurnBegin()
+                | wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail()
             ):  # fmt: skip
                 return
             case _:

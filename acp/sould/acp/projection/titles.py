@@ -21,5 +21,8 @@ def first_title(tool: str) -> str:
 
 def title(text: str) -> str:
     """`text` as a title: on one line, nothing in it invisible, its end there also when it is cut to `MAX_TITLE` columns."""
+    plain = len(text) <= MAX_TITLE and text.isascii() and text.isprintable()
+    if plain and "\\" not in text and "  " not in text and text.strip() == text:
+        return text  # as nearly all are
     lines = (" ".join(visible(line.strip()).replace(LINE_END, "\\u23ce").split()) for line in text.splitlines())
     return cut_to(f" {LINE_END} ".join(line for line in lines if line), MAX_TITLE)

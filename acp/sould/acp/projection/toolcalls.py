@@ -38,6 +38,7 @@ TAIL = 4096
 """Characters of running output shown by clients without display terminals."""
 
 _CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
+_LONG_FENCE = re.compile(r"`{3,}")
 _MARKUP = re.compile(r"[`<>*\[\]|~#&\\]|__")
 _FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 
@@ -116,7 +117,14 @@ class Call:
         return fields
 
     def describe(self, detail: ToolCallDetail, *, waits: bool) -> ToolFields:
-        """Take in what the call will do; the update that says it. `waits`: the call before it has not ended."""
+        """Take in what the call will do; the update that says it. `waits`: see `learn`."""
+        self.learn(detail, waits=waits)
+        fields = self.described()
+        fields["sessionUpdate"] = "tool_call_update"
+        return fields
+
+    def learn(self, detail: ToolCallDetail, *, waits: bool) -> None:
+        """Take in what the call will do. `waits`: the call before it has not ended."""
         said = detail.title != self.name and title(detail.title)
         self.title = said or self.title
         self.kind = detail.kind
@@ -127,9 +135,6 @@ class Call:
         self.locations = [_location(place.path, place.line) for place in detail.locations]
         self.content = contents(detail.display, self.cwd)
         self.terminal = self.terminal and self.kind == "execute"
-        fields = self.described()
-        fields["sessionUpdate"] = "tool_call_update"
-        return fields
 
     def runs_command(self) -> list[ToolFields]:
         """A command of the call was started: one of kind `execute` has a display terminal from here on.
@@ -187,6 +192,14 @@ class Call:
             fields["content"] = [self._terminal(), *beside]  # the tool's own, beside what its command printed
         fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
         return [*updates, fields]
+
+    def at_once(self, result: ToolReturn) -> ToolFields:
+        """The whole call, which has no terminal, with its result: as it is announced to somebody who sees it later."""
+        (ended,) = self.ended(result)
+        fields = self.announcement()
+        fields.update(ended)
+        fields["sessionUpdate"] = "tool_call"
+        return fields
 
     def _terminal(self) -> Json:
         return {"type": "terminal", "terminalId": self.id}
@@ -303,7 +316,7 @@ def shortened(value: Any) -> Any:
 
 def fenced(text: str, *, whole: bool = False) -> str:
     """Text that a Markdown renderer shows as it is; `whole`: with the blank lines at its end."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    longest = max(map(len, _LONG_FENCE.findall(text))) if "```" in text else 2
     fence = "`" * (longest + 1)
     return f"{fence}\n{text if whole else text.rstrip()}\n{fence}"
 

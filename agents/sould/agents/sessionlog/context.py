@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.checkpoints import Checkpoint, Undoable, newest, older, turns_in
-from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_content
+from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_weight
 from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
@@ -236,7 +236,7 @@ class Context:
         owner = self._owners.get(result.tool_call_id)
         if owner is not None and result.tool_call_id not in owner.results:
             owner.results[result.tool_call_id] = result.return_value
-            self._pending += content_weight(result_content(result.return_value))
+            self._pending += result_weight(result.return_value)
 
     def _open_step(self) -> Step:
         step = self._step = Step()

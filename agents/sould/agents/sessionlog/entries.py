@@ -15,6 +15,7 @@ from sould.agents.wire.messages import ToolCall, ToolReturn, WireMessage
 from sould.agents.wire.stream import joined, piece
 
 INTERRUPTED = "interrupted; it may or may not have run"
+NOTHING = "<system>No output.</system>"
 
 
 @dataclass(slots=True)
@@ -138,7 +139,15 @@ def result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
     """What the model is told of a call's result."""
     note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
     said = tuple(part for part in (*note, *_parts(result.output)) if not is_blank(part))
-    return said or (TextPart(text="<system>No output.</system>"),)
+    return said or (TextPart(text=NOTHING),)
+
+
+def result_weight(result: ToolReturn) -> int:
+    """Quarter tokens of what the model is told of a result, without making it: a session read back has thousands of them."""
+    if not isinstance(result.output, str):
+        return content_weight(result_content(result))
+    note = weight("<system></system>") + weight(result.message) if result.message else 0
+    return note + weight(result.output) or weight(NOTHING)
 
 
 def message_weight(message: ChatMessage) -> int:

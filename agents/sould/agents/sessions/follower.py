@@ -7,6 +7,7 @@ client takes its bytes too slowly nothing more is fed; one that fell behind the 
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Protocol
 
@@ -17,7 +18,11 @@ from sould.agents.wire.stream import head
 logger = logging.getLogger(__name__)
 
 YIELD_EVERY = 200
-"""Replayed records between two looks at the rest of the daemon."""
+"""Records read between two looks at the rest of the daemon."""
+SLICE = 0.001
+"""Seconds of replaying between two of them."""
+_LOOKS = 8
+"""Records replayed between two looks at the clock."""
 
 
 class FollowerSink(Protocol):
@@ -170,12 +175,14 @@ class SessionFollower:
     # --- from the journal -------------------------------------------------------------------------------------------
 
     async def _replay(self, records: Iterable[Record], take: Callable[[Record], None]) -> None:
+        pause = time.monotonic() + SLICE
         for number, record in enumerate(records, 1):
             take(record)
             if self._outlet.congested:
                 await self._outlet.drained()
-            elif number % YIELD_EVERY == 0:
+            elif number % _LOOKS == 0 and time.monotonic() > pause:
                 await asyncio.sleep(0)
+                pause = time.monotonic() + SLICE
             if self._ended:
                 return
 
