@@ -121,6 +121,8 @@ class Connection:
         self._cancelled: set[RequestId] = set()
         self._background: set[asyncio.Task[None]] = set()
         self._outbound: dict[int, Asked] = {}
+        self._accepted = self._answered = False
+        """Requests, or answers to them, of which the owner is still to be told."""
         self._bad: deque[float] = deque(maxlen=self._limits.bad_lines)
         self._group: asyncio.TaskGroup | None = None
         self.gone = False
@@ -158,18 +160,24 @@ class Connection:
             for line in lines.feed(data):
                 if not await self._take(line):
                     return
+            self._note_accepted()
             await asyncio.sleep(0)  # what was just asked begins, and may answer, before more is read
             if self._stream.buffered > self._limits.unsent:
                 await self._stream.drained()
         for line in lines.finish():
             await self._take(line)
+        self._note_accepted()
 
     async def _take(self, line: bytes | TooLong) -> bool:
         """False: the peer sends nothing but rubbish, and is left."""
         if isinstance(line, TooLong):
             sentence = f"The message of {line.size} bytes exceeds {self._limits.line} bytes."
             return self._refuse(Invalid(line.id, RpcError(INVALID_REQUEST, sentence)))
-        parsed = await asyncio.to_thread(parse, line) if len(line) > self._limits.parse_inline else parse(line)
+        if len(line) > self._limits.parse_inline:
+            self._note_accepted()
+            parsed = await asyncio.to_thread(parse, line)
+        else:
+            parsed = parse(line)
         match parsed:
             case Request():
                 return self._accept(parsed)
@@ -213,9 +221,15 @@ class Connection:
             self.answer_error(request.id, RpcError(INTERNAL_ERROR, "Too many requests are running at once."))
             return True
         self._inbound[request.id] = request
-        self._changed()
+        self._accepted = True
         self._start(request, self._handler.request(request.method, request.params))
         return True
+
+    def _note_accepted(self) -> None:
+        """Before anything is awaited: what was accepted is acted on from then on. Many requests may come at once."""
+        if self._accepted:
+            self._accepted = False
+            self._changed()
 
     def adopt(self, request: Request, result: Coroutine[None, None, Any]) -> None:
         """Answer, when `result` is known, a request that an earlier connection of this peer accepted (D11)."""
@@ -234,9 +248,19 @@ class Connection:
             self._tasks.pop(request.id, None)
             self._cancelled.discard(request.id)
             self._inbound.pop(request.id, None)
-            self._stream.on_drain(self._changed)
+            self._note_answered()
         if then is not None:
             then()
+
+    def _note_answered(self) -> None:
+        """When the answer has left, and those that wait with it."""
+        if not self._answered:
+            self._answered = True
+            self._stream.on_drain(self._answers_left)
+
+    def _answers_left(self) -> None:
+        self._answered = False
+        self._changed()
 
     async def _outcome(
         self, request: Request, work: Coroutine[None, None, Any]
