@@ -34,7 +34,19 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "agents": (
-        *("", "wire", "llm", "sessionlog", "rpc", "process", "toolapi", "permissions", "projects", "compaction"),
+        *(
+            "",
+            "wire",
+            "llm",
+            "sessionlog",
+            "rpc",
+            "process",
+            "toolapi",
+            "permissions",
+            "review",
+            "projects",
+            "compaction",
+        ),
         *(
             "web",
             "hooks",

@@ -1,0 +1,170 @@
+"""Keep and reject: what becomes of a text, or why nothing does. Pure.
+
+A decision names a hunk and the digest it saw. The answer to one that cannot be carried out has what is needed to go on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from sould.agents.review.difference import LineEdit
+from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same
+from sould.agents.review.lines import Lines
+from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing
+from sould.agents.review.text import ReviewedText
+from sould.agents.review.useredit import ended_or_trimmed
+
+Verdict: TypeAlias = Literal["keep", "reject"]
+Choice: TypeAlias = Literal["drop", "mine", "leave"]
+"""Of mixed lines: they go (and stay in the log), they stay with the user's own, or nothing is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`lines`: which of the hunk's current lines, from 0 and the second not included; None: all of it."""
+
+    verdict: Verdict
+    hunk_id: int
+    digest: str
+    lines: tuple[int, int] | None = None
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """It is done. `stayed`: lines of the user that a reject left; `hunk`: what was decided, with the id to undo it by."""
+
+    text: ReviewedText
+    hunk: Hunk
+    stayed: Lines = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsChoice:
+    """Words of the user are in lines of the agent: say what becomes of them."""
+
+    hunk: PlacedHunk
+    mixed: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class HunkStale:
+    """The hunk is another by now: `present`, None when it ended."""
+
+    present: PlacedHunk | None
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyDecided:
+    """Somebody was first."""
+
+    away: Away
+
+
+@dataclass(frozen=True, slots=True)
+class NotThere:
+    """The hunk's text is not in the file now: absent, stale, undone or ended."""
+
+    away: Away
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownHunk:
+    """No hunk ever had this id here."""
+
+    hunk_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SomethingElseThere:
+    """The decision cannot be undone: its lines were changed since."""
+
+    away: Away
+
+
+Refusal: TypeAlias = NeedsChoice | HunkStale | AlreadyDecided | NotThere | UnknownHunk | SomethingElseThere
+
+
+def decided(text: ReviewedText, decision: Decision) -> Decided | Refusal:
+    """Carry a decision out, or say why not; then nothing is changed."""
+    found = text.pending(decision.hunk_id)
+    if found is None:
+        return _not_pending(text, decision.hunk_id)
+    if decision.digest != found.hunk.digest or decision.hunk_id != found.hunk.id:
+        return HunkStale(found)
+    if decision.lines is not None and decision.lines != (0, len(found.hunk.lines)):
+        text, found = _cut_out(text, found, *decision.lines)
+    if decision.verdict == "keep":
+        return Decided(text.replaced(found, _settled(found.hunk, "kept", found.hunk.texts)), found.hunk)
+    return _rejected(text, found, decision.choice)
+
+
+def _not_pending(text: ReviewedText, hunk_id: int) -> Refusal:
+    away = text.gone(hunk_id)
+    if away is None:
+        return UnknownHunk(hunk_id) if hunk_id >= text.next_id or hunk_id < 1 else HunkStale(None)
+    return AlreadyDecided(away) if away.state in ("kept", "rejected") else NotThere(away)
+
+
+def _rejected(text: ReviewedText, found: PlacedHunk, choice: Choice | None) -> Decided | Refusal:
+    hunk = found.hunk
+    mixed = tuple(line.text for line in hunk.lines if line.mixed)
+    if mixed and choice in (None, "leave"):
+        return NeedsChoice(found, mixed)
+    stayed = tuple(line.text for line in hunk.lines if line.own or (line.mixed and choice == "mine"))
+    return Decided(text.replaced(found, _settled(hunk, "rejected", (*hunk.base, *stayed))), hunk, stayed)
+
+
+def _settled(hunk: Hunk, state: AwayState, lines: Lines) -> list[Piece]:
+    return [Left(hunk, state, len(lines)), Same(lines)]
+
+
+def _cut_out(text: ReviewedText, found: PlacedHunk, start: int, stop: int) -> tuple[ReviewedText, PlacedHunk]:
+    """Make some lines of a hunk a hunk of their own; removed lines go with its first part, whose id stays with what is left."""
+    hunk = found.hunk
+    start, stop = max(0, start), min(stop, len(hunk.lines))
+    chosen = replace(hunk, id=text.next_id, base=() if start else hunk.base, lines=hunk.lines[start:stop], absorbed=())
+    above = replace(hunk, lines=hunk.lines[:start])
+    below = replace(hunk, base=(), lines=hunk.lines[stop:])
+    if start:
+        below = replace(below, id=text.next_id + 1, absorbed=())
+    beside = [ended_or_trimmed(each, each) if each.lines else [] for each in (above, below)]
+    parts: list[Part] = []
+    for part in text.parts:
+        pieces = (*beside[0], chosen, *beside[1]) if part is hunk else (part,)
+        parts += [piece for piece in pieces if not isinstance(piece, Left)]
+    cut = ReviewedText(tuple(parts), text.next_id + 2, text.away)
+    return cut, PlacedHunk(chosen, found.start + start, found.base_start + (len(hunk.base) if start else 0))
+
+
+def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
+    """Undo a keep or a reject: the hunk is pending again, when its lines still stand there."""
+    away = text.gone(hunk_id)
+    if away is None:
+        return UnknownHunk(hunk_id)
+    if away.state not in ("kept", "rejected", "undone"):
+        return NotThere(away)
+    there = text.current[away.start : away.stop]
+    if there not in _possible(away):
+        return SomethingElseThere(away)
+    return _put_back(text, away)
+
+
+def _possible(away: Away) -> Iterable[Lines]:
+    hunk = away.hunk
+    if away.state == "kept":
+        return (hunk.texts,)
+    mine = tuple(line.text for line in hunk.lines if line.own or line.mixed)
+    return ((*hunk.base, *hunk.own), (*hunk.base, *mine))
+
+
+def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
+    splicing = Splicing(text.parts)
+    taken = splicing.take(away.start, away.stop)
+    if any(isinstance(part, Hunk) for part in taken.parts):
+        return SomethingElseThere(away)
+    splicing.put([away.hunk])
+    edit = LineEdit(away.start, away.stop, away.hunk.texts)
+    edits = [edit] if edit.lines != text.current[away.start : away.stop] else []
+    rest = replace(text, away=tuple(each for each in text.away if each is not away))
+    return Decided(rest.changed(splicing.pieces(), edits), away.hunk)

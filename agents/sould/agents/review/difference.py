@@ -1,0 +1,110 @@
+"""Two whole texts as edits: where lines of one became lines of the other. Pure.
+
+Lines that each side has once are held on to first, as Bram Cohen's patience diff does, so that a moved or new block stays
+one block; what lies between them is compared by longest common subsequence.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from rapidfuzz.distance import Indel
+
+from sould.agents.review.lines import Lines
+
+MOST_COMPARED = 400_000_000
+"""Lines of one side times lines of the other: above it, which is 50 MB of memory, a stretch is one edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """Lines `start` to `stop` (from 0, `stop` not included) became `lines`."""
+
+    start: int
+    stop: int
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Lines `a` to `b` of the old text beside lines `c` to `d` of the new one."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+
+
+def edits_between(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[LineEdit, ...]:
+    """What turns `old` into `new`: in order, without common lines at their edges, with equal lines between any two."""
+    whole = _trimmed(old, new, _Stretch(0, len(old), 0, len(new)))
+    gaps = chain.from_iterable(_compared(old, new, gap) for gap in _between_unique(old, new, whole))
+    return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in _joined(gaps))
+
+
+def _trimmed(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> _Stretch:
+    """Without the lines that are equal at both edges."""
+    a, b, c, d = at.a, at.b, at.c, at.d
+    while a < b and c < d and old[a] == new[c]:
+        a, c = a + 1, c + 1
+    while a < b and c < d and old[b - 1] == new[d - 1]:
+        b, d = b - 1, d - 1
+    return _Stretch(a, b, c, d)
+
+
+def _between_unique(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> Iterator[_Stretch]:
+    """The stretches between the lines that both sides have once, as far as these are in the same order."""
+    a, c = at.a, at.c
+    for i, j in _in_order(_unique(old, new, at)):
+        yield _trimmed(old, new, _Stretch(a, i, c, j))
+        a, c = i + 1, j + 1
+    yield _trimmed(old, new, _Stretch(a, at.b, c, at.d))
+
+
+def _unique(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> list[tuple[int, int]]:
+    olds, news = Counter(old[at.a : at.b]), Counter(new[at.c : at.d])
+    places = {line: j for j, line in enumerate(new[at.c : at.d], at.c) if news[line] == 1}
+    found = enumerate(old[at.a : at.b], at.a)
+    return [(i, places[line]) for i, line in found if olds[line] == 1 and line in places]
+
+
+def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of the pairs in which the second members rise too."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for n, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        ends[length : length + 1] = [j]
+        last[length : length + 1] = [n]
+        before.append(last[length - 1] if length else -1)
+    rising: list[tuple[int, int]] = []
+    n = last[-1] if last else -1
+    while n >= 0:
+        rising.append(pairs[n])
+        n = before[n]
+    return rising[::-1]
+
+
+def _compared(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> Iterator[_Stretch]:
+    """What differs within a stretch."""
+    if at.a == at.b or at.c == at.d or (at.b - at.a) * (at.d - at.c) > MOST_COMPARED:
+        yield at
+        return
+    for step in Indel.opcodes(old[at.a : at.b], new[at.c : at.d]):
+        if step.tag != "equal":
+            ends = step.src_start + at.a, step.src_end + at.a, step.dest_start + at.c, step.dest_end + at.c
+            yield _Stretch(*ends)
+
+
+def _joined(gaps: Iterator[_Stretch]) -> list[_Stretch]:
+    """Those that touch as one, those of nothing left out."""
+    joined: list[_Stretch] = []
+    for gap in gaps:
+        if joined and (joined[-1].b, joined[-1].d) == (gap.a, gap.c):
+            joined[-1] = _Stretch(joined[-1].a, gap.b, joined[-1].c, gap.d)
+        elif gap.a < gap.b or gap.c < gap.d:
+            joined.append(gap)
+    return joined

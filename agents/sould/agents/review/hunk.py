@@ -1,0 +1,141 @@
+"""What a review is made of: lines with their authors, hunks, and the text they stand in. Pure data."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeAlias
+
+from sould.agents.review.lines import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall:
+    """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent."""
+
+    session_id: str
+    turn_id: str
+    call_id: str
+    subagent: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A current line of a hunk. Its author is an agent, the user (`own`), or both (`mixed`)."""
+
+    text: bytes
+    agent: AgentCall | None = None
+    retyped: bool = False
+    """An agent's line whose words the user changed."""
+
+    @property
+    def own(self) -> bool:
+        """The user's alone."""
+        return self.agent is None
+
+    @property
+    def mixed(self) -> bool:
+        """An agent's, with words of the user."""
+        return self.agent is not None and self.retyped
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines of base that became other lines and are to be reviewed. `id` is never used again, `absorbed` are ids it took over."""
+
+    id: int
+    base: Lines
+    lines: tuple[Line, ...]
+    agents: tuple[AgentCall, ...]
+    """All that had a part in it, in the order in which they came."""
+    absorbed: tuple[int, ...] = ()
+    rejected: bool = False
+    """It had been rejected, and the user's editor took that back by its own undo."""
+
+    @property
+    def texts(self) -> Lines:
+        """Its current lines."""
+        return tuple(line.text for line in self.lines)
+
+    @property
+    def digest(self) -> str:
+        """What a decision names beside the id: 16 hexadecimal digits over base and current lines, not over their place."""
+        sides = (b"%d:%d\n" % (len(side), sum(map(len, side))) + b"".join(side) for side in (self.base, self.texts))
+        return hashlib.sha256(b"".join(sides)).hexdigest()[:16]
+
+    @property
+    def turns(self) -> frozenset[str]:
+        """The turns that had a part in it."""
+        return frozenset(agent.turn_id for agent in self.agents)
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """The sessions that had a part in it."""
+        return frozenset(agent.session_id for agent in self.agents)
+
+    @property
+    def own(self) -> Lines:
+        """The user's own lines in it."""
+        return tuple(line.text for line in self.lines if line.own)
+
+    @property
+    def has_agent(self) -> bool:
+        """Something in it is an agent's: a line it wrote, or one that it took away."""
+        return bool(self.base) or not all(line.own for line in self.lines)
+
+    def by(self, *agents: AgentCall) -> "Hunk":
+        """The same with these among those who had a part in it."""
+        return replace(self, agents=tuple(dict.fromkeys((*self.agents, *agents))))
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Lines that base and current have alike."""
+
+    lines: Lines
+
+
+Part: TypeAlias = Same | Hunk
+"""A text is its parts in order: no two `Same` beside each other, none empty, so base plus hunks is current by construction."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedHunk:
+    """A hunk with where it stands: its first line in the current text and in base, from 0."""
+
+    hunk: Hunk
+    start: int
+    base_start: int
+
+    @property
+    def stop(self) -> int:
+        """The current line behind it."""
+        return self.start + len(self.hunk.lines)
+
+
+def size(part: Part) -> int:
+    """How many current lines it has."""
+    return len(part.lines)
+
+
+def current_lines(parts: Iterable[Part]) -> Lines:
+    """The text as it is."""
+    return tuple(chain.from_iterable(part.lines if isinstance(part, Same) else part.texts for part in parts))
+
+
+def base_lines(parts: Iterable[Part]) -> Lines:
+    """The text as the user accepted it."""
+    return tuple(chain.from_iterable(part.lines if isinstance(part, Same) else part.base for part in parts))
+
+
+def placed(parts: Iterable[Part]) -> Iterator[PlacedHunk]:
+    """The hunks, from the first to the last."""
+    start = base_start = 0
+    for part in parts:
+        if isinstance(part, Hunk):
+            yield PlacedHunk(part, start, base_start)
+            base_start += len(part.base)
+        else:
+            base_start += len(part.lines)
+        start += size(part)

@@ -1,0 +1,89 @@
+"""Whose the lines are that stand where the user replaced some of a hunk. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import Final
+
+from sould.agents.review.hunk import AgentCall, Line
+from sould.agents.review.lines import Lines, without_white_space
+
+ALIKE: Final = 0.5
+"""Two lines are versions of one when so much of their words is alike, from 0 to 1."""
+
+MOST_PAIRED: Final = 10_000
+"""Old lines times new lines: above it nobody typed them one by one, and only equal ones are paired."""
+
+_WORD = re.compile(rb"\w+|[^\w\s]")
+
+
+def retyped(old: Sequence[Line], new: Lines) -> tuple[Line, ...]:
+    """The new lines with their authors.
+
+    A version of an agent's line is mixed unless only its white space changed; so is a new line most of whose words were
+    in the agent's lines that went. The others are the user's own.
+    """
+    agents = [line.agent for line in old if line.agent is not None]
+    if old and len(agents) == len(old) and without_white_space(line.text for line in old) == without_white_space(new):
+        return tuple(replace(old[min(n, len(old) - 1)], text=text) for n, text in enumerate(new))
+    sources = {j: old[i] for i, j in pairs([line.text for line in old], new)}
+    gone = [line for line in old if line.agent is not None]
+    return tuple(_version(sources[j], text) if j in sources else _new(gone, text) for j, text in enumerate(new))
+
+
+def _version(line: Line, text: bytes) -> Line:
+    if line.own or text == line.text or text.split() == line.text.split():
+        return replace(line, text=text)
+    return replace(line, text=text, retyped=True)
+
+
+def _new(gone: Sequence[Line], text: bytes) -> Line:
+    words = Counter(_WORD.findall(text))
+    theirs = Counter(word for line in gone for word in _WORD.findall(line.text))
+    agent: AgentCall | None = gone[0].agent if gone else None
+    if agent is not None and 2 * (words & theirs).total() >= words.total() > 0:
+        return Line(text, agent, retyped=True)
+    return Line(text)
+
+
+def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Which line is a version of which: one beside the other where there are as many, else the most alike in order."""
+    if len(old) == len(new):
+        return [(n, n) for n in range(len(old))]
+    if len(old) * len(new) > MOST_PAIRED:
+        return [
+            (block.a + n, block.b + n)
+            for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+            for n in range(block.size)
+        ]
+    return _most_alike([_WORD.findall(line) for line in old], [_WORD.findall(line) for line in new])
+
+
+def _most_alike(old: Sequence[Sequence[bytes]], new: Sequence[Sequence[bytes]]) -> list[tuple[int, int]]:
+    """The pairs in order with the greatest sum of likeness (Needleman and Wunsch, no cost for a gap)."""
+    likeness = [[_likeness(one, other) for other in new] for one in old]
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            paired = likeness[i][j] + best[i + 1][j + 1] if likeness[i][j] >= ALIKE else 0.0
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(old) and j < len(new):
+        if likeness[i][j] >= ALIKE and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _likeness(one: Sequence[bytes], other: Sequence[bytes]) -> float:
+    """From 0, no word alike, to 1; two lines without words are alike."""
+    if not one and not other:
+        return 1.0
+    return 2 * (Counter(one) & Counter(other)).total() / (len(one) + len(other))

@@ -1,0 +1,98 @@
+"""A file under review, told as a story: who writes which text, what is kept and rejected."""
+
+from dataclasses import dataclass, field
+
+from sould.agents.review.decisions import Choice, Decided, Decision, Refusal, Verdict, decided, taken_back
+from sould.agents.review.difference import edits_between
+from sould.agents.review.hunk import AgentCall, PlacedHunk
+from sould.agents.review.lines import split
+from sould.agents.review.text import ReviewedText
+from sould.agents.review.useredit import How
+
+
+def agent(turn: str, session: str = "S1") -> AgentCall:
+    """A call of a turn."""
+    return AgentCall(session, turn, f"call of {turn}")
+
+
+@dataclass
+class Story:
+    """What happens to one text. Hunks are told by their ids, texts by strings with a line each."""
+
+    text: ReviewedText
+    seen: dict[int, PlacedHunk] = field(default_factory=dict[int, PlacedHunk])
+
+    @classmethod
+    def of(cls, base: str) -> "Story":
+        """A file as the user has it."""
+        return cls(ReviewedText.of(split(base.encode()), 1))
+
+    @property
+    def base(self) -> str:
+        """What was accepted."""
+        return b"".join(self.text.base).decode()
+
+    @property
+    def current(self) -> str:
+        """What is in the file."""
+        return b"".join(self.text.current).decode()
+
+    @property
+    def hunks(self) -> dict[int, tuple[str, str, set[str]]]:
+        """What is pending, from the top: base and current lines, and the turns."""
+        return {
+            each.hunk.id: (b"".join(each.hunk.base).decode(), b"".join(each.hunk.texts).decode(), set(each.hunk.turns))
+            for each in self.text.hunks
+        }
+
+    def places(self, hunk_id: int) -> tuple[range, range]:
+        """The lines of a hunk in base and in the file, from 1."""
+        each = self.text.pending(hunk_id)
+        assert each is not None
+        base = range(each.base_start + 1, each.base_start + 1 + len(each.hunk.base))
+        return base, range(each.start + 1, each.stop + 1)
+
+    def agent(self, turn: str, current: str, session: str = "S1", *, allowed: bool = False) -> None:
+        """A turn leaves the file with this text."""
+        edits = edits_between(self.text.current, split(current.encode()))
+        self.text = self.text.agent_wrote(edits, agent(turn, session), allowed=allowed)
+
+    def user(self, current: str, how: How = "typed", *, returning: bool = True) -> None:
+        """The user leaves the file with this text."""
+        edits = edits_between(self.text.current, split(current.encode()))
+        self.text = self.text.user_wrote(edits, how, returning=returning)
+
+    def decide(
+        self, verdict: Verdict, hunk_id: int, choice: Choice | None = None, lines: tuple[int, int] | None = None
+    ) -> Decided | Refusal:
+        """Keep or reject a hunk as it is now; `lines` of the file, from 1, the last included."""
+        found = self.text.pending(hunk_id)
+        digest = found.hunk.digest if found is not None else ""
+        part = (lines[0] - 1 - found.start, lines[1] - found.start) if lines is not None and found is not None else None
+        return self._answer(decided(self.text, Decision(verdict, hunk_id, digest, part, choice)))
+
+    def reject(self, hunk_id: int, choice: Choice | None = None) -> Decided | Refusal:
+        """Reject it as it is now."""
+        return self.decide("reject", hunk_id, choice)
+
+    def keep(self, hunk_id: int, lines: tuple[int, int] | None = None) -> Decided | Refusal:
+        """Keep it as it is now."""
+        return self.decide("keep", hunk_id, lines=lines)
+
+    def reject_everything(self) -> list[Refusal]:
+        """Reject all that is pending; what was left, and why."""
+        answers = [self.reject(each) for each in self.hunks]
+        return [answer for answer in answers if not isinstance(answer, Decided)]
+
+    def take_back(self, hunk_id: int) -> Decided | Refusal:
+        """Undo a decision."""
+        return self._answer(taken_back(self.text, hunk_id))
+
+    def states(self) -> dict[int, str]:
+        """The hunks that are not pending, and why."""
+        return {each.hunk.id: each.state for each in self.text.away}
+
+    def _answer(self, answer: Decided | Refusal) -> Decided | Refusal:
+        if isinstance(answer, Decided):
+            self.text = answer.text
+        return answer
