@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from sould.agents.review.decisions import Choice, Decided, Decision, Refusal, Verdict, decided, taken_back
 from sould.agents.review.difference import edits_between
-from sould.agents.review.hunk import AgentCall, PlacedHunk
+from sould.agents.review.hunk import AgentCall
 from sould.agents.review.lines import split
 from sould.agents.review.text import ReviewedText
+from sould.agents.review.undo import Undone, Write, without_turns
 from sould.agents.review.useredit import How
 
 
@@ -20,7 +21,8 @@ class Story:
     """What happens to one text. Hunks are told by their ids, texts by strings with a line each."""
 
     text: ReviewedText
-    seen: dict[int, PlacedHunk] = field(default_factory=dict[int, PlacedHunk])
+    writes: list[tuple[str, Write]] = field(default_factory=list[tuple[str, Write]])
+    """Those of agents, with their turns."""
 
     @classmethod
     def of(cls, base: str) -> "Story":
@@ -55,6 +57,7 @@ class Story:
     def agent(self, turn: str, current: str, session: str = "S1", *, allowed: bool = False) -> None:
         """A turn leaves the file with this text."""
         edits = edits_between(self.text.current, split(current.encode()))
+        self.writes.append((turn, Write(self.text.parts, edits)))
         self.text = self.text.agent_wrote(edits, agent(turn, session), allowed=allowed)
 
     def user(self, current: str, how: How = "typed", *, returning: bool = True) -> None:
@@ -87,6 +90,12 @@ class Story:
     def take_back(self, hunk_id: int) -> Decided | Refusal:
         """Undo a decision."""
         return self._answer(taken_back(self.text, hunk_id))
+
+    def undo(self, turn: str) -> Undone:
+        """Take a turn back."""
+        answer = without_turns(self.text, [write for its, write in self.writes if its == turn], {turn})
+        self.text = answer.text
+        return answer
 
     def states(self) -> dict[int, str]:
         """The hunks that are not pending, and why."""

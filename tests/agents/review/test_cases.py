@@ -370,6 +370,85 @@ def test_an_edit_that_cannot_be_split_makes_the_hunk_grow() -> None:
     assert text.base == (b"a\n", b"b\n", b"c\n")
 
 
+def test_undoing_the_turn_of_a_formatter_leaves_the_hunks_of_the_turn_before() -> None:
+    story = _formatted()
+
+    answer = story.undo("T2")
+
+    assert answer.conflicts == 0
+    assert story.current == FORMATTER.replace("return x", "return x['a']") + "y=2\n"
+    assert story.hunks == {1: ("    return x\n", "    return x['a']\n", {"T1"})}
+    assert story.base == FORMATTER + "y=2\n"
+
+
+def test_undoing_a_turn_leaves_what_was_kept_and_redoing_it_brings_the_rest_back() -> None:
+    story = Story.of("one\ntwo\nthree\nfour\nfive\n")
+    story.agent("T1", "one\nTWO\nthree\nFOUR\nfive\n")
+    story.keep(1)
+
+    answer = story.undo("T1")
+
+    assert answer.kept == (1,)
+    assert story.current == story.base == "one\nTWO\nthree\nfour\nfive\n"
+    assert not story.hunks
+    assert isinstance(story.take_back(2), Decided)
+    assert story.current == "one\nTWO\nthree\nFOUR\nfive\n"
+    assert list(story.hunks) == [2]
+
+
+def test_undoing_a_turn_whose_edits_were_allowed_gives_base() -> None:
+    story = Story.of("one\ntwo\nthree\n")
+    story.agent("T1", "one\nTWO\nthree\nfour\n", allowed=True)
+
+    story.undo("T1")
+
+    assert story.current == story.base == "one\ntwo\nthree\n"
+
+
+def test_undoing_the_later_turn_of_a_hunk_leaves_the_earlier_one() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\nb1\nc\n")
+    story.agent("T2", "a\nb2\nb3\nc\n")
+
+    story.undo("T2")
+
+    assert story.current == "a\nb1\nc\n"
+    assert story.hunks == {1: ("b\n", "b1\n", {"T1"})}
+
+
+def test_undoing_the_earlier_turn_of_a_hunk_that_a_later_one_changed_is_a_conflict() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\nb1\nc\n")
+    story.agent("T2", "a\nb2\nc\n")
+
+    answer = story.undo("T1")
+
+    assert answer.conflicts == 1
+    assert story.current == "a\nb2\nc\n"
+
+
+def test_undoing_a_turn_leaves_lines_of_the_user_and_asks_about_mixed_ones() -> None:
+    story = _area()
+    story.user(AREA_TYPED)
+    assert story.undo("T1").conflicts == 0
+    assert story.current == "def area(w, h):\n        log(w, h)\n    return w * h\n"
+
+    story = _area()
+    story.user(AREA_T1.replace('"neg"', 'f"neg {w}"'))
+    assert story.undo("T1").conflicts == 1
+    assert story.current == AREA_T1.replace('"neg"', 'f"neg {w}"')
+
+
+def test_undoing_a_turn_brings_removed_lines_back() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\nc\n")
+    story.user("first\na\nc\n")
+
+    story.undo("T1")
+
+    assert story.current == story.base == "first\na\nb\nc\n"
+
+
 AREA = "def area(w, h):\n    return w * h\n"
 AREA_T1 = 'def area(w, h):\n    if w < 0 or h < 0:\n        raise ValueError("neg")\n    return w * h\n'
 AREA_TYPED = AREA_T1.replace("        raise", "        log(w, h)\n        raise")

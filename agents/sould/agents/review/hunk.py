@@ -54,6 +54,11 @@ class Hunk:
     """It had been rejected, and the user's editor took that back by its own undo."""
 
     @property
+    def ids(self) -> tuple[int, ...]:
+        """Its own and those it took over."""
+        return (self.id, *self.absorbed)
+
+    @property
     def texts(self) -> Lines:
         """Its current lines."""
         return tuple(line.text for line in self.lines)

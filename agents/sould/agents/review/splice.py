@@ -1,6 +1,6 @@
 """Replacing stretches of a reviewed text from its last line to its first, so that what is above keeps its numbers. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -115,12 +115,34 @@ class Splicing:
         """What stands where something was taken."""
         self._below += reversed(pieces)
 
-    def take_removal(self) -> Hunk | None:
-        """The hunk without current lines that stands directly above what was taken last, if there is one."""
-        last = self._above[-1] if self._above else None
-        if isinstance(last, Hunk) and not last.lines:
-            self._above.pop()
-            return last
+    def take_removal(self, turns: Collection[str] = ()) -> Hunk | None:
+        """The lowest hunk without current lines that stands directly above what was taken last, of `turns` where these are given."""
+        return self._take_above(lambda hunk: not hunk.lines and (not turns or not hunk.turns.isdisjoint(turns)))
+
+    def widened(self, taken: Taken, above: int, below: int) -> Taken:
+        """What was taken last, with the hunk of id `above` when that stands directly above, and that of `below` likewise."""
+        parts, head, tail = taken.parts, taken.head, taken.tail
+        upper = None if head or parts else self._take_above(lambda hunk: above in hunk.ids)
+        if upper is not None:
+            parts, head = (upper,), len(upper.lines)
+        lower = self._below[-1] if self._below else None
+        if isinstance(lower, Hunk) and below in lower.ids and not tail:
+            self._below.pop()
+            parts, tail = (*parts, lower), len(lower.lines)
+        return Taken(parts, head, tail)
+
+    def _take_above(self, wanted: Callable[[Hunk], bool]) -> Hunk | None:
+        """The nearest such hunk above; hunks without current lines that stand between are below what is put next."""
+        for n, part in enumerate(reversed(self._above), 1):
+            if not isinstance(part, Hunk):
+                break
+            if wanted(part):
+                self._below += reversed(self._above[len(self._above) - n + 1 :])
+                del self._above[len(self._above) - n :]
+                self._length -= len(part.lines)
+                return part
+            if part.lines:
+                break
         return None
 
     def pieces(self) -> list[Piece]:
@@ -137,8 +159,8 @@ class Finished:
     next_id: int
 
 
-def finished(pieces: Iterable[Piece], next_id: int) -> Finished:
-    """The normal form of a text: new hunks (id 0) get ids from the top, touching hunks of one turn become one."""
+def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finished:
+    """The normal form of a text: new hunks (id 0) get ids from the top, those of `turn_id` alone that touch become one."""
     parts: list[Part] = []
     away: list[Away] = []
     run: list[bytes] = []
@@ -155,7 +177,7 @@ def finished(pieces: Iterable[Piece], next_id: int) -> Finished:
             parts.append(Same(tuple(run)))
             run = []
         last = parts[-1] if parts else None
-        if isinstance(last, Hunk) and _is_one(last, piece):
+        if isinstance(last, Hunk) and _is_one(last, piece, turn_id):
             parts[-1] = _as_one(last, piece)
         else:
             parts.append(piece)
@@ -168,9 +190,10 @@ def finished(pieces: Iterable[Piece], next_id: int) -> Finished:
     return Finished(tuple(parts), tuple(away), next_id)
 
 
-def _is_one(upper: Hunk, lower: Hunk) -> bool:
-    """Whether two hunks that touch are of one turn; lines of the user would change their order if such became one."""
-    return upper.turns == lower.turns and not (upper.own and lower.base)
+def _is_one(upper: Hunk, lower: Hunk, turn_id: str) -> bool:
+    """Lines of the user would change their order if hunks with such became one."""
+    alone = frozenset((turn_id,))
+    return upper.turns == lower.turns == alone and not (upper.own and lower.base)
 
 
 def _as_one(upper: Hunk, lower: Hunk) -> Hunk:
@@ -179,6 +202,6 @@ def _as_one(upper: Hunk, lower: Hunk) -> Hunk:
 
 def merged(hunks: Sequence[Hunk], base: Lines, lines: tuple[Line, ...]) -> Hunk:
     """Several hunks as one, with the oldest id (0 where all are new)."""
-    ids = sorted({number for hunk in hunks for number in (hunk.id, *hunk.absorbed) if number})
+    ids = sorted({number for hunk in hunks for number in hunk.ids if number})
     agents = dict.fromkeys(agent for hunk in hunks for agent in hunk.agents)
     return Hunk(ids[0] if ids else 0, base, lines, tuple(agents), tuple(ids[1:]))

@@ -46,7 +46,7 @@ class ReviewedText:
 
     def agent_wrote(self, edits: Sequence[LineEdit], agent: AgentCall, *, allowed: bool = False) -> "ReviewedText":
         """After edits of an agent; `allowed`: a person saw their diff and said yes before."""
-        return self.changed(agent_pieces(self.parts, edits, agent, allowed=allowed), edits)
+        return self.changed(agent_pieces(self.parts, edits, agent, allowed=allowed), edits, agent.turn_id)
 
     def user_wrote(self, edits: Sequence[LineEdit], how: How = "typed", *, returning: bool = True) -> "ReviewedText":
         """After edits that no agent made. `returning`: hunks whose text they bring back are pending again."""
@@ -58,18 +58,18 @@ class ReviewedText:
         done = finished(pieces, after.next_id)
         return ReviewedText(done.parts, done.next_id, tuple(each for each in after.away if each.hunk.id not in gone))
 
-    def changed(self, pieces: Iterable[Piece], edits: Sequence[LineEdit]) -> "ReviewedText":
-        """With other parts; `edits` say what that did to the current text."""
-        done = finished(pieces, self.next_id)
+    def changed(self, pieces: Iterable[Piece], edits: Sequence[LineEdit], turn_id: str = "") -> "ReviewedText":
+        """With other parts; `edits` say what that did to the current text, `turn_id` whose agent did it."""
+        done = finished(pieces, self.next_id, turn_id)
         return ReviewedText(done.parts, done.next_id, (*moved(self.away, edits), *done.away))
 
     def pending(self, hunk_id: int) -> PlacedHunk | None:
         """The pending hunk of this id, or the one that took it over."""
-        return next((each for each in self.hunks if hunk_id in (each.hunk.id, *each.hunk.absorbed)), None)
+        return next((each for each in self.hunks if hunk_id in each.hunk.ids), None)
 
     def gone(self, hunk_id: int) -> Away | None:
         """The hunk of this id that is not pending."""
-        found = (each for each in reversed(self.away) if hunk_id in (each.hunk.id, *each.hunk.absorbed))
+        found = (each for each in reversed(self.away) if hunk_id in each.hunk.ids)
         return next(found, None)
 
     def replaced(self, hunk: PlacedHunk, pieces: Sequence[Piece]) -> "ReviewedText":
