@@ -4,7 +4,6 @@ A decision names a hunk and the digest it saw. The answer to one that cannot be 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sould.agents.review.difference import LineEdit
@@ -13,6 +12,7 @@ from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.useredit import ended_or_trimmed
+from sould.agents.values import dataclass, replace
 
 Verdict: TypeAlias = Literal["keep", "reject"]
 Choice: TypeAlias = Literal["drop", "mine", "leave"]

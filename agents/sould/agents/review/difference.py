@@ -7,12 +7,12 @@ one block; what lies between them is compared by longest common subsequence.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from rapidfuzz.distance import Indel
 
 from sould.agents.review.lines import Lines
+from sould.agents.values import dataclass
 
 MOST_COMPARED = 400_000_000
 """Lines of one side times lines of the other: above it, which is 50 MB of memory, a stretch is one edit."""

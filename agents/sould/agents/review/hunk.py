@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
 from sould.agents.review.lines import Lines
+from sould.agents.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Where hunks that are not pending would stand, and which of them are back with an edit. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Part, current_lines
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, Piece, Splicing
+from sould.agents.values import replace
 
 RETURNING = frozenset({"absent", "stale", "rejected", "undone"})
 """States in which a hunk is pending again when its text is back. What was kept is the user's."""

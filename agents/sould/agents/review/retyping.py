@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
 from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.review.lines import Lines, without_white_space
+from sould.agents.values import replace
 
 ALIKE: Final = 0.5
 """Two lines are versions of one when so much of their words is alike, from 0 to 1."""

@@ -1,11 +1,11 @@
 """Replacing stretches of a reviewed text from its last line to its first, so that what is above keeps its numbers. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sould.agents.review.hunk import Hunk, Line, Part, Same, size
 from sould.agents.review.lines import Lines
+from sould.agents.values import dataclass, replace
 
 AwayState: TypeAlias = Literal["absent", "stale", "rejected", "kept", "undone", "ended"]
 """Why a hunk is not pending: its text is gone and base stands there; something else stands there; it was decided; its

@@ -4,7 +4,6 @@ Base plus the pending hunks is current by construction: both are read off the sa
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sould.agents.review.agentedit import agent_pieces
 from sould.agents.review.difference import LineEdit
@@ -13,6 +12,7 @@ from sould.agents.review.lines import Lines
 from sould.agents.review.places import moved, returned
 from sould.agents.review.splice import Away, Piece, finished
 from sould.agents.review.useredit import How, user_pieces
+from sould.agents.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ A reject is about base, an undo about the log: each write is turned around and c
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import Hunk, Line, Part, Same, current_lines
 from sould.agents.review.splice import Left, Piece, Splicing, Taken
 from sould.agents.review.text import ReviewedText, applied
+from sould.agents.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from sould.agents.review.difference import LineEdit
@@ -10,6 +9,7 @@ from sould.agents.review.hunk import Hunk, Line, Part, Same, size
 from sould.agents.review.lines import Lines
 from sould.agents.review.retyping import pairs, retyped
 from sould.agents.review.splice import AwayState, Left, Piece, Splicing, Taken, merged
+from sould.agents.values import replace
 
 How: TypeAlias = Literal["typed", "disk", "git"]
 """A client reported it; it was found on disk; it was found on disk after git had moved to another state."""
