@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from sould.agents.filelock import lock_now, open_lock_file
+from sould.agents.filelock import is_locked, lock_now, open_lock_file
 from sould.agents.privatefile import write_private
 from sould.daemon.dial import BridgeError, socket, try_connect
 from sould.daemon.paths import Paths, ensure_private, quote
@@ -100,6 +100,8 @@ def reach(paths: Paths) -> "socket.socket | None":
         NotListeningError: it runs, and has no socket still.
         BridgeError, UnsafePathError: as `try_connect`.
     """
+    if os.path.exists(socket_unit(paths)) and not is_locked(paths.lock):
+        return None  # who connects to a service manager's socket has a daemon started
     connection = try_connect(paths)
     if connection is not None or ask_to_listen(paths) is None:
         return connection
@@ -107,6 +109,11 @@ def reach(paths: Paths) -> "socket.socket | None":
     if connection is None and (pid := ask_to_listen(paths)) is not None:
         raise NotListeningError(f"The daemon (pid {pid}) runs, but does not listen at {paths.socket}")
     return connection
+
+
+def socket_unit(paths: Paths) -> str:
+    """Where systemd finds the user's unit for our socket, if `sould service install` wrote one."""
+    return f"{os.path.dirname(paths.config)}/systemd/user/sould.socket"
 
 
 def ask_to_listen(paths: Paths) -> "int | None":

@@ -26,6 +26,7 @@ COMMANDS = [
     "status",
     "stop",
     "restart",
+    "service",
     "logs",
     "doctor",
     "fsck",
@@ -36,6 +37,7 @@ COMMANDS = [
     "daemon",
 ]
 GROUPS = [
+    *(("service", name) for name in ("install", "remove", "status")),
     *(("sessions", name) for name in ("list", "show", "timeline", "export", "delete", "rename")),
     *(("agents", name) for name in ("list", "explain")),
     *(("mcp", name) for name in ("add", "list", "remove", "test", "auth", "reset-auth")),
@@ -96,7 +98,8 @@ RUN = {
     # ours
     "errno", "fcntl", "importlib", "json", "select", "signal", "time", "unicodedata",
     "sould", "sould.agents", "sould.agents.errors", "sould.agents.filelock", "sould.agents.privatefile",
-    "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.values", "sould.agents.wording", "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
+    "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.values", "sould.agents.wording",
+    "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
     "sould.daemon.cli.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
     "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.render", "sould.daemon.cli.run",
     "sould.daemon.cli.runrequest", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",

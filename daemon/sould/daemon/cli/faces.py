@@ -1,5 +1,6 @@
 """Commands that are programs of their own: the bridge and the daemon. Here so that `--help` lists and explains them."""
 
+import os
 import sys
 
 import click
@@ -39,12 +40,16 @@ def daemon(arguments: tuple[str, ...]) -> None:
     """Run the daemon in the foreground; for service managers and debugging.
 
     Nobody needs this in daily use: commands and editors start the daemon when it is not running. When one is running
-    already this says so and exits 0. The log goes to standard error.
+    already this says so and exits 0. The log goes to standard error. `sould service install` has systemd start it.
 
     Examples:
       sould daemon
       systemd-run --user sould daemon
     """
+    from sould.daemon.activation import become_daemon, has_socket  # noqa: PLC0415 -- as below
+
+    if has_socket(os.environ, os.getpid()):
+        become_daemon()
     from sould.daemon.process.main import main  # noqa: PLC0415 -- brings asyncio and the server with it
 
     main(arguments)

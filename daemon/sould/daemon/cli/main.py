@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),
     "stop": Entry("service", "stop", "Stop the daemon when its running turns have finished."),
     "restart": Entry("service", "restart", "Restart the daemon."),
+    "service": Entry("autostart", "service", "Start the daemon when you log in, so that no editor waits for it."),
     "logs": Entry("logs", "logs", "Show the daemon's log."),
     "doctor": Entry("doctor.command", "doctor", "Find problems with this installation, and how to fix them."),
     "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),

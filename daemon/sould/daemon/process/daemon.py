@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 
 from sould.agents.importing import load, load_here
 from sould.agents.patience import no_longer
+from sould.daemon.activation import notify
 from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
@@ -43,7 +44,7 @@ class Daemon:
         self.started = time.monotonic()
         self.lock = inheritance.lock
         self.sessions = Sessions(paths, umask)
-        self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock)
+        self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
         acp = FaceHost(paths, self.sessions, AcpFace(StoredAccounts(paths, self.sessions)))
         faces = {"acp": acp, "control": self._control, "wire": _absent, "lsp": _absent}
         self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
@@ -63,6 +64,8 @@ class Daemon:
             await asyncio.sleep(0)  # the server has its task group then
             for heir in self._inheritance.heirs:
                 self._adopt(heir)
+            if self._inheritance.giver is None:
+                notify("READY=1")
             self._inheritance.accept()
             group.create_task(self._settle_in(), name="settle in")
             while True:
@@ -216,7 +219,8 @@ class Daemon:
             if connection.task is not None:
                 connection.task.cancel()
         await self._at_most(1.0, self._ended(connections))
-        if await give(self.server.listener, self.lock, heirs, self.sessions.umask):
+        estate = HandoverState(self.server.listener, self.lock, heirs, activated=self.lifecycle.activated)
+        if await give(estate, self.sessions.umask):
             return True
         _log.error("the new daemon did not start; going on with %s", VERSION)
         for heir in heirs:

@@ -12,12 +12,12 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Sequence
 from typing import TypeVar
 
 import orjson
 
 from sould.agents.values import dataclass, field, fields
+from sould.daemon.activation import notified, notify
 from sould.daemon.launch import command, environment
 from sould.daemon.process.greeting import Hello
 from sould.daemon.process.server import Connection
@@ -51,6 +51,8 @@ class HandoverState:
     lock: int
     heirs: list[HandedConnection] = field(default_factory=list[HandedConnection])
     giver: socket.socket | None = None
+    activated: bool = False
+    """The listener is a service manager's: its name stays when the daemon goes, and whoever connects has one started."""
 
     def accept(self) -> None:
         """Tell the giver that we serve its clients now."""
@@ -71,8 +73,9 @@ def hand_over(connection: Connection) -> HandedConnection:
     return HandedConnection(sock, connection.hello, descriptors, released.unread, released.unwritten, private)
 
 
-async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnection], umask: int) -> bool:
+async def give(inheritance: HandoverState, umask: int) -> bool:
     """Start the next daemon, under `umask`, and hand everything over; False when it did not get ready."""
+    heirs = inheritance.heirs
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
         with theirs:
@@ -80,7 +83,7 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnect
                 *command("--handover", str(theirs.fileno())),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                env=environment(os.environ),
+                env=environment(os.environ) | notified(os.environ),
                 cwd="/",
                 start_new_session=True,
                 umask=umask,
@@ -89,7 +92,8 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnect
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(DEADLINE):
-                await _send(ours, _Head(connections=len(heirs)), (listener.fileno(), lock))
+                head = _Head(connections=len(heirs), activated=inheritance.activated)
+                await _send(ours, head, (inheritance.listener.fileno(), inheritance.lock))
                 for heir in heirs:
                     await _send(ours, _describe(heir), (heir.sock.fileno(), *heir.descriptors))
                 ready = await loop.sock_recv(ours, len(READY))
@@ -97,6 +101,7 @@ async def give(listener: socket.socket, lock: int, heirs: Sequence[HandedConnect
             _log.warning("the new daemon did not take over: %s", error or "no answer")
             ready = b""
     if ready == READY:
+        notify(f"MAINPID={process.pid}")  # or the service would be over with us
         return True
     if process.returncode is None:
         process.kill()
@@ -109,13 +114,14 @@ def receive(descriptor: int) -> HandoverState:
     giver = socket.socket(fileno=descriptor)
     giver.settimeout(DEADLINE)
     os.set_inheritable(descriptor, False)
-    head, (listener, lock) = _receive(giver)
+    told_head, (listener, lock) = _receive(giver)
+    head = _read(_Head, told_head)
     heirs: list[HandedConnection] = []
-    for _ in range(_read(_Head, head).connections):
+    for _ in range(head.connections):
         told, descriptors = _receive(giver)
         heirs.append(_heir(_read(_ConnectionMessage, told), descriptors))
     giver.settimeout(None)
-    return HandoverState(socket.socket(fileno=listener), lock, heirs, giver)
+    return HandoverState(socket.socket(fileno=listener), lock, heirs, giver, head.activated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,7 @@ class _ConnectionMessage:
 @dataclass(frozen=True, slots=True)
 class _Head:
     connections: int
+    activated: bool = False
 
 
 def _read(kind: type[MessageT], data: bytes) -> MessageT:

@@ -69,7 +69,10 @@ class SessionActivity(Protocol):
 class Lifecycle:
     """Created before the server; `watch` runs until the daemon should leave."""
 
-    def __init__(self, paths: Paths, limits: Limits, work: SessionActivity, lock: int) -> None:
+    def __init__(
+        self, paths: Paths, limits: Limits, work: SessionActivity, lock: int, *, activated: bool = False
+    ) -> None:
+        """`activated`: a service manager listens under our name, too."""
         self._paths = paths
         self._lock = lock
         self._limits = limits
@@ -84,6 +87,8 @@ class Lifecycle:
         """Something may have happened to our names: look at once."""
         self._lost = False
         """Another daemon has the lock: the names are its own."""
+        self.activated = activated
+        """The name is not ours: it stays when we leave, and whoever connects then has the next daemon started."""
         self.exit: Exit | None = None
         self.force = False
         self.package_changed = False
@@ -189,6 +194,8 @@ class Lifecycle:
 
     def _leave_idle(self, server: Server) -> bool:
         """Take the socket's name away, then look once more who came before that (F08)."""
+        if self.activated:
+            return self._leave_queue(server)
         hidden = self._paths.runtime + "/s.leaving"
         if inode_of(self._paths.socket) != self._inode:
             self._idle_since = time.monotonic()
@@ -204,7 +211,18 @@ class Lifecycle:
         os.unlink(hidden)
         return True
 
+    def _leave_queue(self, server: Server) -> bool:
+        """Leave whoever comes from now on to the service manager."""
+        server.pause()
+        while server.accept_one():
+            pass
+        if server.busy:
+            server.accept()
+        return not server.busy
+
     def _hide(self) -> None:
+        if self.activated:
+            return
         if self._inode is not None and inode_of(self._paths.socket) == self._inode:
             os.unlink(self._paths.socket)
         self._inode = None
@@ -265,6 +283,7 @@ class Lifecycle:
             _log.warning("cannot listen: %s", error)
             return
         server.replace_listener(socket.socket(fileno=listener))
+        self.activated = False
         self._inode = inode_of(self._paths.socket)
 
     def stay(self, server: Server) -> None:

@@ -1,7 +1,8 @@
 """The daemon process: from an inherited socket and lock to the end, with as little as possible before it answers.
 
-`main` is what the starter runs (`--listen FD --lock FD`), what a planned restart runs (`--handover FD`), and what
-`sould daemon` runs by hand in the foreground. What a turn needs is imported later, in the background (D9).
+`main` is what the starter runs (`--listen FD --lock FD`), what a service manager's unit becomes (`--listen FD`), what a
+planned restart runs (`--handover FD`), and what `sould daemon` runs by hand in the foreground. What a turn needs is
+imported later, in the background (D9).
 """
 
 import asyncio
@@ -12,13 +13,14 @@ import os
 import resource
 import socket
 import sys
+import time
 from collections.abc import Sequence
 
 from sould.agents.values import dataclass
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner
-from sould.daemon.launch import publish, take_lock
+from sould.daemon.launch import DEADLINE, publish, take_lock
 from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.process.daemon import Daemon
@@ -78,10 +80,24 @@ def _inherit(options: _Options, paths: Paths) -> HandoverState | None:
         for descriptor in (options.listen, options.lock):
             os.set_inheritable(descriptor, False)
         return HandoverState(socket.socket(fileno=options.listen), options.lock)
+    if options.listen is not None:
+        os.set_inheritable(options.listen, False)
+        lock = _wait_for_lock(paths)
+        if lock is None:
+            return None
+        return HandoverState(socket.socket(fileno=options.listen), lock, activated=True)
     lock = take_lock(paths)
     if lock is None:
         return None
     return HandoverState(socket.socket(fileno=publish(paths)), lock)
+
+
+def _wait_for_lock(paths: Paths) -> int | None:
+    """The lock, as soon as an earlier daemon has let go of it; None when it does not."""
+    end = time.monotonic() + DEADLINE
+    while (lock := take_lock(paths)) is None and time.monotonic() < end:
+        time.sleep(0.02)
+    return lock
 
 
 def _harden(*, foreground: bool) -> int:

@@ -13,7 +13,7 @@ from sould.daemon.configuration.configfile import config_path, other_configurati
 from sould.daemon.control import Status
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
-from sould.daemon.launch import DEATHS, WINDOW, read_starts
+from sould.daemon.launch import DEATHS, WINDOW, read_starts, socket_unit
 from sould.daemon.paths import UnsafePathError, quote
 
 NEWEST = 200
@@ -80,6 +80,10 @@ def _not_running(setup: SetUp) -> Iterator[Finding]:
     try:
         mode = socket.lstat().st_mode
     except OSError:
+        mode = 0
+    if not mode or os.path.exists(
+        socket_unit(setup.paths)
+    ):  # the name is a service manager's, see `sould service status`
         yield ok("daemon", "The daemon is not running; the next command or editor starts it.")
     else:
         what = "nothing listens on it" if stat.S_ISSOCK(mode) else "it is not a socket"
