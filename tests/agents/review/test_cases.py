@@ -359,6 +359,17 @@ def test_an_edit_across_the_edge_of_a_hunk_is_split_there() -> None:
     assert [line.mixed for line in text.hunks[0].hunk.lines] == [True]
 
 
+def test_pasting_thousands_of_lines_over_lines_of_an_agent_leaves_those_that_are_as_they_were() -> None:
+    written = [b"agent %d\n" % n for n in range(300)]
+    story = Story.of("a\nb\n")
+    story.agent("T1", "a\n" + b"".join(written).decode() + "b\n")
+    pasted = [line if n % 3 else b"user %d\n" % n for n, line in enumerate(written)] + [b"one more\n"]
+    text = story.text.user_wrote([LineEdit(1, 301, tuple(pasted))])
+
+    [hunk] = text.hunks
+    assert {line.text for line in hunk.hunk.lines if line.own or line.mixed} == {*pasted} - {*written}
+
+
 def test_an_edit_that_cannot_be_split_makes_the_hunk_grow() -> None:
     story = Story.of("a\nb\nc\n")
     story.agent("T1", "a\nB\nc\n")

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Final
 
+from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.review.lines import Lines, without_white_space
 from sould.agents.values import replace
@@ -53,12 +53,17 @@ def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
     if len(old) == len(new):
         return [(n, n) for n in range(len(old))]
     if len(old) * len(new) > MOST_PAIRED:
-        return [
-            (block.a + n, block.b + n)
-            for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-            for n in range(block.size)
-        ]
+        return _equal(old, new)
     return _most_alike([_WORD.findall(line) for line in old], [_WORD.findall(line) for line in new])
+
+
+def _equal(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    for edit in (*edits_between(old, new), LineEdit(len(old), len(old), ())):
+        found += [(i + n, j + n) for n in range(edit.start - i)]
+        i, j = edit.stop, j + edit.start - i + len(edit.lines)
+    return found
 
 
 def _most_alike(old: Sequence[Sequence[bytes]], new: Sequence[Sequence[bytes]]) -> list[tuple[int, int]]:
