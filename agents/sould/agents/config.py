@@ -169,8 +169,8 @@ class CaptureLimits(Section):
     """Of all copies of a session."""
     copy_s: Positive = 2.0
     """Files that cannot be copied in so many seconds are compared by size and time."""
-    look_s: Positive = 4.0
-    """What cannot be looked at in so many seconds is not known."""
+    look_s: Positive = 30.0
+    """What cannot be looked at in so many seconds, while nobody waits, is not known."""
 
 
 class FlowLimits(Section):

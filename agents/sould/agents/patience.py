@@ -55,6 +55,36 @@ def _over(running: "asyncio.Future[Any]") -> None:
         running.exception()  # whoever wanted it was told, or is gone
 
 
+class Behind:
+    """Work that goes on beside its owner, one at a time, and ends with it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Some goes on."""
+        return self._running is not None and not self._running.done()
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin it, in place of what went on; its failure is nobody's."""
+        self.cancel()
+        self._running = asyncio.create_task(work, name=self._name)
+        self._running.add_done_callback(_over)
+
+    def cancel(self) -> None:
+        """Let it go on no longer."""
+        if self._running is not None:
+            self._running.cancel()
+
+    async def aclose(self) -> None:
+        """End it; it has ended afterwards."""
+        self.cancel()
+        if self._running is not None:
+            await asyncio.gather(self._running, return_exceptions=True)
+
+
 async def shared(future: "asyncio.Future[T]") -> T:
     """What `future` becomes, when others wait for it too: it stays when this caller is cancelled."""
     return await asyncio.shield(future)

@@ -54,6 +54,10 @@ class Buffers:
         """The clients that have the file open, the most recently focused first."""
         return tuple(client_id for client_id, files in reversed(self._clients.items()) if path in files)
 
+    def opened_files(self) -> set[Path]:
+        """The files that some client has open."""
+        return {path for files in self._clients.values() for path in files}
+
     def unsaved(self) -> set[Path]:
         """The files that some client holds unsaved text of."""
         return {path for files in self._clients.values() for path, buffer in files.items() if buffer.dirty}

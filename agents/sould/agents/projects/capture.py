@@ -11,110 +11,39 @@ import contextlib
 import logging
 import os
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
-from sould.agents.patience import run_shielded_in_thread
+from sould.agents.patience import Behind, run_shielded_in_thread
+from sould.agents.projects.changes import MOST_NAMED, Change, Findings, is_text, named
+from sould.agents.projects.directory import Directory
+from sould.agents.projects.folders import FileVersion
 from sould.agents.projects.gitfiles import GitFiles
+from sould.agents.projects.lateness import Difference, portions
 from sould.agents.projects.moments import moment
-from sould.agents.projects.preimages import Difference, Directory, FileVersion, PreimageStore
+from sould.agents.projects.preimages import PreimageStore
 from sould.agents.projects.projects import Projects
+from sould.agents.projects.refs import DIRECTORY, UNKEPT
 from sould.agents.projects.secretblobs import SecretJudge
-from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit
+from sould.agents.projects.writers import Interval, Writers
 from sould.agents.values import dataclass, field, replace
 from sould.agents.workspace import CommandExit, RunningCommand
 
 logger = logging.getLogger(__name__)
 
-CHANGED = "changed"
-"""In a result's extras: the paths that were found changed."""
-MOST_NAMED = 200
-"""Paths of one call that its result names."""
 CLOCK_S = 0.01
 """The times of files are that much behind the clock at most."""
-PORTION = 32 * 1024 * 1024
-"""Bytes of contents that are in memory at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a path was and is, by digest (or DIRECTORY, UNKEPT); None: nothing."""
-
-    path: Path
-    before: str | None
-    after: str | None
-    before_mode: int | None = None
-    after_mode: int | None = None
-    shared: bool = False
-    secret: bool = False
-    """Its contents are in memory only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What one call did; `note` is for its card, "" when there is nothing to say."""
-
-    paths: Sequence[Path] = ()
-    note: str = ""
-
-
-def together(found: Sequence[Findings]) -> Findings:
-    """What was found of one call in several intervals."""
-    paths = dict.fromkeys(path for each in found for path in each.paths)
-    return Findings(tuple(paths), next((each.note for each in found if each.note), ""))
-
-
-@dataclass(slots=True)
-class Writers:
-    """When which session was at work where; all sessions of a daemon share it."""
-
-    _spans: deque[tuple[str, tuple[Path, ...], float, float]] = field(
-        default_factory=lambda: deque[tuple[str, tuple[Path, ...], float, float]](maxlen=1000)
-    )
-    _open: dict[str, tuple[tuple[Path, ...], float]] = field(default_factory=dict[str, tuple[tuple[Path, ...], float]])
-
-    def begin(self, session_id: str, roots: tuple[Path, ...]) -> None:
-        """Something of this session runs that may write."""
-        self._open.setdefault(session_id, (roots, time.monotonic()))
-
-    def end(self, session_id: str) -> None:
-        """Nothing of it does any more."""
-        roots, began = self._open.pop(session_id, ((), 0.0))
-        if roots:
-            self._spans.append((session_id, roots, began, time.monotonic()))
-
-    def others(self, session_id: str, since: float) -> tuple[Path, ...]:
-        """Where other sessions were at work since then."""
-        found = [roots for other, (roots, _) in self._open.items() if other != session_id]
-        found += [roots for other, roots, _, ended in self._spans if other != session_id and ended >= since]
-        return tuple(root for roots in found for root in roots)
-
-
-@dataclass(slots=True)
-class _Interval:
-    turn_id: str
-    agent: str
-    since: int
-    """A mark in the order of edits: those after it may explain something."""
-    holds: int = 0
-    done: bool = False
-    """The call has ended, and only what it left running goes on."""
-
-    def end(self) -> None:
-        """The call has ended."""
-        self.done = True
-
-    def hold(self) -> None:
-        """A command of the call runs."""
-        self.holds += 1
-
-    def release(self) -> None:
-        """A command of the call has ended."""
-        self.holds -= 1
+PATIENCE = 0.15
+"""Seconds that a call waits at most until everything was looked at, where that is necessary."""
+COPYING = 0.01
+"""Seconds of copying at a time while nobody waits, and of leaving it between two times."""
+LATE = (
+    "The project is still being looked at: what this changed in places that had not been reached by then is told when "
+    "that is done."
+)
 
 
 class WatchedFiles(Protocol):
@@ -140,12 +69,25 @@ class WatchedFiles(Protocol):
         """The others: they are never projects, as the user's home."""
         ...
 
+    @property
+    def touched(self) -> Collection[Path]:
+        """The files that agents changed and editors have open."""
+        ...
+
     async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
         """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
 
         Raises:
             OSError, SouldError: they could not be kept.
         """
+        ...
+
+
+class LateListener(Protocol):
+    """Is told what was found when the call's result had been given."""
+
+    def found_late(self, title: str, findings: Findings) -> None:
+        """This, of the call with that title."""
         ...
 
 
@@ -162,7 +104,7 @@ class Capture:
     writers: Writers
     limits: CaptureLimits
     secrets: SecretJudge | None = None
-    _intervals: dict[str, _Interval] = field(default_factory=dict[str, _Interval])
+    _intervals: dict[str, Interval] = field(default_factory=dict[str, Interval])
     _directories: dict[Path, Directory] = field(default_factory=dict[Path, Directory])
     _kept: PreimageStore | None = None
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -171,20 +113,41 @@ class Capture:
     """When the last two looks began."""
     _said_unwatched: set[Path] = field(default_factory=set[Path])
     """Directories of which it was told that they are not looked at."""
+    _unsettled: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    """Calls that have ended, of which not everything is known yet."""
+    _recent: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    """The others that ended in this turn."""
+    _behind: Behind = field(default_factory=lambda: Behind("looking behind"))
+    _listener: LateListener | None = None
 
-    async def prepare(self) -> None:
-        """A call may soon have effects: look for the first time, so that it waits less for that."""
+    def tell(self, listener: LateListener) -> None:
+        """From now on tell it what is found late."""
+        self._listener = listener
+
+    def prepare(self) -> None:
+        """Calls may have effects in a while: begin to look, and to copy what they may change. Nobody waits for it."""
+        if not self._directories and not self._behind.busy:
+            self._behind.begin(self._go_on())
+
+    async def sweep(self) -> None:
+        """A turn has ended that ran commands: find what they wrote through memory maps into files that were touched before."""
+        if not self._recent:
+            return
         async with self._one:
-            if not self._intervals and not self._directories:
-                await self._look(told=False)
+            self._unsettled |= self._recent
+            self._recent.clear()
+            found = await self._look(told=True, touched=tuple(self.files.touched))
+            written = {root: [each for each in some if each.rewrote] for root, some in found.items()}
+            await self._keep(written, self._current())
 
-    async def begin(self, call_id: str, turn_id: str, agent: str) -> None:
-        """The call may have its effects from here on. Called again, it is from there on."""
+    async def begin(self, call_id: str, turn_id: str, agent: str, title: str = "") -> None:
+        """The call may have its effects from here on. Called again, it is from there on. `title`: for what is found late."""
         async with self._one:
             await self._attribute(self._current(leave=call_id))
-            known = self._intervals.get(call_id)
-            if known is None:
-                known = self._intervals[call_id] = _Interval(turn_id, agent, moment())
+            for directory in self._directories.values():
+                directory.calls_run()
+            if call_id not in self._intervals:
+                self._intervals[call_id] = Interval(turn_id, agent, moment(), title)
             self.writers.begin(self.session_id, self._roots())
 
     def watches(self, call_id: str) -> bool:
@@ -201,7 +164,8 @@ class Capture:
             interval.end()
             if not interval.holds:
                 self._close(call_id)
-            return self._found.pop(call_id, Findings())
+            found = self._found.pop(call_id, Findings())
+            return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
 
     async def running(
         self, call_id: str, turn_id: str, start: Callable[[], Awaitable[RunningCommand]]
@@ -240,7 +204,7 @@ class Capture:
         """
         async with self._one:
             found, whole = await run_shielded_in_thread(self._changed_since, tuple(self.files.watched), since)
-            paths = [path for path in found if _is_text(path)]
+            paths = [path for path in found if is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
                 await self.files.note(changes, moment(), turn_id, call_id)
@@ -248,6 +212,7 @@ class Capture:
 
     async def aclose(self) -> None:
         """Let go of all copies."""
+        await self._behind.aclose()
         self._intervals.clear()
         self.writers.end(self.session_id)
         async with self._one:
@@ -260,9 +225,27 @@ class Capture:
     # --- whose a change is -------------------------------------------------------------------------------------------
 
     def _close(self, call_id: str) -> None:
-        self._intervals.pop(call_id, None)
+        interval = self._intervals.pop(call_id, None)
+        if interval is not None:
+            interval.close()
+            (self._unsettled if self._late else self._recent)[call_id] = interval
         if not self._intervals:
             self.writers.end(self.session_id)
+        self._settle()
+        if self._unfinished and not self._behind.busy:
+            self._behind.begin(self._go_on())
+
+    def _settle(self) -> None:
+        """Everything is known of the calls that have ended, if it is."""
+        if not self._late:
+            self._unsettled.clear()
+            if not self._intervals:
+                for directory in self._directories.values():
+                    directory.calls_ended()
+
+    @property
+    def _late(self) -> bool:
+        return any(directory.late is not None for directory in self._directories.values())
 
     def _current(self, leave: str = "") -> str:
         """The call whose a change is that is found now: the newest that runs, else the newest that left something running."""
@@ -271,61 +254,94 @@ class Capture:
         return (running or [call_id for call_id, _ in others] or [""])[-1]
 
     async def _attribute(self, call_id: str) -> None:
-        """Look, and keep what is found as the call's."""
-        interval = self._intervals.get(call_id)
-        differences = await self._look(told=interval is not None)
-        if interval is None:
-            return  # nobody's of ours: the user's, or an editor's
+        """Look, and keep what is found as the call's, or as that of those before it of which not everything is known."""
+        told = call_id in self._intervals or bool(self._unsettled)
+        await self._keep(await self._look(told=told), call_id)
+
+    async def _keep(self, found: Mapping[Path, Sequence[Difference]], call_id: str) -> None:
+        shares: dict[str, dict[Path, list[Difference]]] = {}
+        if call_id in self._intervals:
+            shares[call_id] = {}
+        for root, differences in found.items():
+            for each in differences:
+                whose, alone = self._whose(each, call_id)
+                mine = each if alone else replace(each, sure=False)
+                if whose:  # else it is nobody's of ours: the user's, or an editor's
+                    shares.setdefault(whose, {}).setdefault(root, []).append(mine)
+        for whose, share in shares.items():
+            await self._keep_as(whose, share)
+        self._settle()
+
+    def _whose(self, difference: Difference, call_id: str) -> tuple[str, bool]:
+        """The call that did it, "" when none did, and whether no other one can have."""
+        if not self._unsettled:
+            return call_id, True
+        calls = {**self._unsettled, **({call_id: self._intervals[call_id]} if call_id in self._intervals else {})}
+        able = [each for each, interval in calls.items() if interval.covers(difference.changed_at)]
+        known = bool(difference.changed_at) or call_id in self._intervals
+        return (able or [""])[-1], known and len(calls) == 1
+
+    async def _keep_as(self, call_id: str, differences: Mapping[Path, Sequence[Difference]]) -> None:
+        """Keep what is found as the call's."""
+        late = call_id not in self._intervals
+        interval = self._unsettled[call_id] if late else self._intervals[call_id]
         changes = await run_shielded_in_thread(self._saved, differences)
-        others = self.writers.others(self.session_id, self._looked[0])
-        unsure = interval.done or len({each.agent for each in self._intervals.values() if not each.done}) > 1
+        others = self.writers.others(
+            self.session_id, min(self._looked[0], interval.started) if late else self._looked[0]
+        )
+        at_work = {each.agent for each in self._intervals.values() if not each.done}
+        unsure = interval.background or len(at_work) > 1
         judged = [
-            replace(each, shared=unsure or any(each.path.is_relative_to(root) for root in others))
+            replace(each, shared=each.shared or unsure or any(each.path.is_relative_to(root) for root in others))
             for each in changes
-            if _is_text(each.path)
+            if is_text(each.path)
         ]
         try:
             noted = await self.files.note(judged, interval.since, interval.turn_id, call_id)
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
-            self._add(call_id, (), f"What it changed could not be saved: {why.removesuffix('.')}.")
+            self._add(call_id, Findings((), f"What it changed could not be saved: {why.removesuffix('.')}."), late=late)
             return
         lost = [each.path for each in judged if UNKEPT in (each.before, each.after) and each.path in set(noted)]
-        lost += [each.path for each in changes if not _is_text(each.path)]
-        self._add(call_id, noted, self._worded(lost))
+        lost += [each.path for each in changes if not is_text(each.path)]
+        guessed = [each.path for each in changes if each.shared and each.path not in set(lost)]
+        self._add(call_id, Findings(tuple(noted), self._worded(lost, guessed)), late=late)
 
-    def _add(self, call_id: str, paths: Sequence[Path], note: str) -> None:
-        before = self._found.get(call_id, Findings())
-        merged = tuple(dict.fromkeys((*before.paths, *paths)))
-        self._found[call_id] = Findings(merged, note or before.note)
+    def _add(self, call_id: str, findings: Findings, *, late: bool) -> None:
+        if not late:
+            before = self._found.get(call_id, Findings())
+            merged = tuple(dict.fromkeys((*before.paths, *findings.paths)))
+            self._found[call_id] = Findings(merged, findings.note or before.note)
+        elif self._listener is not None and (findings.paths or findings.note):
+            self._listener.found_late(self._unsettled[call_id].title, findings)
 
-    def _worded(self, lost: Sequence[Path]) -> str:
+    def _worded(self, lost: Sequence[Path], guessed: Sequence[Path]) -> str:
         said: list[str] = []
         if gone := [root for root in self._directories if not root.is_dir()]:
             said.append(
-                f"What it changed is not known, and going back cannot restore it, because this was moved: {_named(gone)}."
+                f"What it changed is not known, and going back cannot restore it, because this was moved: {named(gone)}."
             )
         unsaid = [each for each in self.files.unwatched if each not in self._said_unwatched]
         self._said_unwatched.update(unsaid)
         if unsaid:
             said.append(
-                f"{_named(unsaid)} is no project and is not watched: what commands change in it is not known, and going "
+                f"{named(unsaid)} is no project and is not watched: what commands change in it is not known, and going "
                 "back cannot restore it."
             )
         if any(each.partial for each in self._directories.values()):
             said.append("There was no time to look at all files of the project, so not all that changed is known.")
         if any(each.beyond or each.changed_beyond for each in self._directories.values()):
             folders = [root / folder for root, each in self._directories.items() for folder in each.changed_beyond]
-            found = f" It changed something in: {_named(folders)}." if folders else ""
+            found = f" It changed something in: {named(folders)}." if folders else ""
             most = f"{self.limits.max_files:,}"
             said.append(f"Of the files beyond the first {most} only sizes and times are compared.{found}")
-        unread = sum(len(each.unread) for each in self._directories.values())
-        if unread:
-            said.append(
-                f"There was no time to save {unread} files as they were; they are only compared by size and time."
-            )
         if lost:
-            said.append(f"Changed, and going back cannot restore it because it was not saved: {_named(lost)}.")
+            said.append(f"Changed, and going back cannot restore it because it was not saved: {named(lost)}.")
+        if guessed:
+            said.append(
+                "Changed before sould had looked at it, so that going back leaves it as it is, because it may have been "
+                f"changed by others before: {named(guessed)}."
+            )
         return " ".join(said)
 
     # --- looking -----------------------------------------------------------------------------------------------------
@@ -333,14 +349,53 @@ class Capture:
     def _roots(self) -> tuple[Path, ...]:
         return (self.files.root, *self.files.additional)
 
-    async def _look(self, *, told: bool) -> dict[Path, list[Difference]]:
+    async def _look(self, *, told: bool, touched: Sequence[Path] = ()) -> dict[Path, list[Difference]]:
         self._looked = (self._looked[1], time.monotonic())
-        return await run_shielded_in_thread(self._differences, tuple(self.files.watched), told)
+        found = await run_shielded_in_thread(self._differences, tuple(self.files.watched), told, touched)
+        if self._unfinished and not self._behind.busy:
+            self._behind.begin(self._go_on())
+        return found
 
-    def _differences(self, roots: tuple[Path, ...], told: bool) -> dict[Path, list[Difference]]:
+    @property
+    def _unfinished(self) -> bool:
+        """There is something to do while nobody waits."""
+        return self._late or (not self._intervals and any(each.uncopied for each in self._directories.values()))
+
+    def _differences(
+        self, roots: tuple[Path, ...], told: bool, touched: Sequence[Path] = (), patience: float = PATIENCE
+    ) -> dict[Path, list[Difference]]:
         """What the first look at a directory finds was there before, even when a call runs in which it was added."""
-        known = set(self._directories)
-        return {root: self._at(root).update(told=told and root in known) for root in _topmost(roots)}
+        latest = time.monotonic() + patience
+        found: dict[Path, list[Difference]] = {}
+        for root in _topmost(roots):
+            inside = [str(path.relative_to(root)) for path in touched if path.is_relative_to(root)]
+            left = max(0.0, latest - time.monotonic())
+            found[root] = self._at(root).update(told=told, patience=left, touched=inside)
+        return found
+
+    async def _go_on(self) -> None:
+        """Finish looking, and copy what calls may change, while nobody waits."""
+        async with self._one:
+            if not self._directories:
+                await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
+        while True:
+            directories = tuple(self._directories.values())
+            late = next((each.late for each in directories if each.late is not None), None)
+            copying = next((each for each in directories if each.uncopied and not self._intervals), None)
+            if late is not None:
+                await _readable(late)
+                async with self._one:
+                    await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
+            elif copying is not None:
+                await asyncio.sleep(COPYING)
+                async with self._one:
+                    await run_shielded_in_thread(copying.copy_some, COPYING)
+            else:
+                break
+
+    def _caught_up(self) -> dict[Path, list[Difference]]:
+        told = bool(self._intervals or self._unsettled)
+        return {root: directory.catch_up(told=told) for root, directory in self._directories.items()}
 
     def _changed_since(self, roots: tuple[Path, ...], moment: float) -> tuple[list[Path], bool]:
         looks = {root: self._at(root).changed_since(int((moment - CLOCK_S) * 1e9)) for root in _topmost(roots)}
@@ -359,7 +414,7 @@ class Capture:
     def _saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
         """The differences with their contents in the store."""
         changes: list[Change] = []
-        for root, found in ((root, some) for root, all_found in differences.items() for some in _portions(all_found)):
+        for root, found in ((root, some) for root, all_found in differences.items() for some in portions(all_found)):
             held = (each for difference in found for each in (difference.before, difference.after) if each)
             contents = self._directories[root].contents(held)
             for difference in found:
@@ -369,7 +424,8 @@ class Capture:
                 before, after = (self._digest(each, contents, secret=secret) for each in both)
                 modes = [each.seen[0] if each is not None else None for each in both]
                 if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
-                    changes.append(Change(path, before, after, modes[0], modes[1], secret=secret))
+                    shared = not difference.sure
+                    changes.append(Change(path, before, after, modes[0], modes[1], shared, secret))
         return changes
 
     def _is_secret(self, path: Path, held: FileVersion | None, contents: Mapping[str, bytes]) -> bool:
@@ -377,7 +433,7 @@ class Capture:
         return data is not None and self.secrets is not None and bool(self.secrets.secret_in(path, data))
 
     def _digest(self, held: FileVersion | None, contents: Mapping[str, bytes], *, secret: bool) -> str | None:
-        if held is None or held.ref in (DIRECTORY, UNKEPT):
+        if held is None or held.ref == DIRECTORY:
             return held.ref if held is not None else None
         data = contents.get(held.ref)
         if data is None or len(data) != held.seen[1]:  # git has it in another form than the disk
@@ -387,51 +443,20 @@ class Capture:
         return UNKEPT
 
 
+async def _readable(descriptor: int) -> None:
+    """Wait for it, also when its owner closes it meanwhile."""
+    loop, event, own = asyncio.get_running_loop(), asyncio.Event(), os.dup(descriptor)
+    loop.add_reader(own, event.set)
+    try:
+        await event.wait()
+    finally:
+        loop.remove_reader(own)
+        os.close(own)
+
+
 def _topmost(roots: Sequence[Path]) -> list[Path]:
     top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
     return [root for root in dict.fromkeys(top) if root.is_dir()]
-
-
-def _named(paths: Sequence[Path]) -> str:
-    names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in paths[:5])
-    return names + (", ..." if len(paths) > 5 else "")
-
-
-def _is_text(path: Path) -> bool:
-    """Whether a journal can hold the path; a name may be any bytes."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _portions(found: Sequence[Difference]) -> Iterator[Sequence[Difference]]:
-    """So many at a time that a project that was deleted or checked out anew is not in memory at once."""
-    portion: list[Difference] = []
-    size = 0
-    for difference in found:
-        portion.append(difference)
-        size += sum(each.seen[1] for each in (difference.before, difference.after) if each and each.ref != UNKEPT)
-        if size >= PORTION:
-            yield portion
-            portion, size = [], 0
-    yield portion
-
-
-def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
-    """What is left of a change when the edits that are known of the path are taken out, in the order they were made."""
-    mode = found.before_mode
-    at = max((n for n, edit in enumerate(own, 1) if edit.after == found.before), default=0)
-    before = found.before
-    for edit in own[at:]:
-        if edit.before != before and before != UNKEPT:
-            yield replace(found, before=before, after=edit.before, before_mode=mode, after_mode=edit.before_mode)
-        before, mode = edit.after, edit.after_mode
-    moved = mode is not None and found.after_mode is not None and mode != found.after_mode
-    unknown = UNKEPT in (before, found.after) and not own[at:]
-    if before != found.after or unknown or moved:
-        yield replace(found, before=before, before_mode=mode)
 
 
 @dataclass(slots=True)

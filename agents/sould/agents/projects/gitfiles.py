@@ -6,6 +6,7 @@ in a thread. Where git is missing or refuses, it knows nothing.
 
 import os
 import re
+import stat
 import struct
 import subprocess
 import time
@@ -15,10 +16,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sould.agents.environment import find_program
+from sould.agents.projects.refs import DIRECTORY, GIT, PENDING
+from sould.agents.projects.tree import Listing
 from sould.agents.values import dataclass, field
 
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""
+Stamp: TypeAlias = tuple[int, int]
+"""How git's index looked when it was read."""
+
+MOST_GIT = 16 * 1024 * 1024
+"""Bytes of one file whose content is left to git."""
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _ENTRY = re.compile(
@@ -35,10 +43,28 @@ class Tracked:
 
     _folders: defaultdict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict[bytes, list[bytes]](list))
 
-    def add(self, path: bytes, stat: Stat, blob: bytes) -> None:
+    def add(self, path: bytes, looked: Stat, blob: bytes) -> None:
         """Take a file."""
         folder, _, name = path.rpartition(b"/")
-        self._folders[folder].append(b"%b%b %b" % (_STAT.pack(*stat), blob, name))
+        self._folders[folder].append(b"%b%b %b" % (_STAT.pack(*looked), blob, name))
+
+    def folders(self) -> list[str]:
+        """Those in which git has files."""
+        return [os.fsdecode(folder) for folder in self._folders]
+
+    def refs(self, folder: str, listing: Listing) -> bytes:
+        """How the contents of a folder are named, in the listing's order: git's blobs where it has them, else pending."""
+        known = self.within(folder)
+        refs: list[str] = []
+        for name, (mode, size, mtime, _, inode) in listing.entries():
+            entry = known.get(name)
+            if stat.S_ISDIR(mode):
+                refs.append(DIRECTORY)
+            elif entry is not None and entry[0] == (size, mtime, inode) and size <= MOST_GIT:
+                refs.append(GIT + entry[1])
+            else:
+                refs.append(PENDING)
+        return " ".join(refs).encode()
 
     def within(self, folder: str) -> dict[str, tuple[Stat, str]]:
         """Those in a folder relative to the root, by name."""
@@ -56,10 +82,21 @@ class GitFiles:
     root: Path
     variables: Mapping[str, str]
     _index: Path | None = None
-    _stamp: tuple[int, int] = _NO_INDEX
+    _stamp: Stamp = _NO_INDEX
+
+    @property
+    def stamp(self) -> Stamp:
+        """Of the index that `tracked` has read."""
+        return self._stamp
+
+    def has_read(self, stamp: Stamp) -> None:
+        """Somebody else has read the index that looked like this."""
+        self._stamp = stamp
 
     def ignored(self, deadline: float) -> frozenset[str]:
         """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
+        if self._index is None and not self._find_index(deadline):
+            return frozenset()
         listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
         return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
 
@@ -71,7 +108,20 @@ class GitFiles:
         said = self._git(("check-ignore", "-z", "--stdin"), deadline, given)
         return [os.fsdecode(path) for path in said.split(b"\0") if path]
 
+    @property
+    def index_size(self) -> int:
+        """Bytes of git's index, some hundred for each file; 0 where there is no git project."""
+        if self._index is None and not self._find_index(time.monotonic() + 1):
+            return 0
+        assert self._index is not None
+        try:
+            return self._index.stat().st_size
+        except OSError:
+            return 0
+
     def _find_index(self, deadline: float) -> bool:
+        if not any((directory / ".git").exists() for directory in (self.root, *self.root.parents)):
+            return False
         said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
         self._index = self.root / said if said else None
         return bool(said)
@@ -134,7 +184,7 @@ class GitFiles:
         return done.stdout
 
 
-def _stamp(index: Path) -> tuple[int, int]:
+def _stamp(index: Path) -> Stamp:
     try:
         status = index.stat()
     except OSError:

@@ -3,7 +3,7 @@
 Blocks: use it in a thread.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from sould.agents.projects.gitfiles import GitFiles
@@ -29,6 +29,17 @@ class Ignored:
         names = own | git.ignored(deadline)
         self._bases["" if at == root else str(at.relative_to(root))] = (git, names)
         return names
+
+    def names(self) -> Iterator[tuple[str, Collection[str]]]:
+        """What is known by now: each git project relative to the root, and what it ignores."""
+        return ((base, names) for base, (_, names) in self._bases.items())
+
+    def restore(self, names: Mapping[str, Collection[str]]) -> None:
+        """Know what another one knew."""
+        self._bases = {base: (self._git_at(base), set(ignored)) for base, ignored in names.items()}
+
+    def _git_at(self, base: str) -> GitFiles:
+        return GitFiles(self.git.root / base, self.git.variables) if base else self.git
 
     def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str]:
         """Those of the paths that are ignored. `paths`: relative to the root, and whether each is a directory."""

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
-from sould.agents.projects.state import DIRECTORY
+from sould.agents.projects.refs import DIRECTORY
 from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
 

@@ -19,7 +19,8 @@ from sould.agents.projects.blobs import BlobMissingError, BlobStore
 from sould.agents.projects.editlog import Captured, EditLogFile, Event, Inherited, Intent, Rooted, Settled
 from sould.agents.projects.moments import moment
 from sould.agents.projects.nodes import digest_of_node, read_node
-from sould.agents.projects.state import DIRECTORY, UNKEPT, Edit, EditState
+from sould.agents.projects.refs import DIRECTORY, UNKEPT
+from sould.agents.projects.state import Edit, EditState
 from sould.agents.workspace import WorkspaceError
 
 LOG: Final = "edits.jsonl"

@@ -16,8 +16,9 @@ from typing import Literal, TypeAlias
 from sould.agents.projects.blobs import BlobMissingError
 from sould.agents.projects.merge import merge
 from sould.agents.projects.nodes import Node
+from sould.agents.projects.refs import DIRECTORY
 from sould.agents.projects.sessionfiles import SessionFiles
-from sould.agents.projects.state import DIRECTORY, Edit
+from sould.agents.projects.state import Edit
 from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, WorkspaceError
 

@@ -18,7 +18,8 @@ from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.blobs import BlobMissingError
 from sould.agents.projects.borrowing import BorrowedProjects
-from sould.agents.projects.capture import Capture, Change, explained
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.changes import Change, explained
 from sould.agents.projects.editlog import Captured, Intent
 from sould.agents.projects.moments import moment
 from sould.agents.projects.nodes import (
@@ -34,8 +35,9 @@ from sould.agents.projects.nodes import (
 from sould.agents.projects.ownership import ALONE, never_projects
 from sould.agents.projects.project import Project
 from sould.agents.projects.projects import Projects
+from sould.agents.projects.refs import DIRECTORY
 from sould.agents.projects.secretblobs import SecretJudge
-from sould.agents.projects.state import DIRECTORY, Edit, FileChange, changes_of
+from sould.agents.projects.state import Edit, FileChange, changes_of
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.values import dataclass
 from sould.agents.workspace import (
@@ -76,6 +78,7 @@ class SessionFiles:
         self.capture: Capture | None = None
         self._author = author
         self._locks = projects.locks
+        self._buffers = projects.buffers
         never = never_projects(author.home, author.temporary)
         self._borrowed = BorrowedProjects(projects, inner, author.directory, never)
 
@@ -126,6 +129,11 @@ class SessionFiles:
     def unwatched(self) -> Sequence[Path]:
         """See `WatchedFiles`."""
         return self._borrowed.unwatched
+
+    @property
+    def touched(self) -> Collection[Path]:
+        """See `WatchedFiles`."""
+        return {*(path for project in self._borrowed for path in project.edits()), *self._buffers.opened_files()}
 
     @property
     def edits(self) -> Mapping[Path, Sequence[Edit]]:

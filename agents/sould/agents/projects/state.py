@@ -2,16 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sould.agents.projects.editlog import Captured, Event, Inherited, Intent, Rooted, Settled
 from sould.agents.values import dataclass, replace
-
-DIRECTORY: Final = "directory"
-"""In place of a digest: a directory."""
-UNKEPT: Final = "unkept"
-"""In place of a digest: a content that was not saved."""
-
 
 EditKey: TypeAlias = tuple[int, float, str]
 """What tells an edit from all others, those of other projects included."""

@@ -10,8 +10,10 @@ then, and would come back with it. Blocks: use it in a thread.
 import os
 import stat
 import struct
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -23,6 +25,15 @@ Seen: TypeAlias = tuple[int, int, int, int, int]
 
 NEVER = frozenset({".git", ".hg", ".svn"})
 _SEEN = struct.Struct("<IQqqQ")
+_COARSE = 5
+"""CLOCK_REALTIME_COARSE of Linux: what the times of files are taken from."""
+_BEHIND = 10_000_000
+"""Nanoseconds that the times of files may be behind the clock elsewhere."""
+
+
+def file_clock() -> int:
+    """Nanoseconds: what is done to a local file from here on has no earlier change time."""
+    return time.clock_gettime_ns(_COARSE) if sys.platform == "linux" else time.time_ns() - _BEHIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +58,9 @@ class Listing:
 
     @property
     def number(self) -> int:
-        """The same for the same entries, whatever their order."""
-        return hash(frozenset(self.entries()))
+        """The same for the same entries, whatever their order, in every process."""
+        entries = sorted(f"{name}\0{seen}" for name, seen in self.entries())
+        return int.from_bytes(blake2b(os.fsencode("\0".join(entries)), digest_size=8).digest(), "big")
 
     def entries(self) -> Iterator[tuple[str, Seen]]:
         """Names, and how each looked."""
@@ -61,12 +73,14 @@ class TreeSnapshot:
 
     `beyond`: of each directory that holds more than was asked for, how everything in it looks, as one number.
     `gone`: only some folders were looked at, and these are there no more, with all below them; None: all were.
+    `times`: when each folder was listed, by `file_clock`.
     """
 
     found: dict[str, Listing] = field(default_factory=dict[str, Listing])
     beyond: dict[str, int] = field(default_factory=dict[str, int])
     partial: bool = False
     gone: frozenset[str] | None = None
+    times: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class Entering(Protocol):
@@ -86,14 +100,16 @@ def look(
     """
     found: dict[str, Listing] = {}
     beyond: dict[str, int] = {}
+    times: dict[str, int] = {}
     size = 0
     pending: list[tuple[str, Collection[str], str]] = [("", ignored(root), "")]
     while pending:
         if time.monotonic() > deadline:
-            return TreeSnapshot(found, beyond, partial=True)
+            return TreeSnapshot(found, beyond, partial=True, times=times)
         folder, hidden, base = pending.pop()
         if entering is not None:
             entering(folder)
+        times[folder] = file_clock()
         try:
             with os.scandir(os.path.join(root, folder)) as listing:
                 entries = list(listing)
@@ -107,7 +123,7 @@ def look(
             size += len(here)
         else:
             beyond[folder] = here.number
-    return TreeSnapshot(found, beyond)
+    return TreeSnapshot(found, beyond, times=times)
 
 
 def _seen_in(

@@ -11,7 +11,7 @@ Blocks: use it in a thread. Other systems than Linux have none of it (`Watches.j
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 IGNORE_RULES = ".gitignore"
 MOST_WATCHED = 50_000
 """Folders of one tree: each takes a kilobyte of the kernel's memory, and one of the watches that a user's editors need, too."""
+MOST_UNKNOWN = 50_000
+"""Events of folders that another program has begun to watch."""
 MOST_PENDING = 10_000
 """Folders: when something happened in more of them, everything is looked at."""
 
@@ -37,6 +39,11 @@ class Changed:
     """Some of their entries changed."""
     trees: set[str] = field(default_factory=set[str])
     """Directories that came, went or were replaced, with all that is in them."""
+
+    def add(self, other: "Changed") -> None:
+        """There, too."""
+        self.folders |= other.folders
+        self.trees |= other.trees
 
 
 class Reader:
@@ -67,6 +74,33 @@ class Reader:
     def exhausted(self) -> bool:
         """There are more folders than can be watched, so it is of no use to try again."""
         return self._tree.exhausted
+
+    @property
+    def descriptor(self) -> int:
+        """Of inotify, for a program that sets watches in this one's place: see `adopt`."""
+        return self._tree.descriptor
+
+    @property
+    def mask(self) -> int:
+        """What such a program asks the kernel to report."""
+        return self._tree.mask
+
+    def walk_begins(self) -> None:
+        """From now on another program sets watches; what they report is kept until `adopt` or `walk_failed`."""
+        self._tree.walk_begins()
+
+    def adopt(self, numbers: Mapping[str, int], *, exhausted: bool) -> None:
+        """The watches that it set, by folder; `exhausted`: not for all folders."""
+        self._tree.adopt(numbers, exhausted)
+
+    @property
+    def unknown(self) -> Collection[int]:
+        """The watches, of those that it sets, that have reported something by now."""
+        return self._tree.unknown
+
+    def walk_failed(self) -> None:
+        """It ended without saying which watches it set."""
+        self._tree.walk_failed()
 
     def leave(self) -> None:
         """Ask no more."""
@@ -122,7 +156,7 @@ class _Tree:
         self.exhausted = False
         self._registry = registry
         self._flags = flags
-        self._mask = (
+        self.mask = int(
             flags.MODIFY | flags.CLOSE_WRITE | flags.ATTRIB | flags.CREATE | flags.DELETE | flags.MOVED_FROM
             | flags.MOVED_TO | flags.DELETE_SELF | flags.MOVE_SELF | flags.ONLYDIR | flags.DONT_FOLLOW | flags.EXCL_UNLINK
         )  # fmt: skip
@@ -131,6 +165,10 @@ class _Tree:
         self._numbers: dict[str, int] = {}
         self._readers: list[Reader] = []
         self._lock = threading.Lock()
+        self._walks = 0
+        """Programs that set watches now."""
+        self._unknown: list[Event] = []
+        """What was reported by watches that such a program set."""
 
     def join(self) -> Reader:
         with self._lock:
@@ -148,15 +186,49 @@ class _Tree:
             self._inotify.close()
         self._registry.forget(self)
 
+    @property
+    def descriptor(self) -> int:
+        return self._inotify.fileno()
+
     def watches(self, folder: str) -> bool:
         return folder in self._numbers
+
+    def walk_begins(self) -> None:
+        with self._lock:
+            self._walks += 1
+
+    def adopt(self, numbers: Mapping[str, int], exhausted: bool) -> None:
+        with self._lock:
+            self._walks -= 1
+            for folder, number in numbers.items():
+                if folder not in self._numbers:
+                    self._know(folder, number)
+            if exhausted or len(self._numbers) > MOST_WATCHED:
+                self.blind = self.exhausted = True
+            for event in self._take_unknown():
+                self._note(event)
+
+    def walk_failed(self) -> None:
+        with self._lock:
+            self._walks -= 1
+            self._take_unknown()
+
+    @property
+    def unknown(self) -> Collection[int]:
+        with self._lock:
+            return {event.wd for event in self._unknown}
+
+    def _take_unknown(self) -> "list[Event]":
+        """Those of other programs that still walk stay known as unknown."""
+        events, self._unknown = self._unknown, []
+        return events
 
     def enter(self, folder: str) -> None:
         with self._lock:
             if folder in self._numbers or self.blind:
                 return
             try:
-                number = self._inotify.add_watch(self.root / folder, self._mask)
+                number = self._inotify.add_watch(self.root / folder, self.mask)
             except (FileNotFoundError, NotADirectoryError):
                 return  # it is gone by now, which its parent reports
             except PermissionError:
@@ -166,8 +238,11 @@ class _Tree:
                 return
             if len(self._numbers) >= MOST_WATCHED:
                 self.blind = self.exhausted = True
-            self._forget_number(number)
-            self._folders[number], self._numbers[folder] = folder, number
+            self._know(folder, number)
+
+    def _know(self, folder: str, number: int) -> None:
+        self._forget_number(number)
+        self._folders[number], self._numbers[folder] = folder, number
 
     def take(self, reader: Reader) -> Changed | None:
         with self._lock:
@@ -184,6 +259,7 @@ class _Tree:
             return
         folder = self._folders.get(event.wd)
         if folder is None:
+            self._note_unknown(event)
             return
         if event.mask & flags.IGNORED:
             self._forget_number(event.wd)
@@ -194,6 +270,13 @@ class _Tree:
             self._lose()
         elif event.name not in NEVER and not is_passing(event.name):
             self._note_entry(folder, event)
+
+    def _note_unknown(self, event: "Event") -> None:
+        if self._walks:
+            self._unknown.append(event)
+            if len(self._unknown) > MOST_UNKNOWN:
+                self._unknown.clear()
+                self._lose()
 
     def _comes_or_goes(self, event: "Event") -> bool:
         flags = self._flags

@@ -67,6 +67,7 @@ from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.settings.workplace import Workplace
 from sould.agents.skills.open import open_catalog
 from sould.agents.soul.catalog import AgentCatalog
+from sould.agents.soul.looking import LateNotices
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
@@ -318,6 +319,7 @@ async def open_files(
         host.configuration.live.now.capture,
         approval,
     )
+    capture.tell(LateNotices(log))
     files.watch(capture)
     return WorkFiles(CallFiles(files, approval, projects.locks), files, clients, Rewinder(log, files, mailbox))
 

@@ -14,10 +14,10 @@ from sould.agents.permissions.approval import Approval, RulesSource
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.capture import Writers
 from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import SessionFiles
+from sould.agents.projects.writers import Writers
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.settings.company import Company
 from sould.agents.settings.modeluse import ModelUse

@@ -17,7 +17,8 @@ from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.projects.capture import Capture, Findings, together
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.changes import Findings, together
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
@@ -192,6 +193,7 @@ class _Reporter(CallReporter):
     call: OpenCall
     turn: Turn
     capture: Capture | None
+    title: str
 
     def stream(self, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=self.call.id, text=text))
@@ -212,7 +214,7 @@ class _Reporter(CallReporter):
     async def effects(self) -> None:
         if self.capture is not None:
             source = self.turn.source
-            await self.capture.begin(self.call.id, self.turn.id, source.agent_id if source else "")
+            await self.capture.begin(self.call.id, self.turn.id, source.agent_id if source else "", self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +280,6 @@ class ToolRunner:
         shared = _Step(turn, calls, step, repeats, asyncio.Semaphore(turn.limits.parallel_tools))
         tasks: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as group:
-            if self.capture is not None and any(ready and ready.checked.kind == "execute" for ready in prepared):
-                group.create_task(self.capture.prepare())  # while the user is asked
             for call, ready in zip(calls.all, prepared, strict=True):
                 before = tasks.get(ready.after) if ready is not None else None
                 tasks[call.id] = group.create_task(self._run(call, ready, before, shared))
@@ -343,7 +343,7 @@ class ToolRunner:
         context = ToolCallContext(
             call.id,
             step.number,
-            _Reporter(self.log, call, turn, self.capture),
+            _Reporter(self.log, call, turn, self.capture, ready.checked.view.title),
             turn.id,
             turn.source,
             self.log.context.checkpoint,

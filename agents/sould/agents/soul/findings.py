@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from sould.agents.projects.capture import CHANGED, MOST_NAMED, Findings
+from sould.agents.projects.changes import CHANGED, MOST_NAMED, Findings
 from sould.agents.wire.messages import ToolReturn
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from sould.agents.projects.capture import CHANGED
+from sould.agents.projects.changes import CHANGED
 from sould.agents.timetravel.outcome import left
 from sould.agents.values import dataclass, field
 from sould.agents.wire.content import input_summary

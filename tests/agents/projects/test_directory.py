@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.config import CaptureLimits
+from sould.agents.projects.directory import Directory
+from sould.agents.projects.folders import FileVersion
 from sould.agents.projects.gitfiles import GitFiles
-from sould.agents.projects.preimages import Directory, FileVersion, PreimageStore
-from sould.agents.projects.state import DIRECTORY
+from sould.agents.projects.preimages import PreimageStore
+from sould.agents.projects.refs import DIRECTORY
 from sould.agents.projects.watching import Watches
 
 NAMES = ["a", "b c", "line\nbreak", "ümlaut", os.fsdecode(b"not text \xff")]
@@ -48,12 +50,18 @@ def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple
         root = Path(scratch, "project")
         root.mkdir()
         with looking(root, watches=watches) as first, looking(root, watches=watches) as second:
-            seen = {id(first): held(root), id(second): held(root)}
+            seen = {id(each): known(each) for each in (first, second)}
             for number, changes in enumerate([[], *chosen]):
                 for path, kind, value, other in changes:
                     change(root / path, kind, value, root / other)
                 for directory in (first, second)[: 1 + number % 2]:
                     seen[id(directory)] = check(directory, seen[id(directory)])
+
+
+def known(directory: Directory) -> dict[str, bytes | str]:
+    """The first look finds nothing that is new."""
+    assert directory.update() == []
+    return held(directory.root)
 
 
 def check(directory: Directory, before: dict[str, bytes | str]) -> dict[str, bytes | str]:
@@ -72,7 +80,7 @@ def test_a_queue_that_ran_over_is_no_loss(tmp_path: Path) -> None:
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     (tmp_path / "a").write_text("as it was")
     with looking(tmp_path) as directory:
-        before = check(directory, {})
+        before = known(directory)
         for number in range(most // 2 + 100):  # two events each that do not fold into one
             (tmp_path / f"{number % 7}").touch()
             (tmp_path / f"{number % 7}").unlink()
@@ -133,7 +141,7 @@ def test_a_root_that_moves_is_looked_at_whole(tmp_path: Path, back: bool) -> Non
     root.mkdir()
     (root / "a").write_text("a")
     with looking(root) as directory:
-        before = check(directory, {})
+        before = known(directory)
         for name in ("a", "c"):  # what changed last is looked at in any case, so that it is others that tell
             (root / name).unlink(missing_ok=True)
         before = check(directory, before)

@@ -1,0 +1,71 @@
+"""What a call did to files, as it is kept and told. Pure."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sould.agents.projects.refs import UNKEPT
+from sould.agents.projects.state import Edit
+from sould.agents.values import dataclass, replace
+
+CHANGED = "changed"
+"""In a result's extras: the paths that were found changed."""
+MOST_NAMED = 200
+"""Paths of one call that its result names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a path was and is, by digest (or DIRECTORY, UNKEPT); None: nothing."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    before_mode: int | None = None
+    after_mode: int | None = None
+    shared: bool = False
+    secret: bool = False
+    """Its contents are in memory only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one call did; `note` is for its card, "" when there is nothing to say."""
+
+    paths: Sequence[Path] = ()
+    note: str = ""
+
+
+def together(found: Sequence[Findings]) -> Findings:
+    """What was found of one call in several intervals."""
+    paths = dict.fromkeys(path for each in found for path in each.paths)
+    return Findings(tuple(paths), next((each.note for each in found if each.note), ""))
+
+
+def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
+    """What is left of a change when the edits that are known of the path are taken out, in the order they were made."""
+    mode = found.before_mode
+    at = max((n for n, edit in enumerate(own, 1) if edit.after == found.before), default=0)
+    before = found.before
+    for edit in own[at:]:
+        if edit.before != before and before != UNKEPT:
+            yield replace(found, before=before, after=edit.before, before_mode=mode, after_mode=edit.before_mode)
+        before, mode = edit.after, edit.after_mode
+    moved = mode is not None and found.after_mode is not None and mode != found.after_mode
+    unknown = UNKEPT in (before, found.after) and not own[at:]
+    if before != found.after or unknown or moved:
+        yield replace(found, before=before, before_mode=mode)
+
+
+def named(paths: Sequence[Path]) -> str:
+    names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in paths[:5])
+    return names + (", ..." if len(paths) > 5 else "")
+
+
+def is_text(path: Path) -> bool:
+    """Whether a journal can hold the path; a name may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
