@@ -5,8 +5,10 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.config import CaptureLimits
-from sould.agents.projects.directory import Directory
+from sould.agents.projects.directory import QUICK, Directory
 from sould.agents.projects.folders import FileVersion
 from sould.agents.projects.gitfiles import GitFiles
 from sould.agents.projects.preimages import PreimageStore
-from sould.agents.projects.refs import DIRECTORY
+from sould.agents.projects.refs import DIRECTORY, UNKEPT, is_kept
+from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.watching import Watches
 
 NAMES = ["a", "b c", "line\nbreak", "ümlaut", os.fsdecode(b"not text \xff")]
@@ -26,14 +29,39 @@ PATHS = [*NAMES, *(f"deep/er/{name}" for name in NAMES), "deep", "deep/er", "els
 KINDS = ["write", "folder", "delete", "append", "link", "move", "replace"]
 steps = st.tuples(st.sampled_from(PATHS), st.sampled_from(KINDS), st.integers(0, 999), st.sampled_from(PATHS))
 rounds = st.lists(st.lists(steps), min_size=1, max_size=5)
+in_place = st.tuples(
+    st.sampled_from(PATHS),
+    st.sampled_from(["write", "folder", "delete", "append", "link"]),
+    st.integers(0, 999),
+    st.just("a"),
+)
+
+
+@dataclass
+class Judge:
+    """Says of nothing that it is a secret, and counts how often it was asked."""
+
+    asked: Counter[Path] = field(default_factory=Counter[Path])
+
+    def secret_in(self, path: Path, data: bytes) -> str:
+        self.asked[path] += 1
+        return ""
 
 
 @contextmanager
-def looking(root: Path, *, watches: Watches | None = None, path: str = "") -> Generator[Directory]:
-    """A directory that is looked at, with `path` as the PATH on which git may be."""
+def looking(
+    root: Path,
+    *,
+    watches: Watches | None = None,
+    path: str = "",
+    quick: float = QUICK,
+    secrets: SecretJudge | None = None,
+    most: int = 1 << 20,
+) -> Generator[Directory]:
+    """A directory that is looked at, with `path` as the PATH on which git may be; by a program, if it is not `quick`."""
     with tempfile.TemporaryDirectory(prefix="sould-look-") as scratch:
-        store, git = PreimageStore(Path(scratch), 1 << 20), GitFiles(root, {"PATH": path or scratch})
-        directory = Directory(root, git, store, CaptureLimits(), watches=watches or Watches())
+        store, git = PreimageStore(Path(scratch), most), GitFiles(root, {"PATH": path or scratch})
+        directory = Directory(root, git, store, CaptureLimits(), (), secrets, watches or Watches(), quick)
         try:
             yield directory
         finally:
@@ -44,18 +72,67 @@ def looking(root: Path, *, watches: Watches | None = None, path: str = "") -> Ge
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(rounds)
 def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple[str, str, int, str]]]) -> None:
+    compare(chosen, Watches(), QUICK)
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(rounds, st.sampled_from([0, 3, 1000]))
+def test_a_program_looks_alike_watched_or_not(chosen: list[list[tuple[str, str, int, str]]], most: int) -> None:
+    """`most`: folders; with more of them it is as on systems where nothing can be watched."""
+    compare(chosen, Watches(most), 0.0)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(rounds)
+def test_looking_where_nothing_can_be_watched_finds_the_same(chosen: list[list[tuple[str, str, int, str]]]) -> None:
+    compare(chosen, Watches(0), QUICK)
+
+
+def compare(chosen: list[list[tuple[str, str, int, str]]], watches: Watches, quick: float) -> None:
     """Two sessions share the watching; the second one looks less often."""
-    watches = Watches()
     with tempfile.TemporaryDirectory(prefix="sould-looked-") as scratch:
         root = Path(scratch, "project")
         root.mkdir()
-        with looking(root, watches=watches) as first, looking(root, watches=watches) as second:
+        with (
+            looking(root, watches=watches, quick=quick) as first,
+            looking(root, watches=watches, quick=quick) as second,
+        ):
             seen = {id(each): known(each) for each in (first, second)}
-            for number, changes in enumerate([[], *chosen]):
+            for number, changes in enumerate(chosen):
                 for path, kind, value, other in changes:
                     change(root / path, kind, value, root / other)
                 for directory in (first, second)[: 1 + number % 2]:
                     seen[id(directory)] = check(directory, seen[id(directory)])
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(st.lists(in_place, max_size=6), st.lists(steps, max_size=4), st.booleans())
+def test_what_calls_do_while_everything_is_looked_at_is_found(
+    during: list[tuple[str, str, int, str]], later: list[tuple[str, str, int, str]], watched: bool
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="sould-late-") as scratch:
+        root = Path(scratch, "project")
+        for path in ("a", "b c", "deep/er/a", NAMES[-1]):
+            change(root / path, "write", 0, root)
+        with looking(root, watches=Watches(1000 if watched else 0), quick=0.0) as directory:
+            assert directory.update(patience=0.0) == []
+            directory.calls_run()
+            before = held(root)
+            for path, kind, value, other in during:
+                change(root / path, kind, value, root / other)
+            found = directory.catch_up(patience=60.0) + directory.update()
+            now = held(root)
+            made = {path for path in now if now[path] != before.get(path) and now[path] != DIRECTORY}
+            assert made <= {each.path for each in found}
+            for each in found:
+                if each.sure and (each.before is None or is_kept(each.before.ref)):
+                    assert content(directory, each.before) == before.get(each.path)
+            directory.calls_ended()
+            while directory.uncopied:
+                directory.copy_some(1.0)
+            for path, kind, value, other in later:
+                change(root / path, kind, value, root / other)
+            check(directory, now)
 
 
 def known(directory: Directory) -> dict[str, bytes | str]:
@@ -133,6 +210,76 @@ def test_a_write_through_a_memory_map_is_found_in_files_that_changed_before(tmp_
         mapped.flush()
         assert paths(directory) == ["data"]
         mapped.close()
+
+
+def test_a_write_through_a_memory_map_to_a_file_that_was_touched_before_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"0" * 4096)
+    with looking(tmp_path) as directory, file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+        directory.update()
+        mapped[:4] = b"late"
+        mapped.flush()
+        assert paths(directory) == []  # nothing reports it
+        [found] = directory.update(touched=["data", "gone"])
+        assert content(directory, found.before) == b"0" * 4096
+        assert content(directory, found.after) == b"late" + b"0" * 4092
+
+
+@pytest.fixture
+def roomy(tmp_path: Path) -> Generator[Path]:
+    """A place where many files are made in a moment, also when the disk is busy."""
+    memory = Path("/dev/shm")  # noqa: S108 -- for what is made in it
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as directory:
+        yield Path(directory)
+
+
+def test_fifty_thousand_files_are_known_one_by_one(roomy: Path) -> None:
+    root = roomy / "root"
+    for folder in range(500):
+        (root / f"{folder}").mkdir(parents=True)
+        for name in range(100):
+            os.close(os.open(f"{root}/{folder}/{name}", os.O_CREAT | os.O_WRONLY))
+    with looking(root) as directory:
+        assert directory.update(patience=0.0) == []
+        directory.catch_up(patience=60.0)
+        assert directory.update() == []
+        while directory.uncopied:
+            directory.copy_some(1.0)
+        (root / "7" / "7").write_text("changed")
+        shutil.rmtree(root / "8")
+        (root / "9").rename(root / "moved")
+        gone = {"8", "9", *(f"{folder}/{name}" for folder in (8, 9) for name in range(100))}
+        found = {each.path: each for each in directory.update()}
+        assert found.keys() == gone | {"7/7", "moved", *(f"moved/{name}" for name in range(100))}
+        assert content(directory, found["8/1"].before) == b""
+        assert content(directory, found["7/7"].after) == b"changed"
+
+
+def test_what_could_not_be_kept_is_not_read_again_until_it_changes(tmp_path: Path) -> None:
+    file, judge = tmp_path / "data", Judge()
+    file.write_text("as it was")
+    os.utime(file, (1, 1))
+    with looking(tmp_path, secrets=judge, most=4) as directory:
+        directory.update()
+        once = -1
+        while judge.asked[file] != once:  # as long as it is new it may change without its times telling
+            once = judge.asked[file]
+            (tmp_path / "other").write_text(f"{once}")
+            directory.update()
+        file.write_text("more")
+        directory.update()
+        assert judge.asked[file] > once
+
+
+def test_contents_of_no_use_any_more_make_room_for_others(tmp_path: Path) -> None:
+    store = PreimageStore(tmp_path, 3000)
+    first, second = store.put(b"1" * 1000), store.put(b"2" * 1000)
+    assert store.put(b"1" * 1000, like=first) == first
+    assert store.put(b"3" * 1500) == UNKEPT
+    store.free([first])
+    third = store.put(b"3" * 1010)
+    assert (store.get(second), store.get(third)) == (b"2" * 1000, b"3" * 1010)
+    store.close()
 
 
 @pytest.mark.parametrize("back", [True, False])

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
-from sould.agents.patience import Behind, run_shielded_in_thread
+from sould.agents.patience import Behind, in_time, run_shielded_in_thread
 from sould.agents.projects.changes import MOST_NAMED, Change, Findings, is_text, named
 from sould.agents.projects.directory import Directory
 from sould.agents.projects.folders import FileVersion
@@ -40,6 +40,8 @@ PATIENCE = 0.15
 """Seconds that a call waits at most until everything was looked at, where that is necessary."""
 COPYING = 0.01
 """Seconds of copying at a time while nobody waits, and of leaving it between two times."""
+CLOSING = 5.0
+"""Seconds that a session stays for what is still to be found of its calls."""
 LATE = (
     "The project is still being looked at: what this changed in places that had not been reached by then is told when "
     "that is done."
@@ -211,7 +213,10 @@ class Capture:
         return paths, whole and not self.files.unwatched
 
     async def aclose(self) -> None:
-        """Let go of all copies."""
+        """Let go of all copies, when what calls did is known."""
+        while self._unsettled and (late := self._first_late) is not None:
+            if not await in_time(CLOSING, self._catch_up(late)):
+                break
         await self._behind.aclose()
         self._intervals.clear()
         self.writers.end(self.session_id)
@@ -245,7 +250,11 @@ class Capture:
 
     @property
     def _late(self) -> bool:
-        return any(directory.late is not None for directory in self._directories.values())
+        return self._first_late is not None
+
+    @property
+    def _first_late(self) -> int | None:
+        return next((each.late for each in self._directories.values() if each.late is not None), None)
 
     def _current(self, leave: str = "") -> str:
         """The call whose a change is that is found now: the newest that runs, else the newest that left something running."""
@@ -380,18 +389,20 @@ class Capture:
                 await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
         while True:
             directories = tuple(self._directories.values())
-            late = next((each.late for each in directories if each.late is not None), None)
             copying = next((each for each in directories if each.uncopied and not self._intervals), None)
-            if late is not None:
-                await _readable(late)
-                async with self._one:
-                    await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
+            if (late := self._first_late) is not None:
+                await self._catch_up(late)
             elif copying is not None:
                 await asyncio.sleep(COPYING)
                 async with self._one:
                     await run_shielded_in_thread(copying.copy_some, COPYING)
             else:
                 break
+
+    async def _catch_up(self, late: int) -> None:
+        await _readable(late)
+        async with self._one:
+            await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
 
     def _caught_up(self) -> dict[Path, list[Difference]]:
         told = bool(self._intervals or self._unsettled)

@@ -90,7 +90,7 @@ class Directory:
     _walk: Walk | None = None
     _walk_began: int = 0
     _waited: float = 0.0
-    """Seconds, for that."""
+    """Seconds, since everything was looked at last."""
     _reported: Changed | None = None
     """What was reported since that began; None: nobody knows."""
     _wanted: int = 0
@@ -150,17 +150,29 @@ class Directory:
     ) -> list[Difference]:
         """Look again; what is not as it was, unless nobody wants to be `told`. It is `late` after so many seconds.
 
+        What is left of them is for copying; since everything was looked at, nobody waits longer for both together.
+
         `touched`: files that are looked at though nothing was reported of them.
         """
+        found = self._update(told, patience, touched)
+        if self._to_copy and self._walk is None:
+            began = time.monotonic()
+            self.copy_some(min(patience - self._waited, self.limits.look_s))
+            self._waited += time.monotonic() - began
+        return found
+
+    def _update(self, told: bool, patience: float, touched: Collection[str]) -> list[Difference]:
         began = time.monotonic()
         latest = began + min(patience, self.limits.look_s)
         self._wanted = file_clock()
         if self._walk is None:
             self._forget_dropped()
-            now = self._look_where_reported(latest, touched) or self._look_everywhere(latest)
+            now = self._look_where_reported(latest, touched)
+            if now is None:
+                now = self._look_everywhere(latest)
+                self._waited = min(patience, time.monotonic() - began)
             if now is not None:
                 return self._taken(now, latest, told=told)
-            self._waited = min(patience, time.monotonic() - began)
         return self.catch_up(told=told, patience=patience)
 
     def catch_up(self, *, told: bool = True, patience: float = 0.0) -> list[Difference]:
@@ -254,7 +266,7 @@ class Directory:
     def _begin_walk(self) -> None:
         """Raises OSError."""
         walk = Walk(self.git, self.hidden, self._reader, self.kept.directory)
-        self._walk_began, self._waited, self._reported = file_clock(), 0.0, Changed()
+        self._walk_began, self._reported = file_clock(), Changed()
         walk.begin(self.limits.max_files, self.limits.look_s)
         if self._reader is not None:
             self._reader.walk_begins()

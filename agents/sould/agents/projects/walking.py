@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from sould.agents.projects.folders import FolderStore
 from sould.agents.projects.gitfiles import GitFiles, Stamp
-from sould.agents.projects.watching import MOST_WATCHED, Reader
+from sould.agents.projects.watching import Reader
 from sould.agents.values import dataclass, field
 
 PROGRAM = Path(__file__).with_name("walkmain.py")
@@ -77,7 +77,7 @@ class Walk:
             output=output,
             inotify=self.reader.descriptor if self.reader is not None else -1,
             mask=self.reader.mask if self.reader is not None else 0,
-            most_watched=MOST_WATCHED,
+            most_watched=self.reader.most if self.reader is not None else 0,
         )
         self._program = subprocess.Popen(
             [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],

@@ -81,6 +81,11 @@ class Reader:
         return self._tree.descriptor
 
     @property
+    def most(self) -> int:
+        """So many folders may be watched."""
+        return self._tree.most
+
+    @property
     def mask(self) -> int:
         """What such a program asks the kernel to report."""
         return self._tree.mask
@@ -120,7 +125,9 @@ class Reader:
 class Watches:
     """The watched trees of a daemon: one for each root, shared by its readers, gone with the last of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_WATCHED) -> None:
+        """`most`: folders of one tree."""
+        self.most = most
         self._trees: dict[Path, _Tree] = {}
         self._lock = threading.Lock()
 
@@ -154,6 +161,7 @@ class _Tree:
         self.blind = False
         """Something of it cannot be watched (any more)."""
         self.exhausted = False
+        self.most = registry.most
         self._registry = registry
         self._flags = flags
         self.mask = int(
@@ -203,7 +211,7 @@ class _Tree:
             for folder, number in numbers.items():
                 if folder not in self._numbers:
                     self._know(folder, number)
-            if exhausted or len(self._numbers) > MOST_WATCHED:
+            if exhausted or len(self._numbers) > self.most:
                 self.blind = self.exhausted = True
             for event in self._take_unknown():
                 self._note(event)
@@ -236,7 +244,7 @@ class _Tree:
             except OSError:  # the user's limit of watches
                 self.blind = self.exhausted = True
                 return
-            if len(self._numbers) >= MOST_WATCHED:
+            if len(self._numbers) >= self.most:
                 self.blind = self.exhausted = True
             self._know(folder, number)
 
