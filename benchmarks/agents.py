@@ -48,6 +48,8 @@ class Agent:
     """Of its environment."""
     shell: Tool = ("Shell", _command)
     read: Tool | None = ("ReadFile", _path)
+    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why it has no figure in a row, by the row's name."""
     grep: Tool | None = None
     glob: Tool | None = None
     once: tuple[str, ...] = ()

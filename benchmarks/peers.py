@@ -32,16 +32,18 @@ Install: TypeAlias = Callable[[], MakeAgent]
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Those that could be installed."""
+    """Those that could be installed, and why the others could not."""
 
     agents: dict[str, MakeAgent]
     versions: dict[str, str]
+    left_out: dict[str, str]
 
 
 def installed() -> Others:
     """Install what is missing."""
     agents: dict[str, MakeAgent] = {}
     versions: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     known: dict[str, tuple[str, Install]] = {
         "codex-acp": (CODEX, codex_installed),
         "kimi": (KIMI, kimi_installed),
@@ -53,17 +55,21 @@ def installed() -> Others:
             versions[package] = VERSIONS[package]
         except (SystemExit, FileNotFoundError) as error:
             print(f"bench: {name} is left out: {error}", file=sys.stderr)
-    return Others(agents, versions)
+            left_out[name] = str(error)
+    return Others(agents, versions, left_out)
 
 
-def drop_those_that_do_not_answer(world: World) -> None:
-    """One prompt and one command each; whoever fails at them is no side of anything."""
+def drop_those_that_do_not_answer(world: World) -> dict[str, str]:
+    """One prompt and one command each; whoever fails at them is no side of anything, and this says why."""
+    left_out: dict[str, str] = {}
     for name, agent in list(world.agents.items()):
         try:
             works(agent)
         except AgentFailedError as error:
             print(f"bench: {name} is left out: {error}\n{said(agent)}", file=sys.stderr)
+            left_out[name] = str(error)
             del world.agents[name]
+    return left_out
 
 
 def works(agent: Agent) -> None:
@@ -113,7 +119,13 @@ def codex_installed() -> MakeAgent:
         config.write_text(CODEX_CONFIG.format(port=port))
         environment = {"OPENAI_API_KEY": "bench", "CODEX_API_KEY": "bench", "CODEX_HOME": str(config.parent)}
         return Agent(
-            name, (str(program),), home, environment, shell=("exec_command", lambda text: {"cmd": text}), read=None
+            name,
+            (str(program),),
+            home,
+            environment,
+            shell=("exec_command", lambda text: {"cmd": text}),
+            read=None,
+            cannot={"read-file": "it has no tool that reads a file; its model runs commands for that"},
         )
 
     return make
@@ -138,7 +150,8 @@ def claude_installed() -> MakeAgent:
         settings.parent.mkdir()
         settings.write_text('{"permissions": {"defaultMode": "bypassPermissions"}}')
         shell: Tool = ("Bash", lambda text: {"command": text, "description": "bench"})
-        return Agent(name, (node, str(script)), home, environment, shell=shell, read=None)
+        read: Tool = ("Read", lambda text: {"file_path": str(home / "project" / text)})
+        return Agent(name, (node, str(script)), home, environment, shell=shell, read=read)
 
     return make
 

@@ -62,6 +62,8 @@ class Run(TypedDict):
     date: str
     seconds: float
     versions: dict[str, str]
+    left_out: NotRequired[dict[str, str]]
+    """Agents that could not be measured at all, and why."""
     rows: list[Found]
 
 
@@ -188,9 +190,21 @@ def beside_peers(run: Run) -> Iterator[str]:
     yield f"| what | unit | {' | '.join(names)} |\n| --- | --- {'| --- ' * len(names)}|"
     for row in run["rows"]:
         yield f"| {row['what']} | {row['unit']} | {' | '.join(side_of(row, name) for name in names)} |"
-    for name, reason in {name: reason for row in run["rows"] for name, reason in row["failed"].items()}.items():
-        yield f"\n{name} failed in rows that say so; its last words: {reason}"
     yield ""
+    for name, reason in run.get("left_out", {}).items():
+        yield f"- {name} is left out: {reason}"
+    for (name, reason), rows in without_figure(run).items():
+        yield f"- {name} has no figure in {', '.join(f'`{row}`' for row in rows)}: {reason}"
+    yield ""
+
+
+def without_figure(run: Run) -> dict[tuple[str, str], list[str]]:
+    """The rows in which a side has none, by the side and the reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in run["rows"]:
+        for name, reason in row["failed"].items():
+            reasons.setdefault((name, reason), []).append(row["name"])
+    return reasons
 
 
 def names_of(run: Run) -> list[str]:
@@ -205,7 +219,7 @@ def names_of(run: Run) -> list[str]:
 def side_of(row: Found, name: str) -> str:
     """One cell."""
     if name in row["failed"]:
-        return "failed"
+        return "none"
     return ranged(row["sides"][name]) if name in row["sides"] else ""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import build
 import peers
+import performancepage
 import report
 from agents import raw_agent, sould
 from figures import apart
@@ -25,7 +26,7 @@ from runner import Finding, find
 from world import MakeAgent, World, make_world
 
 BASE = "before"
-MOST_WITH_PEERS = 5
+MOST_WITH_PEERS = 3
 """Rounds: some need seconds only to start."""
 SCALES = {"quick": 0.1}
 MEASUREMENTS: tuple[Measurement, ...] = (
@@ -79,7 +80,7 @@ def bench(options: Options) -> None:
     with make_world(python, ours(python), options.scale) as world:
         run = measured(world, options, MEASUREMENTS, {})
     if options.whole:
-        report.keep(report.kept() | {"bench": run})
+        publish(report.kept() | {"bench": run})
 
 
 def bench_peers(options: Options) -> None:
@@ -87,10 +88,17 @@ def bench_peers(options: Options) -> None:
     python = build.this_tree()
     others = peers.installed()
     with make_world(python, ours(python) | others.agents, options.scale) as world:
-        peers.drop_those_that_do_not_answer(world)
+        left_out = others.left_out | peers.drop_those_that_do_not_answer(world)
         run = measured(world, options, [each for each in MEASUREMENTS if each.peers], others.versions, MOST_WITH_PEERS)
+    run["left_out"] = left_out
     if options.whole:
-        report.keep(report.kept() | {"peers": run})
+        publish(report.kept() | {"peers": run})
+
+
+def publish(record: report.Record) -> None:
+    """Write everything that is written from the record."""
+    report.keep(record)
+    performancepage.keep(record)
 
 
 def bench_quick(options: Options) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from statistics import median
 
+from acpclient import AgentFailedError
 from agents import Agent
 from processes import cpu
 from row import RAW, AtMost, Figures, Measurement, OfFloor, Row, Sides, measures
@@ -95,12 +96,13 @@ def read_file(world: World) -> Generator[Sides]:
     with channels(world) as sessions:
         for each in sessions.values():
             (each.client.cwd / "lines.txt").write_text("".join(f"line {number}\n" for number in range(1000)))
-        yield {name: partial(read, each) for name, each in sessions.items() if each.agent.read}
+        yield {name: partial(read, each) for name, each in sessions.items()}
 
 
 def read(opened: Channel) -> Figures:
     """One reading."""
-    assert opened.agent.read
+    if opened.agent.read is None:
+        raise AgentFailedError(opened.agent.cannot[READ.name])
     name, arguments = opened.agent.read
     return {READ.name: opened.client.call(opened.session, name, arguments("lines.txt"))}
 

@@ -20,7 +20,7 @@ LONGEST_S = 60.0
 GLOB = Row(
     "glob-100000",
     "Glob for one name among 100,000 files: call -> next request",
-    "completing `@`, finding a file by its name",
+    "finding a file by its name",
     budget=AtMost(100),
 )
 

@@ -1,10 +1,14 @@
 """The report says what was measured, and README nothing else."""
 
+import fnmatch
 import re
 from pathlib import Path
 
+from performancepage import AHEAD, MISSED, PAGE, with_lists
+from reasons import REASONS
 from report import BEGIN, END, README, Record, kept, report, run_of, with_figures
 from row import OURS, AtMost, Row
+from run import MEASUREMENTS
 from runner import Finding
 
 FAST = Row("first-token", "prompt -> first token", "waiting", budget=AtMost(5))
@@ -31,8 +35,8 @@ def test_it_names_what_was_met_and_what_was_missed() -> None:
 
 def test_an_agent_that_failed_has_no_figure_but_a_reason() -> None:
     beside = "\n".join(report(record())).partition("## Beside other agents")[2]
-    assert "| spawn -> session | ms | 1,234 [1,234-1,234] | failed |" in beside
-    assert "it closed its end" in beside
+    assert "| spawn -> session | ms | 1,234 [1,234-1,234] | none |" in beside
+    assert "- other has no figure in `cold-session`: it closed its end" in beside
     assert "other 1.2" in beside
 
 
@@ -52,3 +56,21 @@ def test_what_is_committed_was_written_from_the_record() -> None:
     assert with_figures(text, latest) == text
     written = Path(README.parent / "benchmarks" / "REPORT.md")
     assert not latest or written.read_text() == "\n".join(report(latest)) + "\n"
+    assert with_lists(PAGE.read_text(), latest) == PAGE.read_text()
+
+
+def test_the_page_says_where_others_are_ahead_and_why_budgets_are_missed() -> None:
+    marks = "\n".join((*AHEAD, "between", *MISSED))
+    page = with_lists(marks, record())
+    assert "- spawn -> session (`cold-session`): other 1 ms" not in page, "it failed there"
+    assert "- processor (`crowd-cpu`)" not in page
+    assert "- spawn -> session (`cold-session`): 1,234 ms (budget <= 5 ms). Not looked into yet." in page
+    assert "\nbetween\n" in page
+    slow = Finding(FAST, {OURS: [7.0, 8.0, 9.0], "other": [1.0, 2.0, 3.0]})
+    page = with_lists(marks, {"peers": run_of([slow], 0, {})})
+    assert "- prompt -> first token (`first-token`): other 2 ms, sould 8." in page
+
+
+def test_reasons_are_about_rows_that_there_are() -> None:
+    names = [row.name for measurement in MEASUREMENTS for row in measurement.rows]
+    assert [pattern for pattern in REASONS if not fnmatch.filter(names, pattern)] == []
