@@ -20,11 +20,12 @@ def test_what_was_written_last_is_read_with_the_note_whether_a_line_was_cut(tmp_
     assert read_record(path) is None
     record.write(b"one")
     record.write(b"three")
-    assert read_record(path) == (b"three", False)
+    assert read_record(path) == (b"three", (), False)
     record.note_cut(cut=True)
-    record.write(b"4")
+    record.write(b"4", (5, 2**64 - 1))
+    record.mark(0, 6)
     record.close()
-    assert read_record(path) == (b"4", True)
+    assert read_record(path) == (b"4", (6, 2**64 - 1), True)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
@@ -33,8 +34,8 @@ def test_a_state_larger_than_the_file_makes_it_grow(tmp_path: Path) -> None:
     record = Record(path, capacity=16)
     record.note_cut(cut=True)
     for size in (10, 100, 10_000, 5):
-        record.write(b"x" * size)
-        assert read_record(path) == (b"x" * size, True)
+        record.write(b"x" * size, range(size))
+        assert read_record(path) == (b"x" * size, tuple(range(size)), True)
     record.forget()
     assert os.listdir(tmp_path) == []
 
@@ -67,12 +68,23 @@ def test_a_damaged_record_is_none(tmp_path: Path, damage: bytes) -> None:
     assert read_record(str(path)) is None
 
 
+def test_what_an_earlier_version_left_is_read(tmp_path: Path) -> None:
+    left = (
+        b"sould record 1\n\0" + b"\1\0" + b"\0" * 6 + (3).to_bytes(8, "little") + (2).to_bytes(8, "little") + b"\0" * 24
+    )
+    path = tmp_path / "c.x"
+    path.write_bytes(left + b"one." + b"no..")
+    assert read_record(str(path)) == (b"no", (), False)
+
+
 def _write_for_ever(path: str) -> None:
     record = Record(path)
     number = 0
     while True:
         number += 1
-        record.write(b"%d " % number * (number % 700))
+        record.write(b"%d " % number * (number % 700), [number << 32 | number] * (number % 7))
+        for place in range(number % 7):
+            record.mark(place, (number + 1) << 32 | number + 1)
 
 
 def test_a_kill_at_any_moment_leaves_one_whole_state(tmp_path: Path) -> None:
@@ -89,7 +101,11 @@ def test_a_kill_at_any_moment_leaves_one_whole_state(tmp_path: Path) -> None:
         assert found is not None
         numbers = set(found[0].split())
         assert len(numbers) == 1
-        assert len(found[0].split()) == int(numbers.pop()) % 700
+        number = int(numbers.pop())
+        assert len(found.state.split()) == number % 700
+        assert len(found.marks) == number % 7
+        whole = {each << 32 | each for each in (number, number + 1)}
+        assert whole.issuperset(found.marks)
 
 
 def test_records_nobody_came_back_for_are_removed_after_a_day(tmp_path: Path) -> None:

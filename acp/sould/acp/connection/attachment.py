@@ -64,6 +64,7 @@ class Attachment:
     ) -> None:
         """`missed_notifications`: notices that this client is to be told first. `prompts`: those it still waits for."""
         self.session = session
+        self._session_id = session.id
         self.servers = servers
         self._missed_notifications = missed_notifications
         self._connection = connection
@@ -79,6 +80,11 @@ class Attachment:
         self._remembered: tuple[object, object, AttachedSession] | None = None
 
     # --- life -------------------------------------------------------------------------------------------------------
+
+    @property
+    def cursor(self) -> Cursor:
+        """The first thing this client has not been sent."""
+        return self._follower.cursor
 
     @property
     def remembered(self) -> AttachedSession:
@@ -244,11 +250,13 @@ class Attachment:
     def feed(self, record: Record) -> None:
         """See `FollowerSink`."""
         lines = self.updates.feed(record)
-        if lines:
-            self._connection.write(lines)
         message = record.message
         if type(message) is TextPart or type(message) is ThinkPart:
+            if lines:
+                self._connection.write(lines, self._session_id)
             return
+        if lines:
+            self._connection.write(lines)
         if isinstance(message, _REQUESTS):
             self._offer(message)
         else:

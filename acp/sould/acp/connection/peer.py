@@ -17,6 +17,8 @@ from sould.agents.rpc.messages import Request, RequestId
 from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
     from sould.agents.hooks.events import Subscription
@@ -225,6 +227,13 @@ class Peer:
     def private(self) -> bytes:
         """See `Resumable`: the MCP servers it brought."""
         return pack({key: attachment.servers.brought for key, attachment in self.attachments.items()})
+
+    def moved(self) -> "Mapping[str, Cursor] | None":
+        """See `Resumable`."""
+        about = self.connection.take_about()
+        if not about <= self.attachments.keys():
+            return None
+        return {session_id: self.attachments[session_id].cursor for session_id in about}
 
     def snapshot(self) -> FaceRecord:
         """See `Resumable`."""

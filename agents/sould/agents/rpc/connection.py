@@ -10,6 +10,7 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, cast
 
 import orjson
@@ -125,6 +126,7 @@ class Connection:
         """Requests, or answers to them, of which the owner is still to be told."""
         self._bad: deque[float] = deque(maxlen=self._limits.bad_lines)
         self._group: asyncio.TaskGroup | None = None
+        self._about: set[str] = set()
         self.gone = False
         """The peer is gone: requests fail at once."""
         self.ignored_responses = 0
@@ -243,7 +245,7 @@ class Connection:
     async def _run(self, request: Request, work: Coroutine[None, None, Any]) -> None:
         try:
             answer, then = await self._outcome(request, work)
-            self._stream.write(answer)
+            self.write(answer)
         finally:
             self._tasks.pop(request.id, None)
             self._cancelled.discard(request.id)
@@ -360,9 +362,15 @@ class Connection:
         """Tell the peer something."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def write(self, lines: bytes) -> None:
-        """Send whole lines that are JSON-RPC already: the hot path of a projection."""
+    def write(self, lines: bytes, about: str = "") -> None:
+        """Send whole lines that are JSON-RPC already: the hot path of a projection. `about`: see `take_about`."""
+        self._about.add(about)
         self._stream.write(lines)
+
+    def take_about(self) -> AbstractSet[str]:
+        """What all that was written since the last call was about, by the names given to `write`; "": more than these."""
+        about, self._about = self._about, set()
+        return about
 
     @property
     def congested(self) -> bool:
@@ -391,7 +399,7 @@ class Connection:
             asked.answer.set_result(response.result)
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._stream.write(_line(message))
+        self.write(_line(message))
 
 
 def described(error: SouldError) -> RpcError:

@@ -4,16 +4,17 @@ For every face (ACP, LSP, Wire, a terminal); it knows the words of none. Imports
 is answered before sessions are imported (D9).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import orjson
 
 from sould.agents.rpc.messages import RequestId
-from sould.agents.values import dataclass, field
+from sould.agents.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
+    from sould.agents.wire.stream import Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,18 @@ class FaceRecord:
     cut: bool = True
     """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """Where its sessions stand, in their order, each as one number: it can change without the rest."""
+        return tuple(mark(session.seq, session.offset) for session in self.sessions.values())
+
+    def at(self, marks: Sequence[int]) -> "FaceRecord":
+        """The same, with its sessions where these marks say."""
+        sessions = dict(self.sessions)
+        for (key, session), found in zip(self.sessions.items(), marks, strict=False):
+            sessions[key] = replace(session, seq=found >> 32, offset=found & 0xFFFFFFFF)
+        return replace(self, sessions=sessions)
+
     def dump(self) -> bytes:
         """As JSON."""
         return orjson.dumps(self)
@@ -79,11 +92,20 @@ class FaceRecord:
             raise ValueError(f"not the record of a connection: {error}") from error
 
 
+def mark(seq: int, offset: int) -> int:
+    """A place in a session's stream as a number of 64 bits: neither a record's number nor a message's length needs more than 32."""
+    return seq << 32 | offset
+
+
 class Resumable(Protocol):
     """A face's side of one connection, which can say at any time what the next daemon would need."""
 
     def snapshot(self) -> FaceRecord:
         """If this one died now and everything written had left."""
+        ...
+
+    def moved(self) -> "Mapping[str, Cursor] | None":
+        """All that has changed by what was written since the last call: these sessions moved on; None: perhaps more."""
         ...
 
     def private(self) -> bytes:

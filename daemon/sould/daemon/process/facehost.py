@@ -7,16 +7,20 @@ counts only when the bytes have left. Nothing leaves before the journals have it
 import asyncio
 import logging
 from collections import deque
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
+from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
 from sould.agents.values import replace
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.daemon.process.records import Record, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
+
+if TYPE_CHECKING:
+    from sould.agents.wire.stream import Cursor
 
 _log = logging.getLogger(__name__)
 
@@ -61,14 +65,13 @@ def _resume(path: str, connection: Connection) -> FaceRecord | None:
     found = read_record(path) if connection.hello.reattach else None
     if found is None:
         return None
-    state, cut = found
     try:
-        resume = FaceRecord.load(state)
+        resume = FaceRecord.load(found.state).at(found.marks)
     except ValueError as error:
         _log.warning("a connection starts over: %s", error)
         return None
     # what was not sent by a planned restart follows as it is; a killed daemon's last line may have been cut
-    return replace(resume, cut=cut and connection.inherited is None)
+    return replace(resume, cut=found.cut and connection.inherited is None)
 
 
 class ResumeRecorder:
@@ -88,10 +91,15 @@ class ResumeRecorder:
         self._face: Resumable | None = None
         self._sent = resume or FaceRecord()
         """What held when the last byte of it had left."""
+        self._moved: dict[str, Cursor] = {}
+        """How far its sessions have got since."""
+        self._places: dict[str, int] = {}
+        """Which mark of the record is which session's."""
+        self._writing = False
         self._waiting: deque[tuple[int, FaceRecord]] = deque()
         """What will hold when so many bytes have left."""
         if resume is not None:
-            self._record.write(resume.dump())
+            self._write(resume)
 
     # --- for the face -----------------------------------------------------------------------------------------------
 
@@ -101,29 +109,62 @@ class ResumeRecorder:
 
     def remember(self) -> None:
         """See `FaceMemory`."""
-        if self._open:
-            self._record.write(self._merged(self._now()).dump())
+        if not self._open:
+            return
+        now = self._now()
+        if self._connection.unsent:
+            self._waiting.append((self._connection.queued, now))
+            self._write(self._merged(now))
+        else:
+            self._keep(now)
 
     # --- for the connection -----------------------------------------------------------------------------------------
 
     def on_written(self, total: int, whole: bool) -> None:
-        """See `FdStream`: before a write nothing is new but that a line may be cut; after it, what has left counts."""
-        if not whole:
+        """See `FdStream`: of each write twice. Before it nothing is new but that a line may be cut; then what has left counts."""
+        self._writing = not self._writing
+        if self._writing:
             self._journals.save()  # what the client is about to be shown
         if not self._open or self._face is None:
             return
-        queued = self._connection.queued
-        if not whole and (not self._waiting or self._waiting[-1][0] < queued):
+        if self._writing:
             self._record.note_cut(cut=True)
-            self._waiting.append((queued, self._face.snapshot()))
             return
-        left = False
+        if not whole:
+            self._fall_behind(total, self._face.snapshot())
+        elif self._waiting or not self._move(self._face.moved()):
+            self._waiting.clear()
+            self._keep(self._face.snapshot())
+        self._record.note_cut(cut=not whole)
+
+    def _move(self, moved: "Mapping[str, Cursor] | None") -> bool:
+        """Nothing but these cursors is new, which is so for text: they are put in their places. False: something else is."""
+        if moved is None or not moved.keys() <= self._places.keys():
+            return False
+        for session_id, cursor in moved.items():
+            self._moved[session_id] = cursor
+            self._record.mark(self._places[session_id], mark(*cursor))
+        return True
+
+    def _fall_behind(self, total: int, now: FaceRecord) -> None:
+        """The client has not taken everything."""
+        queued = self._connection.queued
+        if not self._waiting or self._waiting[-1][0] < queued:
+            self._waiting.append((queued, now))
         while self._waiting and self._waiting[0][0] <= total:
             self._sent = self._waiting.popleft()[1]
-            left = True
-        if left:
-            self._record.write((self._sent if whole else self._merged(self._face.snapshot())).dump())
-        self._record.note_cut(cut=not whole)
+            self._moved.clear()
+        self._write(self._merged(now))
+
+    def _keep(self, now: FaceRecord) -> None:
+        """All that was written has left."""
+        self._sent = now
+        self._moved.clear()
+        self._write(now)
+
+    def _write(self, state: FaceRecord) -> None:
+        self._places = {session_id: place for place, session_id in enumerate(state.sessions)}
+        self._record.write(state.dump(), state.marks)
 
     def settled(self) -> bool:
         """See `ConnectedFace`."""
@@ -157,10 +198,12 @@ class ResumeRecorder:
 
     def _merged(self, now: FaceRecord) -> FaceRecord:
         """`now`, but with the cursors that have left, and with requests whose answers have not."""
-        if not self._waiting:
-            return now
-        sent = self._sent
-        sessions = {key: sent.sessions.get(key, attached) for key, attached in now.sessions.items()}
-        known = {request.id for request in now.unanswered}
-        late = tuple(request for request in sent.unanswered if request.id not in known)
-        return replace(now, sessions=sessions, unanswered=now.unanswered + late)
+        earlier = [self._sent, *(state for _, state in self._waiting), now]
+        sessions = {
+            key: next(state.sessions[key] for state in earlier if key in state.sessions) for key in now.sessions
+        }
+        for key, cursor in self._moved.items():
+            if key in sessions:
+                sessions[key] = replace(sessions[key], seq=cursor.seq, offset=cursor.offset)
+        unanswered = {request.id: request for state in earlier for request in state.unanswered}  # as it was known last
+        return replace(now, sessions=sessions, unanswered=tuple(unanswered.values()))

@@ -2,8 +2,9 @@
 
 The file is mapped memory with two slots and a switch: a new state is written to the slot not in use, then the switch
 is set. `kill -9` at any moment leaves one whole state, and no write ever waits for a disk (a crash of the machine ends
-the editors, too). What the states mean belongs to the face; this module keeps bytes and one flag, whether a write to
-the client was under way. Environments and conversation texts are never kept here (D14).
+the editors, too). Before each state stand its marks: numbers that change more often than the rest, one at a time and in
+their place. What states and marks mean belongs to the face; this module keeps them and one flag, whether a write to the
+client was under way. Environments and conversation texts are never kept here (D14).
 """
 
 import contextlib
@@ -11,12 +12,18 @@ import logging
 import mmap
 import os
 import re
+import struct
 import time
+from collections.abc import Sequence
+from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
 
-_MAGIC = b"sould record 1\n\0"
-_SWITCH, _CUT, _LENGTHS, _SLOTS = 16, 17, 24, 64
+_MAGIC = b"sould record 2\n\0"
+_EARLIER = b"sould record 1\n\0"
+"""Without marks."""
+_SWITCH, _CUT, _LENGTHS, _COUNTS, _SLOTS = 16, 17, 24, 40, 64
+_NUMBER = struct.Struct("@Q")  # written by one instruction: there is no moment in which half of it stands there
 _NAME = re.compile(r"c\.[0-9a-f]{32}")
 _FORGOTTEN = 24 * 3600.0
 
@@ -33,17 +40,25 @@ class Record:
         self._map, self._capacity = _create(path, capacity)
         self._current = 0
 
-    def write(self, state: bytes) -> None:
-        """Replace the state in one step."""
-        if len(state) > self._capacity:
-            self._grow(state)
+    def write(self, state: bytes, marks: Sequence[int] = ()) -> None:
+        """Replace the state and its marks in one step."""
+        size = _NUMBER.size * len(marks)
+        if size + len(state) > self._capacity:
+            self._grow(state, marks)
             return
         slot = 1 - self._current
         start = _SLOTS + slot * self._capacity
-        self._map[start : start + len(state)] = state
-        self._map[_LENGTHS + 8 * slot : _LENGTHS + 8 * slot + 8] = len(state).to_bytes(8, "little")
+        for place, mark in enumerate(marks):
+            _NUMBER.pack_into(self._map, start + _NUMBER.size * place, mark)
+        self._map[start + size : start + size + len(state)] = state
+        _NUMBER.pack_into(self._map, _LENGTHS + 8 * slot, len(state))
+        _NUMBER.pack_into(self._map, _COUNTS + 8 * slot, len(marks))
         self._map[_SWITCH] = slot
         self._current = slot
+
+    def mark(self, place: int, mark: int) -> None:
+        """Replace one of the marks that the state was written with."""
+        _NUMBER.pack_into(self._map, _SLOTS + self._current * self._capacity + _NUMBER.size * place, mark)
 
     def note_cut(self, *, cut: bool) -> None:
         """Whether the client may have got the beginning of a line only."""
@@ -59,13 +74,13 @@ class Record:
         with contextlib.suppress(OSError):
             os.unlink(self._path)
 
-    def _grow(self, state: bytes) -> None:
+    def _grow(self, state: bytes, marks: Sequence[int]) -> None:
         cut = self._map[_CUT]
-        grown, capacity = _create(self._path + ".new", len(state) * 2)
+        grown, capacity = _create(self._path + ".new", 2 * (len(state) + _NUMBER.size * len(marks)))
         self._map.close()
         self._map, self._capacity, self._current = grown, capacity, 0
         self._map[_CUT] = cut
-        self.write(state)
+        self.write(state, marks)
         try:
             os.rename(self._path + ".new", self._path)
         except OSError:  # it is in memory only, and the last one on disk says what holds no more
@@ -78,21 +93,32 @@ def record_path(runtime: str, token: str) -> str:
     return f"{runtime}/c.{token}"
 
 
-def read_record(path: str) -> tuple[bytes, bool] | None:
-    """The state a daemon left, and whether its last write may have been cut; None when there is no usable record."""
+class Found(NamedTuple):
+    """What a daemon left, and whether its last write may have been cut."""
+
+    state: bytes
+    marks: tuple[int, ...]
+    cut: bool
+
+
+def read_record(path: str) -> Found | None:
+    """What a daemon left; None when there is no usable record."""
     try:
         with open(path, "rb") as file:
             data = file.read()
     except OSError:
         return None
-    if not data.startswith(_MAGIC) or len(data) < _SLOTS:
+    if not data.startswith((_MAGIC, _EARLIER)) or len(data) < _SLOTS:
         return None
     slot = data[_SWITCH]
-    length = int.from_bytes(data[_LENGTHS + 8 * slot : _LENGTHS + 8 * slot + 8], "little")
+    (length,) = _NUMBER.unpack_from(data, _LENGTHS + 8 * slot)
+    (count,) = _NUMBER.unpack_from(data, _COUNTS + 8 * slot)
     start = _SLOTS + slot * ((len(data) - _SLOTS) // 2)
-    if not length:
+    begin = start + _NUMBER.size * count
+    if not length or begin + length > len(data):
         return None
-    return data[start : start + length], data[_CUT] == 1
+    marks = tuple(mark for (mark,) in _NUMBER.iter_unpack(data[start:begin]))
+    return Found(data[begin : begin + length], marks, data[_CUT] == 1)
 
 
 def sweep_records(runtime: str) -> None:
@@ -105,6 +131,7 @@ def sweep_records(runtime: str) -> None:
 
 
 def _create(path: str, capacity: int) -> tuple[mmap.mmap, int]:
+    capacity += -capacity % _NUMBER.size  # so that marks stand where one instruction writes them
     size = _SLOTS + 2 * capacity
     try:
         mapped = _mapped(path, size)

@@ -107,6 +107,11 @@ class Connection:
         """Bytes ever given to the stream."""
         return self.stream.queued if self.stream else 0
 
+    @property
+    def unsent(self) -> bool:
+        """Some of them have not left."""
+        return self.stream is not None and self.stream.buffered > 0
+
     def begin(self, task: "asyncio.Task[None]") -> None:
         """`task` serves it."""
         self.task = task
