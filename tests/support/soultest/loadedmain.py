@@ -1,6 +1,8 @@
 """The program of tests/daemon/test_loading.py: a client's first minute in a fresh interpreter, and what is loaded at each step.
 
-    python loadedmain.py DIRECTORY
+    python loadedmain.py DIRECTORY DESCRIPTOR
+
+The model, played by this program, is at the socket that listens at the descriptor.
 
 Prints a JSON object: by step, the packages that are not the standard library's, and those of `HEAVY`. Imports nothing
 but what the daemon itself has when it begins to listen.
@@ -9,6 +11,7 @@ but what the daemon itself has when it begins to listen.
 import asyncio
 import json
 import os
+import socket
 import sys
 from typing import IO, Any
 
@@ -26,6 +29,20 @@ HEAVY = frozenset(
     }
 )
 """Of the standard library."""
+
+
+ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+)
+
+
+async def play_model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read the head of a request, and answer."""
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(ANSWER)
+    await writer.drain()
+    writer.close()
 
 
 class NothingKept:
@@ -66,7 +83,7 @@ class Client:
                 return message
 
 
-async def main(project: str) -> None:
+async def main(project: str, listening: socket.socket) -> None:
     """From the first byte to the first token."""
     assert daemon  # the whole process is loaded, as it is when a client is accepted
     steps = {"listening": loaded()}
@@ -74,7 +91,8 @@ async def main(project: str) -> None:
     (reader, theirs), (ours, writer) = os.pipe(), os.pipe()
     stream = FdStream(reader, writer)
     services = FaceServices(sessions.host, lambda *_: None, ClientProcess(dict(os.environ), 0o022), NothingKept(), "0")
-    async with asyncio.TaskGroup() as group:
+    model = await asyncio.start_server(play_model, sock=listening)
+    async with model, asyncio.TaskGroup() as group:
         running = group.create_task(sessions.run(closed))
         group.create_task(serve_acp(stream, services))
         with os.fdopen(ours, "rb") as said:
@@ -93,4 +111,4 @@ async def main(project: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(sys.argv[1], socket.socket(fileno=int(sys.argv[2]))))

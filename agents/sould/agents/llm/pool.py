@@ -6,6 +6,7 @@ configuration, the session's environment or the keyring, in that order; the daem
 
 import asyncio
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +16,7 @@ from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
+from sould.agents.importing import begin_loading, is_loaded, load
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
@@ -26,6 +28,7 @@ from sould.agents.llm.discovery import (
     no_keys,
     probe_server,
 )
+from sould.agents.llm.later import LaterProvider
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
@@ -34,8 +37,8 @@ from sould.agents.llm.tokens import TokenStore
 from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
-    from sould.agents.llm.openai import OpenAIClient, ProviderSettings
-    from sould.agents.llm.signin import SignIn
+    from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings
+    from sould.agents.llm.signin import SignedInProvider, SignIn
 
 NO_MODEL = (
     "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
@@ -62,6 +65,11 @@ _KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 }
 _CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
 _FOUND_HOLDS_S = 5.0
+_PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?")
+HTTP = "sould.agents.llm.openai"
+"""What asks servers, and loads the HTTP library, which takes a third of the time of a first session."""
+AFTER_OPENING = 0.25
+"""Seconds from a first session to loading it: that session is open by then, and nobody has typed a question yet."""
 _OFFLINE = frozenset({"_echo", "_scripted_echo"})
 
 
@@ -79,6 +87,21 @@ class _Choice:
     key: str
     model: ModelConfig
     provider: ProviderConfig
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where a model is asked. `key` None: with a sign-in. `remedy`: what to do when it is refused."""
+
+    base_url: str
+    key: SecretStr | None
+    remedy: str
+    network: NetworkSettings
+
+    @property
+    def is_plain(self) -> bool:
+        """There is nothing of the user's own in how it is reached that could be wrong."""
+        return self.network == NetworkSettings() and _PLAIN.fullmatch(self.base_url) is not None
 
 
 def troubles(config: Config) -> tuple[str, ...]:
@@ -207,9 +230,6 @@ class ProviderPool:
         return known[1]
 
     async def _online(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
-        # the HTTP library takes 0.15 s to import: only when a real model is first asked (D9)
-        from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415
-
         provider = choice.provider
         if provider.env:  # variables of this provider alone, over the session's
             environment = {**environment, **{name: value.get_secret_value() for name, value in provider.env.items()}}
@@ -217,20 +237,32 @@ class ProviderPool:
             (provider.base_url or _BASE_URLS.get(provider.type, "")).rstrip("/").removesuffix("/chat/completions")
         )
         key, remedy = await self._key(choice, environment, base_url)
+        server = _Server(base_url, key, remedy, NetworkSettings.of(base_url, environment))
+        if key is not None and server.is_plain and not is_loaded(HTTP):
+            asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, HTTP)
+            return LaterProvider(_info(choice), lambda: self._opened(choice, environment, server))
+        return await self._opened(choice, environment, server)
+
+    async def _opened(
+        self, choice: _Choice, environment: Mapping[str, str], server: _Server
+    ) -> "OpenAIProvider | SignedInProvider":
+        await load(HTTP)
+        from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415 -- slow
+
         settings = ProviderSettings(
-            base_url=base_url,
-            api_key=key or SecretStr(""),
-            headers=provider.custom_headers,
-            network=NetworkSettings.of(base_url, environment),
+            base_url=server.base_url,
+            api_key=server.key or SecretStr(""),
+            headers=choice.provider.custom_headers,
+            network=server.network,
             timeouts=self._config.now.timeouts,
-            remedy=remedy,
+            remedy=server.remedy,
         )
         identity = _identity(settings)
         client = self._clients.get(identity)
         if client is None:
             client = self._clients[identity] = OpenAIClient(settings)
-        info, style = _info(choice), _style(choice, base_url)
-        if key is not None:
+        info, style = _info(choice), _style(choice, server.base_url)
+        if server.key is not None:
             return OpenAIProvider(info, client, style)
         from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- as above
 
