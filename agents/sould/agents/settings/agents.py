@@ -15,7 +15,7 @@ from sould.agents.settings.workplace import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.toolapi.toolset import Toolset
@@ -25,7 +25,7 @@ from sould.agents.wire.notice import notice
 
 DEFAULT = "default"
 AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
-"""The files of an agent by content, and the tools it offers."""
+"""The files of an agent by content, those that ship with sould by what the disk says, and the tools it offers."""
 
 
 @dataclass(slots=True)
@@ -144,7 +144,8 @@ class SessionAgent:
         return self.soul.tools.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
 
     def _key(self, spec: AgentSpec) -> AgentKey:
-        return digests(spec.files), self._offered(spec)
+        made_of = {path: str(stamps((path,))) if ships(path) else digests((path,))[path] for path in spec.files}
+        return made_of, self._offered(spec)
 
     def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
         return offered_paths(spec, self.workplace.situation(self.models.info))[0]

@@ -6,6 +6,7 @@ A spec and what it extends are merged as raw data and validated once; paths in i
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -206,6 +207,7 @@ def builtin_path(name: str) -> Path:
     return BUILTIN / name / "agent.yaml"
 
 
+@cache  # they come and go with a version of sould, which is another process
 def builtin_names() -> tuple[str, ...]:
     """The specs that ship with sould."""
     return tuple(sorted(path.parent.name for path in BUILTIN.glob("*/agent.yaml")))
