@@ -27,23 +27,23 @@ class Story:
     @classmethod
     def of(cls, base: str) -> "Story":
         """A file as the user has it."""
-        return cls(ReviewedText.of(split(base.encode()), 1))
+        return cls(ReviewedText.of(split(base), 1))
 
     @property
     def base(self) -> str:
         """What was accepted."""
-        return b"".join(self.text.base).decode()
+        return "".join(self.text.base)
 
     @property
     def current(self) -> str:
         """What is in the file."""
-        return b"".join(self.text.current).decode()
+        return "".join(self.text.current)
 
     @property
     def hunks(self) -> dict[int, tuple[str, str, set[str]]]:
         """What is pending, from the top: base and current lines, and the turns."""
         return {
-            each.hunk.id: (b"".join(each.hunk.base).decode(), b"".join(each.hunk.texts).decode(), set(each.hunk.turns))
+            each.hunk.id: ("".join(each.hunk.base), "".join(each.hunk.texts), set(each.hunk.turns))
             for each in self.text.hunks
         }
 
@@ -56,13 +56,13 @@ class Story:
 
     def agent(self, turn: str, current: str, session: str = "S1", *, allowed: bool = False) -> None:
         """A turn leaves the file with this text."""
-        edits = edits_between(self.text.current, split(current.encode()))
+        edits = edits_between(self.text.current, split(current))
         self.writes.append((turn, Write(self.text.parts, edits)))
         self.text = self.text.agent_wrote(edits, agent(turn, session), allowed=allowed)
 
     def user(self, current: str, how: How = "typed", *, returning: bool = True) -> None:
         """The user leaves the file with this text."""
-        edits = edits_between(self.text.current, split(current.encode()))
+        edits = edits_between(self.text.current, split(current))
         self.text = self.text.user_wrote(edits, how, returning=returning)
 
     def decide(

@@ -26,7 +26,7 @@ def test_a_whole_line_of_the_user_in_a_hunk_survives_its_reject() -> None:
 
     assert story.current == story.base == "def area(w, h):\n        log(w, h)\n    return w * h\n"
     assert isinstance(answer, Decided)
-    assert answer.stayed == (b"        log(w, h)\n",)
+    assert answer.stayed == ("        log(w, h)\n",)
     assert not story.hunks
 
 
@@ -38,7 +38,7 @@ def test_words_of_the_user_in_a_line_of_the_agent_are_asked_about() -> None:
     answer = story.reject(1)
 
     assert isinstance(answer, NeedsChoice)
-    assert answer.mixed == (b'        raise ValueError(f"neg {w}")\n',)
+    assert answer.mixed == ('        raise ValueError(f"neg {w}")\n',)
     assert story.text == before
     assert len(story.reject_everything()) == 1
     assert list(story.hunks) == [1]
@@ -123,7 +123,7 @@ def test_a_new_text_goes_but_what_the_user_appended_stays() -> None:
     assert not story.hunks
 
 
-def test_line_ends_are_bytes_of_their_lines() -> None:
+def test_line_ends_are_part_of_their_lines() -> None:
     story = Story.of("a\r\nb\r\nc")
     story.agent("T1", "a\r\nb1\r\nb2\r\nc")
     assert story.places(1) == (range(2, 3), range(2, 4))
@@ -267,7 +267,7 @@ def test_part_of_a_hunk_can_be_kept() -> None:
     assert story.base == "a\nq\nr\n"
     assert story.places(1)[1] == range(2, 3)
     [_, last] = story.text.hunks
-    assert last.hunk.texts == (b"s\n",)
+    assert last.hunk.texts == ("s\n",)
     assert story.places(last.hunk.id)[1] == range(5, 6)
     story.reject_everything()
     assert story.current == "a\nq\nr\n"
@@ -353,17 +353,17 @@ def test_a_line_typed_where_lines_were_removed_stands_below_them() -> None:
 def test_an_edit_across_the_edge_of_a_hunk_is_split_there() -> None:
     story = Story.of("a\nb\nc\n")
     story.agent("T1", "a\nB\nc\n")
-    text = story.text.user_wrote([LineEdit(1, 3, (b"B!\n", b"c!\n"))])
+    text = story.text.user_wrote([LineEdit(1, 3, ("B!\n", "c!\n"))])
 
-    assert text.base == (b"a\n", b"b\n", b"c!\n")
+    assert text.base == ("a\n", "b\n", "c!\n")
     assert [line.mixed for line in text.hunks[0].hunk.lines] == [True]
 
 
 def test_pasting_thousands_of_lines_over_lines_of_an_agent_leaves_those_that_are_as_they_were() -> None:
-    written = [b"agent %d\n" % n for n in range(300)]
+    written = [f"agent {n}\n" for n in range(300)]
     story = Story.of("a\nb\n")
-    story.agent("T1", "a\n" + b"".join(written).decode() + "b\n")
-    pasted = [line if n % 3 else b"user %d\n" % n for n, line in enumerate(written)] + [b"one more\n"]
+    story.agent("T1", "a\n" + "".join(written) + "b\n")
+    pasted = [line if n % 3 else f"user {n}\n" for n, line in enumerate(written)] + ["one more\n"]
     text = story.text.user_wrote([LineEdit(1, 301, tuple(pasted))])
 
     [hunk] = text.hunks
@@ -373,12 +373,12 @@ def test_pasting_thousands_of_lines_over_lines_of_an_agent_leaves_those_that_are
 def test_an_edit_that_cannot_be_split_makes_the_hunk_grow() -> None:
     story = Story.of("a\nb\nc\n")
     story.agent("T1", "a\nB\nc\n")
-    text = story.text.user_wrote([LineEdit(1, 3, (b"B c\n",))])
+    text = story.text.user_wrote([LineEdit(1, 3, ("B c\n",))])
 
     [hunk] = text.hunks
-    assert hunk.hunk.base == (b"b\n", b"c\n")
-    assert hunk.hunk.texts == (b"B c\n",)
-    assert text.base == (b"a\n", b"b\n", b"c\n")
+    assert hunk.hunk.base == ("b\n", "c\n")
+    assert hunk.hunk.texts == ("B c\n",)
+    assert text.base == ("a\n", "b\n", "c\n")
 
 
 def test_undoing_the_turn_of_a_formatter_leaves_the_hunks_of_the_turn_before() -> None:

@@ -26,4 +26,4 @@ HEAD = "a\nb\nc\nd\ne\n"
 def test_hunks_are_in_a_version_that_has_them_at_their_place(written: str, version: str, found: set[int]) -> None:
     story = Story.of(HEAD)
     story.agent("T1", written)
-    assert {each.hunk.id for each in hunks_in(story.text, split(version.encode()))} == found
+    assert {each.hunk.id for each in hunks_in(story.text, split(version))} == found

@@ -20,7 +20,7 @@ from sould.agents.review.hunk import PlacedHunk
 from sould.agents.review.text import ReviewedText, applied
 from sould.agents.review.undo import Write, without_turns
 
-ENDS = st.sampled_from([b"\n", b"\r\n"])
+ENDS = st.sampled_from(["\n", "\r\n"])
 POSITION = st.integers(0, 40)
 COUNT = st.integers(0, 3)
 
@@ -29,7 +29,7 @@ COUNT = st.integers(0, 3)
 class Slot:
     """A line that is in base, in the file, or in both. `own`: the user typed it into a hunk; `mixed`: words of both."""
 
-    text: bytes
+    text: str
     in_base: bool
     in_file: bool
     own: bool = False
@@ -46,12 +46,12 @@ class Reviewing(RuleBasedStateMachine):
         self.numbers = itertools.count(1)
 
     @initialize(ends=st.lists(ENDS, max_size=12))
-    def _file(self, ends: list[bytes]) -> None:
+    def _file(self, ends: list[str]) -> None:
         self.slots = [Slot(self._line(end), in_base=True, in_file=True) for end in ends]
         self.text = ReviewedText.of(self._file_lines(), 1)
 
     @rule(at=POSITION, gone=COUNT, new=st.lists(ENDS, max_size=3), turn=st.sampled_from(["T1", "T2", "T3"]))
-    def agent_replaces(self, at: int, gone: int, new: list[bytes], turn: str) -> None:
+    def agent_replaces(self, at: int, gone: int, new: list[str], turn: str) -> None:
         """An agent replaces some lines of the file."""
         start, stop = self._range(at, gone)
         lines = [self._line(end) for end in new]
@@ -65,7 +65,7 @@ class Reviewing(RuleBasedStateMachine):
         self.text = self.text.agent_wrote(edits, agent(turn))
 
     @rule(at=POSITION, end=ENDS)
-    def user_inserts(self, at: int, end: bytes) -> None:
+    def user_inserts(self, at: int, end: str) -> None:
         """The user types a line."""
         start, _ = self._range(at, 0)
         inside = any(each.start < start < each.stop for each in self.text.hunks)
@@ -89,7 +89,7 @@ class Reviewing(RuleBasedStateMachine):
         start = min(start, len(self._in_file()) - 1)
         slot = self._in_file()[start]
         agents = not slot.in_base and not slot.own
-        slot.text = b" " + slot.text if blank else b"%d " % next(self.numbers) + slot.text
+        slot.text = " " + slot.text if blank else f"{next(self.numbers)} {slot.text}"
         slot.mixed = slot.mixed or (agents and not blank)
         self._user_wrote()
 
@@ -164,13 +164,13 @@ class Reviewing(RuleBasedStateMachine):
         assert answer.text.current == self.text.current
         assert Counter(_rejected(answer.text)) == Counter(_rejected(self.text))
 
-    def _line(self, end: bytes) -> bytes:
-        return b"line %d" % next(self.numbers) + end
+    def _line(self, end: str) -> str:
+        return f"line {next(self.numbers)}{end}"
 
     def _in_file(self) -> list[Slot]:
         return [slot for slot in self.slots if slot.in_file]
 
-    def _file_lines(self) -> tuple[bytes, ...]:
+    def _file_lines(self) -> tuple[str, ...]:
         return tuple(slot.text for slot in self._in_file())
 
     def _range(self, at: int, count: int) -> tuple[int, int]:
@@ -229,7 +229,7 @@ class Reviewing(RuleBasedStateMachine):
             slot.in_file, slot.own, slot.mixed = True, False, False
 
 
-def _rejected(text: ReviewedText) -> tuple[bytes, ...]:
+def _rejected(text: ReviewedText) -> tuple[str, ...]:
     """What is left when everything is rejected."""
     for each in text.hunks:
         answer = decided(text, Decision("reject", each.hunk.id, each.hunk.digest, choice="drop"))
@@ -244,8 +244,8 @@ TestReviewing.settings = settings(max_examples=300, stateful_step_count=25)
 
 
 def test_edits_between_two_texts_turn_one_into_the_other() -> None:
-    old = tuple(b"%d\n" % (n % 7) for n in range(60))
-    new = tuple(b"%d\n" % (n % 5) for n in range(50))
+    old = tuple(f"{n % 7}\n" for n in range(60))
+    new = tuple(f"{n % 5}\n" for n in range(50))
     edits = edits_between(old, new)
     assert applied(old, edits) == new
     assert all(one.stop < other.start for one, other in itertools.pairwise(edits))

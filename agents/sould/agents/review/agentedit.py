@@ -28,7 +28,7 @@ def _written(taken: Taken, hunks: Sequence[Hunk], new: Lines, agent: AgentCall) 
     return ended_or_trimmed(hunk, hunk, "ended")
 
 
-def _base(taken: Taken) -> Iterator[bytes]:
+def _base(taken: Taken) -> Iterator[str]:
     """Base of the whole; the user's own lines that go are in it from now on, below the base lines of their hunk."""
     last = len(taken.parts) - 1
     for n, part in enumerate(taken.parts):

@@ -37,14 +37,14 @@ class _Stretch:
     d: int
 
 
-def edits_between(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[LineEdit, ...]:
+def edits_between(old: Sequence[str], new: Sequence[str]) -> tuple[LineEdit, ...]:
     """What turns `old` into `new`: in order, without common lines at their edges, with equal lines between any two."""
     whole = _trimmed(old, new, _Stretch(0, len(old), 0, len(new)))
     gaps = chain.from_iterable(_compared(old, new, gap) for gap in _between_unique(old, new, whole))
     return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in _joined(gaps))
 
 
-def _trimmed(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> _Stretch:
+def _trimmed(old: Sequence[str], new: Sequence[str], at: _Stretch) -> _Stretch:
     """Without the lines that are equal at both edges."""
     a, b, c, d = at.a, at.b, at.c, at.d
     while a < b and c < d and old[a] == new[c]:
@@ -54,7 +54,7 @@ def _trimmed(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> _Stret
     return _Stretch(a, b, c, d)
 
 
-def _between_unique(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> Iterator[_Stretch]:
+def _between_unique(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[_Stretch]:
     """The stretches between the lines that both sides have once, as far as these are in the same order."""
     a, c = at.a, at.c
     for i, j in _in_order(_unique(old, new, at)):
@@ -63,7 +63,7 @@ def _between_unique(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) ->
     yield _trimmed(old, new, _Stretch(a, at.b, c, at.d))
 
 
-def _unique(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> list[tuple[int, int]]:
+def _unique(old: Sequence[str], new: Sequence[str], at: _Stretch) -> list[tuple[int, int]]:
     olds, news = Counter(old[at.a : at.b]), Counter(new[at.c : at.d])
     places = {line: j for j, line in enumerate(new[at.c : at.d], at.c) if news[line] == 1}
     found = enumerate(old[at.a : at.b], at.a)
@@ -88,7 +88,7 @@ def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return rising[::-1]
 
 
-def _compared(old: Sequence[bytes], new: Sequence[bytes], at: _Stretch) -> Iterator[_Stretch]:
+def _compared(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[_Stretch]:
     """What differs within a stretch."""
     if at.a == at.b or at.c == at.d or (at.b - at.a) * (at.d - at.c) > MOST_COMPARED:
         yield at

@@ -16,7 +16,7 @@ from sould.agents.values import dataclass, replace
 
 Kind: TypeAlias = Literal["add", "delete", "rename", "mode", "line_ends", "content"]
 
-NAMES: Final[dict[LineEnd, str]] = {b"\n": "lf", b"\r\n": "crlf", b"\r": "cr"}
+NAMES: Final[dict[LineEnd, str]] = {"\n": "lf", "\r\n": "crlf", "\r": "cr"}
 """What a change of line ends calls them."""
 ENDS: Final[dict[str, LineEnd]] = {name: end for end, name in NAMES.items()}
 

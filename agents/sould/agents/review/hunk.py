@@ -24,7 +24,7 @@ class AgentCall:
 class Line:
     """A current line of a hunk. Its author is an agent, the user (`own`), or both (`mixed`)."""
 
-    text: bytes
+    text: str
     agent: AgentCall | None = None
     retyped: bool = False
     """An agent's line whose words the user changed."""
@@ -66,8 +66,8 @@ class Hunk:
     @property
     def digest(self) -> str:
         """What a decision names beside the id: 16 hexadecimal digits over base and current lines, not over their place."""
-        sides = (b"%d:%d\n" % (len(side), sum(map(len, side))) + b"".join(side) for side in (self.base, self.texts))
-        return hashlib.sha256(b"".join(sides)).hexdigest()[:16]
+        sides = (f"{len(side)}:{sum(map(len, side))}\n{''.join(side)}" for side in (self.base, self.texts))
+        return hashlib.sha256("".join(sides).encode()).hexdigest()[:16]
 
     @property
     def turns(self) -> frozenset[str]:

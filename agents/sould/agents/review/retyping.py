@@ -16,7 +16,7 @@ ALIKE: Final = 0.5
 MOST_PAIRED: Final = 10_000
 """Old lines times new lines: above it nobody typed them one by one, and only equal ones are paired."""
 
-_WORD = re.compile(rb"\w+|[^\w\s]")
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def retyped(old: Sequence[Line], new: Lines) -> tuple[Line, ...]:
@@ -33,13 +33,13 @@ def retyped(old: Sequence[Line], new: Lines) -> tuple[Line, ...]:
     return tuple(_version(sources[j], text) if j in sources else _new(gone, text) for j, text in enumerate(new))
 
 
-def _version(line: Line, text: bytes) -> Line:
+def _version(line: Line, text: str) -> Line:
     if line.own or text == line.text or text.split() == line.text.split():
         return replace(line, text=text)
     return replace(line, text=text, retyped=True)
 
 
-def _new(gone: Sequence[Line], text: bytes) -> Line:
+def _new(gone: Sequence[Line], text: str) -> Line:
     words = Counter(_WORD.findall(text))
     theirs = Counter(word for line in gone for word in _WORD.findall(line.text))
     agent: AgentCall | None = gone[0].agent if gone else None
@@ -48,7 +48,7 @@ def _new(gone: Sequence[Line], text: bytes) -> Line:
     return Line(text)
 
 
-def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+def pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Which line is a version of which: one beside the other where there are as many, else the most alike in order."""
     if len(old) == len(new):
         return [(n, n) for n in range(len(old))]
@@ -57,7 +57,7 @@ def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
     return _most_alike([_WORD.findall(line) for line in old], [_WORD.findall(line) for line in new])
 
 
-def _equal(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+def _equal(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     i = j = 0
     for edit in (*edits_between(old, new), LineEdit(len(old), len(old), ())):
@@ -66,7 +66,7 @@ def _equal(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
     return found
 
 
-def _most_alike(old: Sequence[Sequence[bytes]], new: Sequence[Sequence[bytes]]) -> list[tuple[int, int]]:
+def _most_alike(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     """The pairs in order with the greatest sum of likeness (Needleman and Wunsch, no cost for a gap)."""
     likeness = [[_likeness(one, other) for other in new] for one in old]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
@@ -87,7 +87,7 @@ def _most_alike(old: Sequence[Sequence[bytes]], new: Sequence[Sequence[bytes]]) 
     return found
 
 
-def _likeness(one: Sequence[bytes], other: Sequence[bytes]) -> float:
+def _likeness(one: Sequence[str], other: Sequence[str]) -> float:
     """From 0, no word alike, to 1; two lines without words are alike."""
     if not one and not other:
         return 1.0

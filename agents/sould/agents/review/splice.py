@@ -163,7 +163,7 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
     """The normal form of a text: new hunks (id 0) get ids from the top, those of `turn_id` alone that touch become one."""
     parts: list[Part] = []
     away: list[Away] = []
-    run: list[bytes] = []
+    run: list[str] = []
     at = 0
     for piece in pieces:
         if isinstance(piece, Left):

@@ -87,7 +87,7 @@ def _as_in_base(hunk: Hunk) -> tuple[int, int]:
     return above, below
 
 
-def _is(line: Line, base: bytes) -> bool:
+def _is(line: Line, base: str) -> bool:
     return not line.own and line.text == base
 
 
