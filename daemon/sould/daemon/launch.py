@@ -38,7 +38,8 @@ KEPT = (
 """The daemon's own environment: these and LC_*, XDG_*, SOULD_*, but for the skills that a
 client names. Keys belong to sessions and come with each hello."""
 
-RUN = "from sould.daemon.process.main import main; main()"
+RUN = "import gc; gc.disable(); from sould.daemon.process.main import main; main()"
+"""What is imported stays: `main` looks for garbage from when it serves."""
 
 
 class NotListeningError(BridgeError):

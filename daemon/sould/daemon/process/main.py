@@ -127,6 +127,7 @@ def _serve(paths: Paths, inheritance: HandoverState, umask: int, *, foreground: 
     _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
     gc.freeze()  # what is imported stays: collections need not look at it again
     gc.set_threshold(*COLLECT)
+    gc.enable()  # `launch.RUN` disabled it for the imports
     exit_reason = asyncio.run(_run(paths, inheritance, umask))
     if exit_reason is not Exit.RESTART:
         with contextlib.suppress(OSError):
