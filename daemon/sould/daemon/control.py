@@ -5,21 +5,24 @@ and of its answer; `sould.daemon.cli.client.ControlClient` calls them by these t
 user and `data.kind`. Nothing here may hold state of its own: it reads the server and the session host.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
-
-
-class ControlModel(BaseModel):
-    """Base: unknown keys of a newer or older side are ignored. Validators are built when first needed: a command needs two."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+from sould.agents.values import dataclass, field
+from sould.daemon.jsonvalues import JsonValues
 
 
+class ControlModel(JsonValues):
+    """Base: unknown keys of a newer or older side are ignored."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing(ControlModel):
     """No parameters, or an answer that only says "done"."""
 
 
+@dataclass(frozen=True, slots=True)
 class Pong(ControlModel):
     """`ping`: the process behind the socket."""
 
@@ -31,6 +34,7 @@ class Pong(ControlModel):
     uptime_s: float
 
 
+@dataclass(frozen=True, slots=True)
 class ConnectionInfo(ControlModel):
     """One connection. `pid` and `client` are what the other side says of itself."""
 
@@ -44,6 +48,7 @@ class ConnectionInfo(ControlModel):
     sessions: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Asked(ControlModel):
     """One question; without options it takes the user's own words, which may begin with a `default`."""
 
@@ -58,6 +63,7 @@ class Asked(ControlModel):
     default: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Waiting(ControlModel):
     """A request that waits for a person (a `program`: for a client's tool or hook). `title` is one line, `lines` the rest."""
 
@@ -75,10 +81,11 @@ class Waiting(ControlModel):
     changed: bool = False
     """It was approved for the session, but what it runs is another by now."""
     questions: tuple[Asked, ...] = ()
-    form: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    form: dict[str, Any] = field(default_factory=dict[str, Any])
     """Of an MCP server: the `ServerForm`, whose fields are the questions in the same order. An answer of "" leaves one out."""
 
 
+@dataclass(frozen=True, slots=True)
 class SessionState(ControlModel):
     """One session that is in memory."""
 
@@ -86,18 +93,19 @@ class SessionState(ControlModel):
     title: str
     cwd: str
     running: bool
-    looping: bool = False
-    """A loop is what runs."""
     queued: int
     pending: int
     """Requests (approvals, questions) that wait for an answer."""
+    mode: str
+    model: str
+    looping: bool = False
+    """A loop is what runs."""
     waiting: tuple[Waiting, ...] = ()
     prompts: tuple[str, ...] = ()
     """The queued prompts, next first, the beginning of each."""
-    mode: str
-    model: str
 
 
+@dataclass(frozen=True, slots=True)
 class LoopInfo(ControlModel):
     """One loop that is under way: `standing` says that it runs, or what it waits for."""
 
@@ -110,6 +118,7 @@ class LoopInfo(ControlModel):
     prompt: str
 
 
+@dataclass(frozen=True, slots=True)
 class Memory(ControlModel):
     """Of the daemon process alone. `pss_bytes` is 0 where the system does not say."""
 
@@ -117,6 +126,7 @@ class Memory(ControlModel):
     pss_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
 class McpState(ControlModel):
     """One MCP server of the daemon."""
 
@@ -129,6 +139,7 @@ class McpState(ControlModel):
     pid: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Status(ControlModel):
     """`status`: everything `sould status` prints."""
 
@@ -142,8 +153,6 @@ class Status(ControlModel):
     descriptor_limit: int
     connections: tuple[ConnectionInfo, ...]
     sessions: tuple[SessionState, ...]
-    mcp: tuple[McpState, ...] = ()
-    loops: tuple[LoopInfo, ...] = ()
     running_turns: int
     guard_pid: int | None
     """The process that runs commands; None until the first command."""
@@ -154,16 +163,20 @@ class Status(ControlModel):
     runtime_dir: str
     state_dir: str
     log_file: str
+    mcp: tuple[McpState, ...] = ()
+    loops: tuple[LoopInfo, ...] = ()
     config_file: str = ""
     """The configuration file it reads, whether or not it is there."""
 
 
+@dataclass(frozen=True, slots=True)
 class Force(ControlModel):
     """`force`: running turns are cancelled (journaled) instead of waited for."""
 
     force: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Leaving(ControlModel):
     """The daemon has begun to leave; it hangs up when it is gone. `running_turns` are ended as interrupted."""
 
@@ -171,6 +184,7 @@ class Leaving(ControlModel):
     running_turns: int
 
 
+@dataclass(frozen=True, slots=True)
 class IfIdle(ControlModel):
     """`shutdown_if_idle`: `leaving` says whether it does so now; else it will when its running turns have ended."""
 
@@ -180,6 +194,7 @@ class IfIdle(ControlModel):
     pid: int
 
 
+@dataclass(frozen=True, slots=True)
 class ListParams(ControlModel):
     """`sessions.list`: newest first; `cursor` from the page before."""
 
@@ -190,6 +205,7 @@ class ListParams(ControlModel):
     """Include archived sessions."""
 
 
+@dataclass(frozen=True, slots=True)
 class SessionRow(ControlModel):
     """One stored session. `live`: it is in the daemon's memory. `created` and `updated` are wall seconds."""
 
@@ -203,6 +219,7 @@ class SessionRow(ControlModel):
     archived: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class SessionPage(ControlModel):
     """`sessions.list`."""
 
@@ -210,6 +227,7 @@ class SessionPage(ControlModel):
     next_cursor: str | None
 
 
+@dataclass(frozen=True, slots=True)
 class SearchParams(ControlModel):
     """`sessions.search`: sessions that have every word of `query` in their title or in what was said, newest first."""
 
@@ -220,6 +238,7 @@ class SearchParams(ControlModel):
     """Include archived sessions."""
 
 
+@dataclass(frozen=True, slots=True)
 class FoundRow(ControlModel):
     """A session that was found; `snippet` is one line of what was said around the words."""
 
@@ -227,18 +246,21 @@ class FoundRow(ControlModel):
     snippet: str
 
 
+@dataclass(frozen=True, slots=True)
 class Found(ControlModel):
     """`sessions.search`."""
 
     sessions: tuple[FoundRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class SessionId(ControlModel):
     """A session's id, or the beginning of it when only one session begins so."""
 
     id: str
 
 
+@dataclass(frozen=True, slots=True)
 class RenameParams(ControlModel):
     """`sessions.rename`: `id` as in `SessionId`; an empty title goes back to none."""
 
@@ -246,6 +268,7 @@ class RenameParams(ControlModel):
     title: str
 
 
+@dataclass(frozen=True, slots=True)
 class ArchiveParams(ControlModel):
     """`sessions.archive`: `id` as in `SessionId`; `archived` false takes it back into the lists."""
 
@@ -253,6 +276,7 @@ class ArchiveParams(ControlModel):
     archived: bool = True
 
 
+@dataclass(frozen=True, slots=True)
 class ForkParams(SessionId):
     """`sessions.fork`: the new session is opened in the environment that the client said hello with.
 
@@ -262,6 +286,7 @@ class ForkParams(SessionId):
     cwd: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class PruneParams(ControlModel):
     """`sessions.prune`: what was last used more than `older_than` seconds ago and is larger than `larger_than` bytes."""
 
@@ -272,6 +297,7 @@ class PruneParams(ControlModel):
     dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class PrunedRow(ControlModel):
     """One session that prune met. `reason`: why it stays; "" when it went, or would go."""
 
@@ -281,6 +307,7 @@ class PrunedRow(ControlModel):
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class PruneReport(ControlModel):
     """`sessions.prune`: oldest first."""
 
@@ -288,6 +315,7 @@ class PruneReport(ControlModel):
     left: tuple[PrunedRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class SessionDetail(ControlModel):
     """`sessions.show` and `sessions.export`: the caller reads `wire.jsonl` in `directory` itself."""
 
@@ -297,12 +325,14 @@ class SessionDetail(ControlModel):
     """None when the session is not in memory."""
 
 
+@dataclass(frozen=True, slots=True)
 class RequestId(ControlModel):
     """The beginning of a request's id."""
 
     id: str
 
 
+@dataclass(frozen=True, slots=True)
 class AnswerParams(ControlModel):
     """`requests.answer`: `answers` in the order of the questions; none of them dismisses a question."""
 
@@ -314,6 +344,7 @@ class AnswerParams(ControlModel):
     """For the session, also when what the command runs changes again."""
 
 
+@dataclass(frozen=True, slots=True)
 class Answered(ControlModel):
     """What became of it. `already`: `by` was faster."""
 
@@ -325,12 +356,14 @@ class Answered(ControlModel):
     """What a question was answered with: labels, or words."""
 
 
+@dataclass(frozen=True, slots=True)
 class FsckParams(ControlModel):
     """`fsck`: one session, or all."""
 
     id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class FsckProblem(ControlModel):
     """One finding. `error`: something is lost or unreadable; `repaired`: it was fixed at an earlier open."""
 
@@ -340,6 +373,7 @@ class FsckProblem(ControlModel):
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
 class FsckReport(ControlModel):
     """`fsck`: clean when no problem is an error."""
 

@@ -131,8 +131,10 @@ def test_a_run_imports_what_it_needs_to_send_a_prompt_and_print_an_answer(user: 
     assert new <= RUN, new - RUN
 
 
-def test_a_short_command_loads_neither_the_model_client_nor_asyncio(user: User) -> None:
-    code = "import sys, sould.daemon.cli.service; print(sorted({'openai', 'aiohttp', 'httpx2', 'asyncio', 'keyring'} & set(sys.modules)))"
+@pytest.mark.parametrize("module", ["service", "sessions", "answering"])
+def test_a_short_command_loads_neither_pydantic_nor_asyncio(user: User, module: str) -> None:
+    slow = {"openai", "httpx2", "asyncio", "keyring", "orjson", "pydantic"}
+    code = f"import sys, sould.daemon.cli.{module}; print(sorted({slow!r} & set(sys.modules)))"
     done = subprocess.run(
         [str(SOULD.with_name("python")), "-c", code], env=user.environment, capture_output=True, text=True
     )

@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
-from pydantic import ValidationError
-
 from sould.daemon.control import (
     Answered,
     AnswerParams,
@@ -46,6 +44,7 @@ from sould.daemon.control import (
 )
 from sould.daemon.dial import send
 from sould.daemon.hello import PROTOCOL, VERSION, encode
+from sould.daemon.jsonvalues import NotAsDeclaredError
 from sould.daemon.launch import NotListeningError, connect, reach
 from sould.daemon.paths import Paths
 
@@ -221,8 +220,8 @@ class ControlClient:
             error = message["error"]
             raise ControlError(error["message"], error.get("data", {}).get("kind", "internal"))
         try:
-            return answer.model_validate(message["result"])
-        except ValidationError:
+            return answer.read(message["result"])
+        except NotAsDeclaredError:
             raise ControlError(
                 f"The daemon's answer to {method} is not understood; it may be another version: sould restart",
                 "version",
@@ -244,7 +243,7 @@ class ControlClient:
 
     def _exchange(self, method: str, params: ControlModel) -> dict[str, Any]:
         self._last += 1
-        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params.model_dump()}
+        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params.to_json()}
         try:
             self._sock.sendall(json.dumps(request).encode() + b"\n")
             return self._receive()

@@ -40,7 +40,7 @@ def status(as_json: bool) -> None:
         click.echo('{"running": false}' if as_json else "The daemon is not running; it starts when it is needed.")
         sys.exit(FAILED)
     if as_json:
-        click.echo(found.model_dump_json(indent=2))
+        click.echo(found.to_text(indent=2))
         return
     _overview(found)
     _connections(found)
@@ -99,7 +99,7 @@ def fsck(session: str | None, as_json: bool) -> None:
         report = daemon.fsck(session)
     bad = [problem for problem in report.problems if problem.severity == "error"]
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        click.echo(report.to_text(indent=2))
     else:
         for problem in report.problems:
             click.echo(f"{problem.severity}: {problem.session}: {problem.file}: {visible(problem.problem)}")

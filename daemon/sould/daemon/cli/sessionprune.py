@@ -74,7 +74,7 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
             for each in report.left:
                 complain(f"{each.session.id} is kept: {each.reason}")
     if json_object:
-        click.echo(report.model_dump_json(indent=2))
+        click.echo(report.to_text(indent=2))
 
 
 def _confirm(report: PruneReport, *, yes: bool) -> None:

@@ -5,13 +5,10 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import orjson
 
-from sould.agents.sessionlog.records import read_records
-from sould.agents.store.conversation import as_json, as_markdown
-from sould.agents.timetravel.timeline import Moment, timeline
 from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
@@ -19,6 +16,9 @@ from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span,
 from sould.daemon.cli.sessionprune import prune
 from sould.daemon.cli.sessionsearch import search
 from sould.daemon.control import SessionDetail, SessionRow
+
+if TYPE_CHECKING:
+    from sould.agents.timetravel.timeline import Moment
 
 
 @click.group(cls=Group)
@@ -61,7 +61,7 @@ def list_sessions(everywhere: bool, cwd: Path | None, limit: int, archived: bool
         rows = _pages(daemon, directory, limit, archived=archived)
     if json_lines:
         for row in rows:
-            click.echo(row.model_dump_json())
+            click.echo(row.to_text())
         return
     if not rows:
         hint = "" if everywhere else "; `sould sessions list --all` shows other projects"
@@ -84,9 +84,11 @@ def show(session: str, json_object: bool) -> None:
     with running() as daemon:
         detail = daemon.sessions_show(_named(daemon, session))
     if json_object:
-        click.echo(detail.model_dump_json(indent=2))
+        click.echo(detail.to_text(indent=2))
         return
     click.echo(_heading(detail))
+    from sould.agents.store.conversation import as_markdown  # noqa: PLC0415 -- a list needs no conversation
+
     click.echo(visible(as_markdown(_journal(detail), heading=False)))
 
 
@@ -103,6 +105,11 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     """
     with running() as daemon:
         journal = _journal(daemon.sessions_show(_named(daemon, session)))
+    import orjson  # noqa: PLC0415 -- a list needs no journal
+
+    from sould.agents.sessionlog.records import read_records  # noqa: PLC0415 -- as above
+    from sould.agents.timetravel.timeline import timeline  # noqa: PLC0415 -- as above
+
     records = ((record.message, record.timestamp) for record in read_records(journal))
     moments = timeline((message, when) for message, when in records if message is not None)
     if json_lines:
@@ -138,12 +145,7 @@ def export(session: str, output: Path | None, form: str) -> None:
     """
     with running() as daemon:
         journal = _journal(daemon.sessions_export(_named(daemon, session)))
-    if form == "wire":
-        text = journal.read_bytes()
-    elif form == "json":
-        text = orjson.dumps(as_json(journal), option=orjson.OPT_INDENT_2) + b"\n"
-    else:
-        text = as_markdown(journal, heading=True).encode() + b"\n"
+    text = _exported(journal, form)
     if output is None:
         sys.stdout.buffer.write(visible(text.decode()).encode() if sys.stdout.isatty() else text)
         return
@@ -230,7 +232,7 @@ def fork(session: str, cwd: str, json_object: bool) -> None:
     """
     with running(opens=True) as daemon:
         row = daemon.sessions_fork(_named(daemon, session), cwd)
-    click.echo(row.model_dump_json(indent=2) if json_object else row.id)
+    click.echo(row.to_text(indent=2) if json_object else row.id)
 
 
 def _named(daemon: ControlClient, session: str) -> str:
@@ -267,7 +269,7 @@ def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
     return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
 
 
-def _moment(moment: Moment) -> tuple[str, ...]:
+def _moment(moment: "Moment") -> tuple[str, ...]:
     number = "" if moment.kind == "event" else str(moment.checkpoint)
     when = f"{datetime.fromtimestamp(moment.timestamp).astimezone():%Y-%m-%d %H:%M:%S}"
     text = one_line(moment.text if moment.kind == "turn" else moment.text or ", ".join(moment.did) or "answered", 70)
@@ -299,6 +301,18 @@ def _heading(detail: SessionDetail) -> str:
         )
         + "\n"
     )
+
+
+def _exported(journal: Path, form: str) -> bytes:
+    import orjson  # noqa: PLC0415 -- a list needs no journal
+
+    from sould.agents.store.conversation import as_json, as_markdown  # noqa: PLC0415 -- as above
+
+    if form == "wire":
+        return journal.read_bytes()
+    if form == "json":
+        return orjson.dumps(as_json(journal), option=orjson.OPT_INDENT_2) + b"\n"
+    return as_markdown(journal, heading=True).encode() + b"\n"
 
 
 def _journal(detail: SessionDetail) -> Path:

@@ -46,7 +46,7 @@ def search(
         ).sessions
     if json_lines:
         for each in found:
-            click.echo(each.model_dump_json())
+            click.echo(each.to_text())
         return
     if not found:
         hint = "" if everywhere else "; `--all` searches other projects"

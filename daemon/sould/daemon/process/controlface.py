@@ -12,15 +12,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from sould.agents.errors import OptionError
 from sould.agents.rpc.connection import Connection as RpcConnection
 from sould.agents.rpc.connection import Limits as RpcLimits
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.messages import Params
-from sould.agents.wording import faulty
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
@@ -59,6 +56,7 @@ from sould.daemon.control import (
 )
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity
+from sould.daemon.jsonvalues import NotAsDeclaredError
 from sould.daemon.paths import Paths
 from sould.daemon.process.greeting import Hello
 from sould.daemon.process.lifecycle import Exit, Lifecycle
@@ -127,22 +125,22 @@ class ControlFace:
             raise RpcError(METHOD_NOT_FOUND, f"There is no control method {method[:80]!r} in sould {VERSION}.")
         model, _ = CONTROL[method]
         try:
-            asked = model.model_validate(params)
-        except ValidationError as error:
-            raise RpcError(INVALID_PARAMS, f"{method}: {_wrong(error)}") from None
+            asked = model.read(params)
+        except NotAsDeclaredError as error:
+            raise RpcError(INVALID_PARAMS, f"{method}: {error}.") from None
         if connection.of_agent and method not in LOOKS:
             raise OptionError(
                 "What the agent runs cannot answer for you or delete anything of yours; do this in a terminal or an "
                 "editor of your own."
             )
         if isinstance(asked, AnswerParams):
-            return (await self._answer_request(asked)).model_dump(mode="json")
+            return (await self._answer_request(asked)).to_json()
         if isinstance(asked, ForkParams):
-            return (await self._fork(asked, connection.hello)).model_dump(mode="json")
+            return (await self._fork(asked, connection.hello)).to_json()
         answer = await self._handlers[method](asked)
         if isinstance(answer, Reply):
             return answer
-        return answer.model_dump(mode="json")
+        return answer.to_json()
 
     # --- the daemon ---------------------------------------------------------------------------------------------
 
@@ -201,7 +199,7 @@ class ControlFace:
 
     def _leave(self, answer: ControlModel, reason: Exit, *, force: bool) -> Reply:
         """Leaving closes this connection, too: first the answer."""
-        return Reply(answer.model_dump(mode="json"), lambda: self._lifecycle.leave(reason, force=force))
+        return Reply(answer.to_json(), lambda: self._lifecycle.leave(reason, force=force))
 
     async def _reload(self, _: Nothing) -> Nothing:
         self._sessions.reload()
@@ -334,11 +332,6 @@ class Caller:
 
     async def notification(self, method: str, params: Params) -> None:
         """The control face has none."""
-
-
-def _wrong(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return faulty(".".join(map(str, first["loc"])), first)
 
 
 def _connection(connection: Connection) -> ConnectionInfo:
