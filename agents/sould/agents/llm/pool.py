@@ -30,7 +30,7 @@ from sould.agents.llm.discovery import (
 )
 from sould.agents.llm.later import LaterProvider
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.llm.provider import ChatProvider, ModelInfo
+from sould.agents.llm.provider import ChatProvider, ModelInfo, ProviderError
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.tokens import TokenStore
@@ -246,7 +246,10 @@ class ProviderPool:
     async def _opened(
         self, choice: _Choice, environment: Mapping[str, str], server: _Server
     ) -> "OpenAIProvider | SignedInProvider":
-        await load(HTTP)
+        try:
+            await load(HTTP)
+        except ImportError as error:
+            raise ProviderError(f"What asks model servers cannot be loaded ({error}); run `sould restart`.") from error
         from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415 -- slow
 
         settings = ProviderSettings(
