@@ -1,9 +1,7 @@
 """What commands do to files is the call's: found, kept and taken back like any edit, and nobody's else."""
 
 import json
-import mmap
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -18,7 +16,6 @@ from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
     FilesRestored,
-    Notification,
     ToolOutput,
     ToolResult,
 )
@@ -72,68 +69,6 @@ async def test_a_command_during_which_the_project_was_moved_says_that_its_change
         said = "".join(output.text for output in watcher.of(ToolOutput))
         assert "going back cannot restore it, because this was moved" in said
         aside.rename(bench.project)
-
-
-def slow_git(bench: Bench) -> tuple[Path, str]:
-    """A PATH with a git that looks for ignored files only when the file exists that is returned."""
-    go, programs = bench.root / "go", bench.root / "programs"
-    programs.mkdir()
-    wait = f"case \"$*\" in *'-o -i'*) until [ -e '{go}' ]; do sleep 0.01; done;; esac"
-    (programs / "git").write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("git")} "$@"\n')
-    (programs / "git").chmod(0o755)
-    return go, f"{programs}:{os.environ['PATH']}"
-
-
-async def test_what_is_found_when_a_command_has_ended_is_told_late_and_left_where_others_may_have_done_it(
-    bench: Bench,
-) -> None:
-    (bench.project / "gone.txt").write_text("tracked\n")
-    (bench.project / "same.txt").write_text("same\n")
-    git(bench.project)
-    go, path = slow_git(bench)
-    bench.script(shell("echo more >> a.txt; rm gone.txt; echo new > new.txt"), "text: ok")
-    async with bench.running():
-        opening = Opening(bench.project, environment={**os.environ, "PATH": path}, mode="full")
-        watcher = Watcher(await bench.host.new(opening))
-        await finish(watcher.session, "go")
-        [result] = watcher.of(ToolResult)
-        assert "The project is still being looked at" in result.return_value.message
-        go.touch()
-        late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
-        assert all(name in late.body for name in ("a.txt", "gone.txt", "new.txt", "echo more >> a.txt"))
-        assert "same.txt" not in late.body
-        await finish(watcher.session, "/undo")
-        (done,) = watcher.of(FilesRestored)
-        assert {Path(file.path).name: file.action for file in done.files} == dict.fromkeys(
-            ("a.txt", "gone.txt", "new.txt"), "conflict"
-        )
-        bench.script(shell("echo again >> same.txt"), "text: ok")
-        await finish(watcher.session, "again")
-        await finish(watcher.session, "/undo")
-    assert (bench.project / "same.txt").read_text() == "same\n"
-
-
-async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_is_found_when_the_turn_ends(
-    bench: Bench,
-) -> None:
-    """By a server that the command talks to: it had mapped the file long before, so nothing reports its writes."""
-    file = bench.project / "deep" / "data.txt"
-    wait = shell("echo ready; until [ -e go ]; do sleep 0.01; done; rm go")
-    bench.script(call("WriteFile", path="deep/data.txt", content="hello"), "text: ok", wait, "text: ok")
-    async with bench.running():
-        watcher = Watcher(await bench.new("full"))
-        await finish(watcher.session, "write")
-        with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
-            prompt = watcher.session.prompt("go", "watcher")
-            await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
-            mapped[:5] = b"HELLO"
-            mapped.flush()
-            (bench.project / "go").touch()
-            await prompt.outcome()
-        late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
-        assert "data.txt" in late.body
-        await finish(watcher.session, "/undo")
-    assert file.read_text() == "hello"
 
 
 @pytest.mark.parametrize("kind", [plain, git])

@@ -228,7 +228,7 @@ def test_a_write_through_a_memory_map_to_a_file_that_was_touched_before_is_found
 @pytest.fixture
 def roomy(tmp_path: Path) -> Generator[Path]:
     """A place where many files are made in a moment, also when the disk is busy."""
-    memory = Path("/dev/shm")  # noqa: S108 -- for what is made in it
+    memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as directory:
         yield Path(directory)
 

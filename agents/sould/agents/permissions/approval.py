@@ -43,6 +43,7 @@ from sould.agents.permissions.secretnames import secret_globs
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.visible import (
     LONG,
+    file_name,
     foreign_characters,
     has_hidden_characters,
     shortened,
@@ -184,7 +185,8 @@ class Approval:
                     action, verdict = await self._judged(action, call)
                     verdict = _since(shown, now, verdict)
                     if verdict.decision == "ask":
-                        question = _question(call, action, verdict, sender, description, display)
+                        lost = await self._not_kept(action, call)
+                        question = _question(call, action, verdict, sender, f"{description}{lost}", display)
                         refused = await self._put(question, verdict)
                         if refused is not None:
                             return refused
@@ -194,6 +196,14 @@ class Approval:
             else:
                 await call.effects()
                 watched = True
+
+    async def _not_kept(self, action: Action, call: ToolCallContext) -> str:
+        """What a command names and could not be had back after it, as the question says it."""
+        if not isinstance(action, RunCommand):
+            return ""
+        found = await call.not_kept(await asyncio.to_thread(named_paths, action, self._where))
+        names = dict.fromkeys(file_name(str(path)) for path in found)
+        return f"\nGoing back could not restore what is not saved: {', '.join(names)}." if names else ""
 
     async def _put(self, request: ApprovalRequest, verdict: Verdict) -> ToolReturn | None:
         self.unanswered.add(request.tool_call_id)

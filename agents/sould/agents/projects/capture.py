@@ -11,14 +11,13 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
 from sould.agents.patience import Behind, in_time, run_shielded_in_thread
-from sould.agents.projects.changes import MOST_NAMED, Change, Findings, is_text, named
+from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text, named
 from sould.agents.projects.directory import Directory
 from sould.agents.projects.folders import FileVersion
 from sould.agents.projects.gitfiles import GitFiles
@@ -46,51 +45,6 @@ LATE = (
     "The project is still being looked at: what this changed in places that had not been reached by then is told when "
     "that is done."
 )
-
-
-class WatchedFiles(Protocol):
-    """A session's files: where to look, and who keeps what is found."""
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory."""
-        ...
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """The other directories it works in, as they are at the time."""
-        ...
-
-    @property
-    def watched(self) -> Sequence[Path]:
-        """Those of all these that are looked at."""
-        ...
-
-    @property
-    def unwatched(self) -> Sequence[Path]:
-        """The others: they are never projects, as the user's home."""
-        ...
-
-    @property
-    def touched(self) -> Collection[Path]:
-        """The files that agents changed and editors have open."""
-        ...
-
-    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
-        """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
-
-        Raises:
-            OSError, SouldError: they could not be kept.
-        """
-        ...
-
-
-class LateListener(Protocol):
-    """Is told what was found when the call's result had been given."""
-
-    def found_late(self, title: str, findings: Findings) -> None:
-        """This, of the call with that title."""
-        ...
 
 
 @dataclass(slots=True)
@@ -133,12 +87,13 @@ class Capture:
 
     async def sweep(self) -> None:
         """A turn has ended that ran commands: find what they wrote through memory maps into files that were touched before."""
-        if not self._recent:
+        recent, self._recent = self._recent, {}
+        touched = tuple(self.files.touched) if recent else ()
+        if not touched:
             return
         async with self._one:
-            self._unsettled |= self._recent
-            self._recent.clear()
-            found = await self._look(told=True, touched=tuple(self.files.touched))
+            self._unsettled |= recent
+            found = await self._look(told=True, touched=touched)
             written = {root: [each for each in some if each.rewrote] for root, some in found.items()}
             await self._keep(written, self._current())
 
@@ -151,6 +106,11 @@ class Capture:
             if call_id not in self._intervals:
                 self._intervals[call_id] = Interval(turn_id, agent, moment(), title)
             self.writers.begin(self.session_id, self._roots())
+
+    async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """Those of the files of which no copy is kept, as far as is known by now."""
+        async with self._one:
+            return await asyncio.to_thread(self._not_kept, paths)
 
     def watches(self, call_id: str) -> bool:
         """Whether an interval of the call is open."""
@@ -294,7 +254,7 @@ class Capture:
         """Keep what is found as the call's."""
         late = call_id not in self._intervals
         interval = self._unsettled[call_id] if late else self._intervals[call_id]
-        changes = await run_shielded_in_thread(self._saved, differences)
+        changes = await run_shielded_in_thread(self._saved, differences) if any(differences.values()) else []
         others = self.writers.others(
             self.session_id, min(self._looked[0], interval.started) if late else self._looked[0]
         )
@@ -306,7 +266,7 @@ class Capture:
             if is_text(each.path)
         ]
         try:
-            noted = await self.files.note(judged, interval.since, interval.turn_id, call_id)
+            noted = await self.files.note(judged, interval.since, interval.turn_id, call_id) if judged else ()
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             self._add(call_id, Findings((), f"What it changed could not be saved: {why.removesuffix('.')}."), late=late)
@@ -403,6 +363,10 @@ class Capture:
         await _readable(late)
         async with self._one:
             await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
+
+    def _not_kept(self, paths: Sequence[Path]) -> list[Path]:
+        inside = ((path, root) for path in paths for root in self._directories if path.is_relative_to(root))
+        return [path for path, root in inside if not self._directories[root].is_kept(str(path.relative_to(root)))]
 
     def _caught_up(self) -> dict[Path, list[Difference]]:
         told = bool(self._intervals or self._unsettled)

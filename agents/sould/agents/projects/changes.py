@@ -1,8 +1,9 @@
 """What a call did to files, as it is kept and told. Pure."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from sould.agents.projects.refs import UNKEPT
 from sould.agents.projects.state import Edit
@@ -40,6 +41,51 @@ def together(found: Sequence[Findings]) -> Findings:
     """What was found of one call in several intervals."""
     paths = dict.fromkeys(path for each in found for path in each.paths)
     return Findings(tuple(paths), next((each.note for each in found if each.note), ""))
+
+
+class WatchedFiles(Protocol):
+    """A session's files: where to look, and who keeps what is found."""
+
+    @property
+    def root(self) -> Path:
+        """The session's working directory."""
+        ...
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """The other directories it works in, as they are at the time."""
+        ...
+
+    @property
+    def watched(self) -> Sequence[Path]:
+        """Those of all these that are looked at."""
+        ...
+
+    @property
+    def unwatched(self) -> Sequence[Path]:
+        """The others: they are never projects, as the user's home."""
+        ...
+
+    @property
+    def touched(self) -> Collection[Path]:
+        """The files that agents changed and editors have open."""
+        ...
+
+    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
+        """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
+
+        Raises:
+            OSError, SouldError: they could not be kept.
+        """
+        ...
+
+
+class LateListener(Protocol):
+    """Is told what was found when the call's result had been given."""
+
+    def found_late(self, title: str, findings: Findings) -> None:
+        """This, of the call with that title."""
+        ...
 
 
 def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:

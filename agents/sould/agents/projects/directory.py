@@ -429,6 +429,15 @@ class Directory:
                 held[name] = now if now is not None and now.seen == each.seen else FileVersion(each.seen, UNKEPT)
         return FolderVersion.of(held, version.listed_at)
 
+    def is_kept(self, path: str) -> bool:
+        """Whether what a file holds can be had later, or nothing is known of it by now."""
+        folder, _, name = path.rpartition("/")
+        version = self._folders.get(folder)
+        file = version.held().get(name) if version is not None else None
+        return file is None or not (
+            file.ref == UNKEPT or (file.ref == PENDING and file.seen[1] > self.limits.max_file_bytes)
+        )
+
     def contents(self, held: Iterable[FileVersion]) -> dict[str, bytes]:
         """The contents by their `ref`, as far as they can still be had."""
         return self._contents.of(held, self.git)

@@ -8,6 +8,7 @@ intent is on disk, and what changes or runs something keeps the model's order (`
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import orjson
@@ -215,6 +216,9 @@ class _Reporter(CallReporter):
         if self.capture is not None:
             source = self.turn.source
             await self.capture.begin(self.call.id, self.turn.id, source.agent_id if source else "", self.title)
+
+    async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
+        return await self.capture.not_kept(paths) if self.capture is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

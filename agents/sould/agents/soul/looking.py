@@ -3,8 +3,8 @@
 What is found of a call when its result has been given is a notice.
 """
 
-from sould.agents.projects.capture import Capture, LateListener
-from sould.agents.projects.changes import Findings, named
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.changes import Findings, LateListener, named
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension

@@ -6,6 +6,7 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
@@ -101,6 +102,10 @@ class CallReporter(Protocol):
     async def effects(self) -> None:
         """See `ToolCallContext.effects`."""
 
+    async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """See `ToolCallContext.not_kept`."""
+        return ()
+
 
 class Unheard(CallReporter):
     """Nobody is told of the call."""
@@ -148,6 +153,10 @@ class ToolCallContext:
     async def effects(self) -> None:
         """Awaited when a program may run for the call: what changes on disk from here on is its doing."""
         await self.reporter.effects()
+
+    async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """Those of the files of which no copy is kept, so that going back could not restore them, as far as is known by now."""
+        return await self.reporter.not_kept(paths)
 
 
 @runtime_checkable

@@ -1,0 +1,96 @@
+"""What is known of a command's changes only when it has ended, and what could not be restored, which its question says."""
+
+import mmap
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from sould.agents.opening.opening import Opening
+from sould.agents.wire.messages import ApprovalRequest, FilesRestored, Notification, ToolOutput, ToolResult
+from soultest.bench import Bench, Watcher, call, finish
+
+
+def shell(command: str) -> str:
+    return call("Shell", command=command)
+
+
+def git(project: Path) -> None:
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        command = ["git", "-c", "user.name=u", "-c", "user.email=u@example.invalid", *arguments]
+        subprocess.run(command, cwd=project, check=True)
+
+
+def slow_git(bench: Bench) -> tuple[Path, str]:
+    """A PATH with a git that looks for ignored files only when the file exists that is returned."""
+    go, programs = bench.root / "go", bench.root / "programs"
+    programs.mkdir()
+    wait = f"case \"$*\" in *'-o -i'*) until [ -e '{go}' ]; do sleep 0.01; done;; esac"
+    (programs / "git").write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("git")} "$@"\n')
+    (programs / "git").chmod(0o755)
+    return go, f"{programs}:{os.environ['PATH']}"
+
+
+async def test_what_is_found_when_a_command_has_ended_is_told_late_and_left_where_others_may_have_done_it(
+    bench: Bench,
+) -> None:
+    (bench.project / "gone.txt").write_text("tracked\n")
+    (bench.project / "same.txt").write_text("same\n")
+    git(bench.project)
+    go, path = slow_git(bench)
+    bench.script(shell("echo more >> a.txt; rm gone.txt; echo new > new.txt"), "text: ok")
+    async with bench.running():
+        opening = Opening(bench.project, environment={**os.environ, "PATH": path}, mode="full")
+        watcher = Watcher(await bench.host.new(opening))
+        await finish(watcher.session, "go")
+        [result] = watcher.of(ToolResult)
+        assert "The project is still being looked at" in result.return_value.message
+        go.touch()
+        late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
+        assert all(name in late.body for name in ("a.txt", "gone.txt", "new.txt", "echo more >> a.txt"))
+        assert "same.txt" not in late.body
+        await finish(watcher.session, "/undo")
+        (done,) = watcher.of(FilesRestored)
+        assert {Path(file.path).name: file.action for file in done.files} == dict.fromkeys(
+            ("a.txt", "gone.txt", "new.txt"), "conflict"
+        )
+        bench.script(shell("echo again >> same.txt"), "text: ok")
+        await finish(watcher.session, "again")
+        await finish(watcher.session, "/undo")
+    assert (bench.project / "same.txt").read_text() == "same\n"
+
+
+async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_is_found_when_the_turn_ends(
+    bench: Bench,
+) -> None:
+    """By a server that the command talks to: it had mapped the file long before, so nothing reports its writes."""
+    file = bench.project / "deep" / "data.txt"
+    wait = shell("echo ready; until [ -e go ]; do sleep 0.01; done; rm go")
+    bench.script(call("WriteFile", path="deep/data.txt", content="hello"), "text: ok", wait, "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "write")
+        with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+            prompt = watcher.session.prompt("go", "watcher")
+            await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
+            mapped[:5] = b"HELLO"
+            mapped.flush()
+            (bench.project / "go").touch()
+            await prompt.outcome()
+        late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
+        assert "data.txt" in late.body
+        await finish(watcher.session, "/undo")
+    assert file.read_text() == "hello"
+
+
+async def test_the_question_about_a_command_says_which_files_it_names_could_not_be_restored(bench: Bench) -> None:
+    (bench.project / "big.bin").write_bytes(b"\0" * (2 * 1024 * 1024 + 1))
+    bench.script(shell("touch b.txt"), shell("mv big.bin a.txt"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new("ask"))
+        await finish(watcher.session, "go")
+        first, second = watcher.of(ApprovalRequest)
+    assert "Going back could not restore" not in first.description
+    assert "Going back could not restore what is not saved: big.bin." in second.description.replace(
+        f"{bench.project}/", ""
+    )
