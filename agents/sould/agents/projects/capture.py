@@ -344,9 +344,10 @@ class Capture:
 
     async def _go_on(self) -> None:
         """Finish looking, and copy what calls may change, while nobody waits."""
-        async with self._one:
-            if not self._directories:
-                await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
+        if not self._directories:
+            async with self.projects.beforehand, self._one:
+                if not self._directories:
+                    await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
         while True:
             directories = tuple(self._directories.values())
             copying = next((each for each in directories if each.uncopied and not self._intervals), None)

@@ -66,6 +66,8 @@ class FolderStore:
     _live: int = 0
     _places: dict[str, int] = field(default_factory=dict[str, int])
     """Where each record begins, and, in the lowest bits, how long it is."""
+    _in_memory: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """Records that could not be written."""
 
     def open(self) -> int:
         """The descriptor of its file, made when it is not there yet. Raises OSError."""
@@ -88,12 +90,17 @@ class FolderStore:
         """All that are held."""
         return self._places.keys()
 
+    def _record(self, folder: str, length: int | None = None) -> bytes:
+        if folder in self._in_memory:
+            return self._in_memory[folder]
+        place = self._places[folder]
+        return os.pread(self._fd, length or place & _LENGTH, place >> _LENGTH_BITS)
+
     def get(self, folder: str) -> FolderVersion | None:
         """As it was put."""
-        place = self._places.get(folder)
-        if place is None:
+        if folder not in self._places:
             return None
-        record = os.pread(self._fd, place & _LENGTH, place >> _LENGTH_BITS)
+        record = self._record(folder)
         listed_at, names, stats, refs = _HEAD.unpack_from(record)
         at = _HEAD.size
         listing = Listing(record[at : at + names], record[at + names : at + names + stats])
@@ -101,11 +108,11 @@ class FolderStore:
 
     def listed_at(self, folder: str) -> int:
         """When it was listed; it must be held."""
-        listed_at, *_ = _HEAD.unpack(os.pread(self._fd, _HEAD.size, self._places[folder] >> _LENGTH_BITS))
+        listed_at, *_ = _HEAD.unpack_from(self._record(folder, _HEAD.size))
         return int(listed_at)
 
     def put(self, folder: str, version: FolderVersion) -> None:
-        """Hold it in place of what was. Raises OSError."""
+        """Hold it in place of what was; in memory, where the disk has no room."""
         names, stats = version.listing.names, version.listing.stats
         head = _HEAD.pack(version.listed_at, len(names), len(stats), len(version.refs))
         record = b"".join((head, names, stats, version.refs))
@@ -117,6 +124,7 @@ class FolderStore:
     def pop(self, folder: str) -> None:
         """Hold it no more."""
         self._live -= self._places.pop(folder, 0) & _LENGTH
+        self._in_memory.pop(folder, None)
 
     def add_note(self, note: bytes) -> int:
         """Write more behind the records; where it begins. Nothing may be put after it. Raises OSError."""
@@ -133,22 +141,29 @@ class FolderStore:
             os.close(self._fd)
             self._fd = -1
         self._places.clear()
+        self._in_memory.clear()
         self._end = self._live = 0
 
     def _append(self, folder: str, record: bytes) -> None:
-        _write(self.open(), record, self._end)
+        try:
+            _write(self.open(), record, self._end)
+        except OSError:
+            self._in_memory[folder], self._places[folder] = record, 0
+            return
         self._places[folder] = self._end << _LENGTH_BITS | len(record)
         self._end += len(record)
         self._live += len(record)
 
     def _rewrite(self) -> None:
-        old, places = self._fd, self._places
-        self._fd, self._places, self._end, self._live = _unnamed(self.scratch), {}, 0, 0
         try:
-            for folder, place in places.items():
-                self._append(folder, os.pread(old, place & _LENGTH, place >> _LENGTH_BITS))
-        finally:
-            os.close(old)
+            fd = _unnamed(self.scratch)
+        except OSError:
+            return  # another time
+        records = {folder: self._record(folder) for folder in self._places}
+        self.close()
+        self._fd = fd
+        for folder, record in records.items():
+            self._append(folder, record)
 
 
 def _unnamed(scratch: Path) -> int:

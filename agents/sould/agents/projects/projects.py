@@ -43,6 +43,8 @@ class Projects:
     """What clients say of the files they have open."""
     watches: Watches = field(default_factory=Watches)
     """What tells where programs changed something."""
+    beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
     _records: LogRecords = field(init=False)
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _borrowers: Counter[str] = field(default_factory=Counter[str])
