@@ -143,7 +143,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
     (project / "many").mkdir()
     for n in range(20):
         (project / "many" / f"{n}.txt").write_text("much\n")
-    with configured(world, "[capture]\nmax_files = 10"):
+    with configured(world, "max_files = 10"):
         async with editor(world, project, model="many", mode="full") as (client, session):
             await client.prompt(session, "go")
             told = shown(client)
@@ -152,7 +152,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
             assert "1 file restored" in await said(client, session, "/undo")
     assert (project / "a.txt").read_text() == "hello\n"
     assert (project / "many" / "3.txt").read_text() == "much\nx\n"
-    with configured(world, "[capture]\ncopy_s = 0.000001"):
+    with configured(world, "copy_s = 0.000001"):
         async with editor(world, project, model="slow", mode="full") as (client, session):
             await client.prompt(session, "go")
             told = shown(client)

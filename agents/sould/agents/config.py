@@ -169,6 +169,8 @@ class CaptureLimits(Section):
     """Of all copies of a session."""
     copy_s: Positive = 2.0
     """Files that cannot be copied in so many seconds are compared by size and time."""
+    wait_s: Positive = 0.15
+    """A call waits at most so many seconds until everything was looked at, where that is necessary; the rest is done behind."""
     look_s: Positive = 30.0
     """What cannot be looked at in so many seconds, while nobody waits, is not known."""
 

@@ -38,6 +38,7 @@ async def test_what_is_found_when_a_command_has_ended_is_told_late_and_left_wher
     (bench.project / "same.txt").write_text("same\n")
     git(bench.project)
     go, path = slow_git(bench)
+    bench.settings["capture"] = {"wait_s": 0.01}
     bench.script(shell("echo more >> a.txt; rm gone.txt; echo new > new.txt"), "text: ok")
     async with bench.running():
         opening = Opening(bench.project, environment={**os.environ, "PATH": path}, mode="full")

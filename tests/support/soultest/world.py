@@ -42,6 +42,9 @@ retry_first_wait_s = 0.01
 retry_max_wait_s = 0.02
 retry_jitter_s = 0.0
 {more}
+
+[capture]
+wait_s = 60.0
 """
 
 

@@ -35,8 +35,6 @@ logger = logging.getLogger(__name__)
 
 CLOCK_S = 0.01
 """The times of files are that much behind the clock at most."""
-PATIENCE = 0.15
-"""Seconds that a call waits at most until everything was looked at, where that is necessary."""
 COPYING = 0.01
 """Seconds of copying at a time while nobody waits, and of leaving it between two times."""
 CLOSING = 5.0
@@ -331,10 +329,10 @@ class Capture:
         return self._late or (not self._intervals and any(each.uncopied for each in self._directories.values()))
 
     def _differences(
-        self, roots: tuple[Path, ...], told: bool, touched: Sequence[Path] = (), patience: float = PATIENCE
+        self, roots: tuple[Path, ...], told: bool, touched: Sequence[Path] = (), patience: float | None = None
     ) -> dict[Path, list[Difference]]:
         """What the first look at a directory finds was there before, even when a call runs in which it was added."""
-        latest = time.monotonic() + patience
+        latest = time.monotonic() + (self.limits.wait_s if patience is None else patience)
         found: dict[Path, list[Difference]] = {}
         for root in _topmost(roots):
             inside = [str(path.relative_to(root)) for path in touched if path.is_relative_to(root)]
