@@ -131,9 +131,12 @@ class Approval:
         mode: Mode = "plan" if read_only else self.mode
         return decide(action, rules + self._session, self.trust, mode, self._where)
 
-    def kept_from(self, action: RunCommand) -> tuple[str, ...]:
+    async def kept_from(self, action: RunCommand) -> tuple[str, ...]:
         """Globs, without case, of the secrets that a command must not look into, because nobody was asked about it."""
-        return secret_globs(self._where) if may_search(action) and self.judge(action).searches else ()
+        return await asyncio.to_thread(self._kept_from, action) if may_search(action) else ()
+
+    def _kept_from(self, action: RunCommand) -> tuple[str, ...]:
+        return secret_globs(self._where) if self.judge(action).searches else ()
 
     def judge_found_file(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""

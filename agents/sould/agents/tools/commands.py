@@ -66,7 +66,7 @@ class Commands:
     async def prepare(self, line: str, timeout: float) -> Command:
         """What runs, before it is asked about; one that searches unasked is kept from secrets."""
         root = self.files.root
-        globs = await asyncio.to_thread(self.approval.kept_from, RunCommand(line, root))
+        globs = await self.approval.kept_from(RunCommand(line, root))
         variables: dict[str, str] = {}
         if globs and self.outputs is not None:
             variables["RIPGREP_CONFIG_PATH"] = str(await asyncio.to_thread(self.outputs.search_settings, globs))
