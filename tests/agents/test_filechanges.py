@@ -140,6 +140,17 @@ def test_when_the_queue_ran_over_everything_has_changed(project: Path, changes: 
     assert changes.holds(again)
 
 
+def test_what_nobody_asks_for_any_more_is_forgotten_with_the_rest(project: Path, changes: FileChanges) -> None:
+    stamp = changes.stamp([project / "config.toml"])
+    assert changes.stamp([project / f"missing {number}" for number in range(filechanges.MOST_PLACES)]) is not None
+    assert changes.holds(stamp)
+    again = changes.stamp([project / "config.toml"])
+    assert not changes.holds(stamp)
+    assert changes.holds(again)
+    (project / "config.toml").write_text("a = 2")
+    assert not changes.holds(again)
+
+
 NAMES = st.sampled_from(["a", "b", "a/c", "b/c", "a/c/d", "b/c/d"])
 STEPS = st.lists(
     st.tuples(st.sampled_from(["write", "mkdir", "rename", "delete", "link", "chmod"]), NAMES, NAMES), max_size=25

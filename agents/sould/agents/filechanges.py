@@ -24,6 +24,8 @@ MOST_DIRECTORIES: Final = 500
 """Of one tree: each takes one of the watches that a user's editors need, too."""
 MOST_WATCHED: Final = 4_000
 """Directories in all: beyond, everything is forgotten, and what is still asked for is watched anew."""
+MOST_PLACES: Final = 5_000
+"""As above: a daemon that runs for months sees many projects."""
 MOST_LINKS: Final = 40
 _READ: Final = 65_536
 _EVENT: Final = struct.Struct("iIII")
@@ -110,7 +112,7 @@ class FileChanges:
         if sys.platform != "linux" or not all(path.startswith("/") for path, _ in wanted):
             return None
         with self._lock:
-            if len(self._directories) > MOST_WATCHED:
+            if len(self._directories) > MOST_WATCHED or len(self._places) > MOST_PLACES:
                 self._forget()
             self._read()
             places = [self._places.get(key) or self._places.setdefault(key, _Place(*key)) for key in wanted]
