@@ -1,6 +1,7 @@
 """Why a budget is not met: a sentence for each row, by what a profile of it showed. `docs/performance.md` quotes them.
 
-A row that keeps to its budget needs none; a sentence that is left over is not shown. Names may have `*`.
+A row that keeps to its budget needs none; a sentence that is left over is not shown. Names may have `*`. After a change
+here, `.venv/bin/python benchmarks/run.py write` writes the page anew, from the record of the latest runs.
 """
 
 import fnmatch
