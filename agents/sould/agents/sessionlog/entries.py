@@ -20,14 +20,14 @@ NOTHING = "<system>No output.</system>"
 
 @dataclass(slots=True)
 class Run:
-    """Deltas of one content part or tool call."""
+    """Deltas of one content part or tool call; the first piece is what `first` holds."""
 
     first: WireMessage
     pieces: list[str]
 
     def whole(self) -> WireMessage:
         """The part or call."""
-        return joined(self.first, self.pieces)
+        return self.first if len(self.pieces) == 1 else joined(self.first, self.pieces)
 
 
 class Said:
