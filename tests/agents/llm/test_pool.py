@@ -1,6 +1,8 @@
 """From a model's key and a session's environment to a provider: keys, addresses, notices, and what is shared."""
 
 import ssl
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -288,3 +290,40 @@ async def test_a_stored_key_is_enough_and_ignores_the_environments_url() -> None
 
     (item,) = await discover({"KIMI_BASE_URL": "http://evil.example"}, no_servers, keys, NOWHERE)
     assert item.provider.base_url == "https://api.moonshot.ai/v1"
+
+
+# --- what is loaded when --------------------------------------------------------------------------------------------------------
+
+LOADED = """
+import asyncio, sys
+from sould.agents.config import Config
+from sould.agents.liveconfig import FixedConfig
+from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.provider import ChatMessage, ChatRequest, ProviderError
+from sould.agents.wire.content import TextPart
+
+def loaded(when):
+    print(when, sorted({"aiohttp", "httpx2", "openai"} & set(sys.modules)))
+
+async def main():
+    pool = ProviderPool(FixedConfig(Config.model_validate({
+        "models": {"m": {"provider": "p", "model": "m", "max_context_size": 8000}},
+        "providers": {"p": {"type": "openai", "base_url": "https://127.0.0.1:9/v1", "api_key": "k"}},
+    })))
+    provider = await pool.get("m", {"HTTP_PROXY": "http://127.0.0.1:9"})
+    loaded("opened")
+    request = ChatRequest("", (ChatMessage("user", (TextPart(text="hi"),)),))
+    try:
+        async with provider.stream(request):
+            pass
+    except ProviderError:
+        loaded("asked")
+    await pool.aclose()
+
+asyncio.run(main())
+"""
+
+
+def test_a_session_opens_without_an_http_library_and_its_first_prompt_needs_one() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["opened []", "asked ['aiohttp']"]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings
+from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ModelInfo, ProviderError
+from sould.agents.llm.server import ProviderSettings
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 from soultest.llm import Exchange, ModelServer, scenario

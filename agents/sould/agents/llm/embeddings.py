@@ -10,32 +10,31 @@ import os
 from collections.abc import Sequence
 
 import httpx2
-from openai import APIConnectionError, APIError, AsyncOpenAI, Omit, omit
+from openai import APIConnectionError, APIError, APITimeoutError, AsyncOpenAI, Omit, omit
 
-from sould.agents.llm.openai import OpenAIClient, ProviderSettings
-from sould.agents.llm.provider import ProviderProtocolError
-from sould.agents.llm.tls import verification
+from sould.agents.llm.provider import ProviderError, ProviderProtocolError
+from sould.agents.llm.server import ProviderSettings, Server
 
 # their debug output holds what is sent
 for _library in ("openai", "httpx2", "httpcore2"):
     logging.getLogger(_library).setLevel(logging.WARNING)
 
 
-async def embed(client: OpenAIClient, model: str, texts: Sequence[str]) -> list[list[float]]:
+async def embed(server: Server, model: str, texts: Sequence[str]) -> list[list[float]]:
     """A vector for each text, in their order. Raises ProviderError."""
-    timeouts = client.settings.timeouts
+    timeouts = server.settings.timeouts
     try:
-        async with asyncio.timeout(timeouts.connect_s + timeouts.first_byte_s), _sdk(client.settings) as sdk:
+        async with asyncio.timeout(timeouts.connect_s + timeouts.first_byte_s), _sdk(server) as sdk:
             answer = await sdk.embeddings.create(
                 model=model,
                 input=list(texts),
                 encoding_format="float",
-                extra_headers=_headers(client.settings),
+                extra_headers=_headers(server.settings),
             )
     except (APIConnectionError, httpx2.HTTPError, TimeoutError, OSError, ValueError) as error:
-        raise client.failure(error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+        raise _failure(error, server) from None
     except APIError as error:
-        detail = client.redact.line(error.message)
+        detail = server.redact.line(error.message)
         raise ProviderProtocolError(f"The server gave no embeddings: {detail}", kind="malformed") from None
     vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
     if len(vectors) != len(texts):
@@ -43,13 +42,25 @@ async def embed(client: OpenAIClient, model: str, texts: Sequence[str]) -> list[
     return vectors
 
 
-def _sdk(settings: ProviderSettings) -> AsyncOpenAI:
+def _failure(error: Exception, server: Server) -> ProviderError:
+    cause = (
+        error.__cause__ if isinstance(error, APIConnectionError) and isinstance(error.__cause__, Exception) else error
+    )
+    if isinstance(cause, httpx2.ConnectTimeout):
+        return server.not_accepted()
+    if isinstance(cause, httpx2.TimeoutException | TimeoutError | APITimeoutError):
+        return server.not_answered()
+    return server.unreached(error, server.said(cause))
+
+
+def _sdk(server: Server) -> AsyncOpenAI:
     """Made for one call, with connections of its own."""
+    settings = server.settings
     timeouts, network = settings.timeouts, settings.network
     http = httpx2.AsyncClient(
         trust_env=False,
         proxy=network.proxy or None,
-        verify=verification(settings.base_url, network),
+        verify=server.trusted,
         follow_redirects=False,
         timeout=httpx2.Timeout(timeouts.first_byte_s, connect=timeouts.connect_s),
     )

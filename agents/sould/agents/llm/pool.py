@@ -6,7 +6,6 @@ configuration, the session's environment or the keyring, in that order; the daem
 
 import asyncio
 import difflib
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +15,7 @@ from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
 from sould.agents.errors import NoModelError
-from sould.agents.importing import begin_loading, is_loaded, load
+from sould.agents.importing import begin_loading, is_loaded
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
@@ -28,17 +27,17 @@ from sould.agents.llm.discovery import (
     no_keys,
     probe_server,
 )
-from sould.agents.llm.later import LaterProvider
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.llm.provider import ChatProvider, ModelInfo, ProviderError
+from sould.agents.llm.openai import CONNECTIONS, OpenAIClient, OpenAIProvider
+from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
+from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.tokens import TokenStore
 from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
-    from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings
-    from sould.agents.llm.signin import SignedInProvider, SignIn
+    from sould.agents.llm.signin import SignIn
 
 NO_MODEL = (
     "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
@@ -65,9 +64,6 @@ _KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 }
 _CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
 _FOUND_HOLDS_S = 5.0
-_PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?")
-HTTP = "sould.agents.llm.openai"
-"""What asks servers, and loads the HTTP library, which takes a third of the time of a first session."""
 AFTER_OPENING = 0.25
 """Seconds from a first session to loading it: that session is open by then, and nobody has typed a question yet."""
 _OFFLINE = frozenset({"_echo", "_scripted_echo"})
@@ -87,21 +83,6 @@ class _Choice:
     key: str
     model: ModelConfig
     provider: ProviderConfig
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """Where a model is asked. `key` None: with a sign-in. `remedy`: what to do when it is refused."""
-
-    base_url: str
-    key: SecretStr | None
-    remedy: str
-    network: NetworkSettings
-
-    @property
-    def is_plain(self) -> bool:
-        """There is nothing of the user's own in how it is reached that could be wrong."""
-        return self.network == NetworkSettings() and _PLAIN.fullmatch(self.base_url) is not None
 
 
 def troubles(config: Config) -> tuple[str, ...]:
@@ -237,44 +218,31 @@ class ProviderPool:
             (provider.base_url or _BASE_URLS.get(provider.type, "")).rstrip("/").removesuffix("/chat/completions")
         )
         key, remedy = await self._key(choice, environment, base_url)
-        server = _Server(base_url, key, remedy, NetworkSettings.of(base_url, environment))
-        if key is not None and server.is_plain and not is_loaded(HTTP):
-            asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, HTTP)
-            return LaterProvider(_info(choice), lambda: self._opened(choice, environment, server))
-        return await self._opened(choice, environment, server)
-
-    async def _opened(
-        self, choice: _Choice, environment: Mapping[str, str], server: _Server
-    ) -> "OpenAIProvider | SignedInProvider":
-        try:
-            await load(HTTP)
-        except ImportError as error:
-            raise ProviderError(f"What asks model servers cannot be loaded ({error}); run `sould restart`.") from error
-        from sould.agents.llm.openai import OpenAIClient, OpenAIProvider, ProviderSettings  # noqa: PLC0415 -- slow
-
         settings = ProviderSettings(
-            base_url=server.base_url,
-            api_key=server.key or SecretStr(""),
-            headers=choice.provider.custom_headers,
-            network=server.network,
+            base_url=base_url,
+            api_key=key or SecretStr(""),
+            headers=provider.custom_headers,
+            network=NetworkSettings.of(base_url, environment),
             timeouts=self._config.now.timeouts,
-            remedy=server.remedy,
+            remedy=remedy,
         )
         identity = _identity(settings)
         client = self._clients.get(identity)
         if client is None:
             client = self._clients[identity] = OpenAIClient(settings)
-        info, style = _info(choice), _style(choice, server.base_url)
-        if server.key is not None:
+            if not is_loaded(CONNECTIONS):
+                asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, CONNECTIONS)
+        info, style = _info(choice), _style(choice, base_url)
+        if key is not None:
             return OpenAIProvider(info, client, style)
-        from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- as above
+        from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
 
         return SignedInProvider(info, client, style, await self._sign_in(choice, environment))
 
     async def _sign_in(self, choice: _Choice, environment: Mapping[str, str]) -> "SignIn":
         """The sign-in of a provider that declares one. Raises NoModelError when there is none: it is asked nothing yet."""
-        from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as above
-        from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as above
+        from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as in `_online`
+        from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as in `_online`
 
         name, oauth = choice.model.provider, choice.provider.oauth
         assert oauth is not None
@@ -352,7 +320,7 @@ def _capabilities(model: ModelConfig) -> frozenset[Capability]:
     return model.capabilities | thinking if "always_thinking" in model.capabilities else model.capabilities
 
 
-def _identity(settings: "ProviderSettings") -> object:
+def _identity(settings: ProviderSettings) -> object:
     headers = tuple(sorted((name, value.get_secret_value()) for name, value in settings.headers.items()))
     return settings.base_url, settings.api_key, headers, settings.network, settings.timeouts, settings.remedy
 

@@ -17,9 +17,10 @@ from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.failures import Redactor
-from sould.agents.llm.openai import OpenAIProvider, ProviderSettings
+from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo, ProviderError
+from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
@@ -109,7 +110,7 @@ async def _model(
         client = client.signed(tokens.access)
     settings = client.settings
     known = next((answer for other, answer in asked if other == settings), None)
-    answer = known or await _ask(settings, info, client.redact, setup.timeout)
+    answer = known or await _ask(settings, info, client.server.redact, setup.timeout)
     asked.append((settings, answer))
     if known is None and abs(answer.skew_s) > SKEW_S:
         yield warn(
