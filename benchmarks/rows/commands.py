@@ -34,17 +34,11 @@ AGAIN = Row(
 )
 
 
-def command_rows(files: int, kind: str) -> tuple[Row, Row, Row, Row]:
-    """First and second command, following ones, and what one of these costs, in a tree of this size."""
+def command_rows(files: int, kind: str) -> tuple[Row, Row, Row]:
+    """First and following command, and what a following one costs, in a tree of this size."""
     where = f"{files:,} files, {kind}"
     name = f"shell-{files}-{kind.replace(' ', '-')}"
     first = Row(f"{name}-first", f"Shell `true`, {where}: first command", "the first command of a session", floor=EMPTY)
-    second = Row(
-        f"{name}-second",
-        f"Shell `true`, {where}: second command, at once",
-        "the same, while an agent may still be looking at the tree",
-        floor=EMPTY if files else RAW,
-    )
     following = Row(
         f"{name}-next",
         f"Shell `true`, {where}: following commands",
@@ -60,7 +54,7 @@ def command_rows(files: int, kind: str) -> tuple[Row, Row, Row, Row]:
         budget=AtMost(0.02) if files else None,
         floor=EMPTY if files else RAW,
     )
-    return first, second, following, used
+    return first, following, used
 
 
 def in_tree(files: int, *, git: bool) -> Measurement:
@@ -78,17 +72,17 @@ def in_tree(files: int, *, git: bool) -> Measurement:
     return prepare
 
 
-def commands(agent: Agent, world: World, files: int, rows: tuple[Row, Row, Row, Row], *, git: bool) -> Figures:
+def commands(agent: Agent, world: World, files: int, rows: tuple[Row, Row, Row], *, git: bool) -> Figures:
     """From an agent that knows nothing of the tree yet. Following commands are run when it does nothing any more."""
     agent.rest()
-    first, second, following, used = rows
+    first, following, used = rows
     with channel(agent, world.tree(files, git=git)) as opened:
-        begun, again = run(opened), run(opened)
+        begun = run(opened)
         settle(opened.processes)
         before = cpu(opened.processes)
         times = [run(opened) for _ in range(FOLLOWING)]
         spent = (cpu(opened.processes) - before) / FOLLOWING
-    return {first.name: begun, second.name: again, following.name: median(times), used.name: spent}
+    return {first.name: begun, following.name: median(times), used.name: spent}
 
 
 def run(opened: Channel) -> float:
