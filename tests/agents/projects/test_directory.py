@@ -5,9 +5,10 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.watching import Watches
 
 NAMES = ["a", "b c", "line\nbreak", "ümlaut", os.fsdecode(b"not text \xff")]
+MUCH = 1 << 30
+"""Bytes: room for every copy."""
 PATHS = [*NAMES, *(f"deep/er/{name}" for name in NAMES), "deep", "deep/er", "else/where"]
 KINDS = ["write", "folder", "delete", "append", "link", "move", "replace"]
 steps = st.tuples(st.sampled_from(PATHS), st.sampled_from(KINDS), st.integers(0, 999), st.sampled_from(PATHS))
@@ -57,11 +60,12 @@ def looking(
     quick: float = QUICK,
     secrets: SecretJudge | None = None,
     most: int = 1 << 20,
+    limits: CaptureLimits | None = None,
 ) -> Generator[Directory]:
     """A directory that is looked at, with `path` as the PATH on which git may be; by a program, if it is not `quick`."""
     with tempfile.TemporaryDirectory(prefix="sould-look-") as scratch:
         store, git = PreimageStore(Path(scratch), most), GitFiles(root, {"PATH": path or scratch})
-        directory = Directory(root, git, store, CaptureLimits(), (), secrets, watches or Watches(), quick)
+        directory = Directory(root, git, store, limits or CaptureLimits(), (), secrets, watches or Watches(), quick)
         try:
             yield directory
         finally:
@@ -133,6 +137,69 @@ def test_what_calls_do_while_everything_is_looked_at_is_found(
             for path, kind, value, other in later:
                 change(root / path, kind, value, root / other)
             check(directory, now)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.lists(steps, min_size=1, max_size=12), st.lists(steps, min_size=1, max_size=12), st.booleans())
+def test_what_the_user_changes_while_a_program_runs_is_found_with_it(
+    program: list[tuple[str, str, int, str]], user: list[tuple[str, str, int, str]], watched: bool
+) -> None:
+    """Both change the same files, in any order, and looks go on meanwhile: what they find one after another leaves nothing out."""
+    with tempfile.TemporaryDirectory(prefix="sould-both-") as scratch:
+        root = Path(scratch, "project")
+        for path in ("a", "b c", "deep/er/a", "else/where"):
+            change(root / path, "write", 0, root)
+        with (
+            looking(root, watches=Watches(1000 if watched else 0)) as often,
+            looking(root, watches=Watches(0)) as walking,
+        ):
+            before = known(often)
+            assert known(walking) == before
+            told = dict(before)
+            with at_once(lambda: meddle(root, program), lambda: meddle(root, user)) as writers:
+                while any(writer.is_alive() for writer in writers):
+                    follow(often, told)
+            follow(often, told)
+            assert told == held(root)
+            assert often.update() == []
+            check(walking, before)
+
+
+@contextmanager
+def at_once(*writers: Callable[[], None]) -> Generator[list[threading.Thread]]:
+    """They run from the same moment on, in threads; none does when the block has been left."""
+    start = threading.Barrier(len(writers))
+
+    def run(writer: Callable[[], None]) -> None:
+        start.wait()
+        writer()
+
+    threads = [threading.Thread(target=run, args=(writer,)) for writer in writers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield threads
+    finally:
+        for thread in threads:
+            thread.join()
+
+
+def meddle(root: Path, changes: list[tuple[str, str, int, str]]) -> None:
+    """Change things in a place where somebody else does, too."""
+    for path, kind, value, other in changes:
+        with suppress(OSError, shutil.Error):  # the other one was there first
+            change(root / path, kind, value, root / other)
+
+
+def follow(directory: Directory, told: dict[str, bytes | str]) -> None:
+    """Look, and do in `told` what the look says; each difference begins with what was told last."""
+    for each in directory.update():
+        before, after = content(directory, each.before), content(directory, each.after)
+        assert before == told.get(each.path)
+        if after is None:
+            told.pop(each.path, None)
+        else:
+            told[each.path] = after
 
 
 def known(directory: Directory) -> dict[str, bytes | str]:
@@ -231,6 +298,71 @@ def roomy(tmp_path: Path) -> Generator[Path]:
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as directory:
         yield Path(directory)
+
+
+@pytest.mark.parametrize("share", [0.6, 1.5])
+def test_a_program_that_writes_much_while_nobody_reads_leaves_nothing_out(roomy: Path, share: float) -> None:
+    """`share`: of what the kernel's queue holds."""
+    root, limits = roomy / "root", CaptureLimits(look_s=60.0, copy_s=60.0)
+    fill(root)
+    with (
+        looking(root, most=MUCH, limits=limits) as directory,
+        looking(root, watches=Watches(0), most=MUCH, limits=limits) as walking,
+    ):
+        before = known(directory)
+        assert known(walking) == before
+        kernel = Watches().join(root)
+        assert kernel is not None
+        for folder in ("", *(path for path, what in before.items() if what == DIRECTORY)):
+            kernel.enter(folder)
+        kernel.take()
+        churn(root, share)
+        change(root / "19", "move", 0, root / "came")
+        change(root / "came" / "late", "write", 1, root)
+        change(root / "18", "replace", 1, root)
+        assert (kernel.take() is None) == (share > 1), "the queue ran over"
+        kernel.leave()
+        assert check(directory, before) == check(walking, before)
+
+
+@pytest.mark.parametrize("share", [0.6, 1.5])
+def test_a_program_that_writes_much_while_everything_is_looked_at_and_nobody_reads_is_found(
+    roomy: Path, share: float
+) -> None:
+    root, limits = roomy / "root", CaptureLimits(look_s=60.0, copy_s=60.0)
+    fill(root)
+    with looking(root, quick=0.0, most=MUCH, limits=limits) as directory:
+        assert directory.update(patience=0.0) == []
+        directory.calls_run()
+        before = held(root)
+        churn(root, share)
+        found = {each.path for each in (*directory.catch_up(patience=60.0), *directory.update())}
+        now = held(root)
+        assert {path for path, what in now.items() if what not in (before.get(path), DIRECTORY)} <= found
+        directory.calls_ended()
+        (root / "1" / "later").write_text("later")
+        check(directory, now)
+
+
+def fill(root: Path) -> None:
+    for number in range(200):
+        change(root / f"{number % 20}" / f"old {number}", "write", number, root)
+
+
+def churn(root: Path, share: float) -> None:
+    """Make, change, rename and delete files, four events and some for each number, in folders old and new."""
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    for number in range(int(most * share / 4)):
+        file = root / f"{number % 20}" / f"new {number}"
+        file.write_text(str(number))
+        if number % 3 == 0:
+            change(file, "append", number, root)
+        if number % 5 == 0:
+            change(file, "move", 0, root / f"{number % 7}" / f"moved {number}")
+        if number % 7 == 0:
+            remove(file)
+    for number in range(0, 200, 3):
+        remove(root / f"{number % 20}" / f"old {number}")
 
 
 def test_fifty_thousand_files_are_known_one_by_one(roomy: Path) -> None:
@@ -362,7 +494,7 @@ def _held(path: Path) -> bytes | str:
 
 
 def content(directory: Directory, what: FileVersion | None) -> bytes | str | None:
-    """What the look says that was, or is, in a place."""
-    if what is None or what.ref == DIRECTORY:
+    """What the look says that was, or is, in a place; UNKEPT: something that could not be read."""
+    if what is None or what.ref in (DIRECTORY, UNKEPT):
         return what.ref if what else None
     return directory.contents([what])[what.ref]

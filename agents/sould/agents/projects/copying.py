@@ -55,8 +55,8 @@ class Contents:
         if stat.S_ISLNK(seen[0]):
             try:
                 return FileVersion(seen, self.kept.put(os.fsencode(os.readlink(self.root / path)), like=like))
-            except OSError:
-                return FileVersion(seen, UNKEPT)
+            except OSError as error:
+                return None if error.errno == errno.ENOENT else FileVersion(seen, UNKEPT)
         try:
             fd = os.open(f"{self.root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
