@@ -4,10 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
+from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.projects.writers import Writers
 from soultest.bench import Bench, call, finish
+from soultest.bench.tools import no_commands
 
 
 async def test_what_sessions_changed_is_listed_and_taken_back_when_they_are_closed(bench: Bench) -> None:
@@ -43,6 +50,33 @@ async def test_a_port_says_what_its_client_has_open_until_it_is_closed(bench: Be
         assert projects.buffers.holders(path) == ()
         port.open_file(path)
     assert projects.buffers.holders(path) == ()
+
+
+async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_nothing_else_is(tmp_path: Path) -> None:
+    root, own = tmp_path / "project", tmp_path / "session"
+    names = ("earlier", "both", "typed", "command")
+    for place in (root, own):
+        place.mkdir()
+    for name in names:
+        (root / name).write_text("as it was\n")
+    projects = Projects(tmp_path / "state")
+    clients = ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers)
+    files = await SessionFiles.open(clients, projects, Author("session", own, tmp_path))
+    files.capture = capture = Capture(files, projects, "session", own, {}, (), Writers(), CaptureLimits(wait_s=60.0))
+    async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
+        port.save_file(root / "earlier")
+        for call_id in ("first", "second"):
+            await capture.begin(call_id, "turn", "")
+            for name in names:
+                with (root / name).open("a") as file:
+                    file.write(f"by {call_id}\n")
+            if call_id == "second":
+                port.save_file(root / "both")
+                port.change_file(root / "typed")
+            assert {path.name for path in (await capture.finish(call_id)).paths} == set(names)
+    shared = {(edit.call_id, path.name) for path, edits in files.edits.items() for edit in edits if edit.shared}
+    await files.aclose()
+    assert shared == {("second", "both"), ("second", "typed")}
 
 
 async def test_a_session_that_cannot_be_opened_leaves_its_project_to_others(bench: Bench) -> None:

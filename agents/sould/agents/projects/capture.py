@@ -1,9 +1,9 @@
 """What commands, MCP servers, hooks and background tasks do to files: looked at before and after, kept as the call's own.
 
 A call's interval begins when it may have its effects and ends with it. What changed in an interval is the call's, unless
-somebody else may have done it: another session at work there, another agent of this one, or, of a background task,
-whoever else wrote meanwhile. Then it is `shared`: known, and never taken back with others (D19). Looking never
-blocks the event loop and never holds a call longer than its limits.
+somebody else may have done it: another session at work there, another agent of this one, the user in an editor that says
+so, or, of a background task, whoever else wrote meanwhile. Then it is `shared`: known, and never taken back with others
+(D19). Looking never blocks the event loop and never holds a call longer than its limits.
 """
 
 import asyncio
@@ -253,13 +253,13 @@ class Capture:
         late = call_id not in self._intervals
         interval = self._unsettled[call_id] if late else self._intervals[call_id]
         changes = await run_shielded_in_thread(self._saved, differences) if any(differences.values()) else []
-        others = self.writers.others(
-            self.session_id, min(self._looked[0], interval.started) if late else self._looked[0]
-        )
+        since = min(self._looked[0], interval.started) if late else self._looked[0]
+        others = self.writers.others(self.session_id, since)
+        by_user = self.projects.buffers.written_since(since)
         at_work = {each.agent for each in self._intervals.values() if not each.done}
         unsure = interval.background or len(at_work) > 1
         judged = [
-            replace(each, shared=each.shared or unsure or any(each.path.is_relative_to(root) for root in others))
+            replace(each, shared=each.shared or unsure or each.path in by_user or _lies_in(each.path, others))
             for each in changes
             if is_text(each.path)
         ]
@@ -426,6 +426,10 @@ async def _readable(descriptor: int) -> None:
     finally:
         loop.remove_reader(own)
         os.close(own)
+
+
+def _lies_in(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
 
 
 def _topmost(roots: Sequence[Path]) -> list[Path]:
