@@ -100,7 +100,6 @@ OPENING_CALLS = frozenset(
 )
 """Methods of a path. Those of `CallFiles` that have such a name are awaited."""
 
-VALUES = "agents/sould/agents/values.py"
 SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
 # Written in pieces so that this file does not break its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|home/[a-z][\w-]*)(?:/|\b(?![\w-]))")
@@ -248,11 +247,11 @@ def openings(file: SourceFile) -> Iterator[tuple[int, str]]:
 
 
 def quick_to_define(files: Iterable[SourceFile]) -> Iterator[Finding]:
-    """Dataclasses are those of `sould.agents.values`: defining hundreds of the standard library's delays every cold start."""
+    """Values are a `msgspec.Struct`: defining hundreds of dataclasses delays every cold start."""
     for file in files:
         for node in file.imports():
-            if file.path != VALUES and "dataclasses" in imported(node):
-                yield Finding(file.path, node.lineno, "dataclasses; import from sould.agents.values")
+            if not {"dataclasses", "dataclasses.dataclass"}.isdisjoint(reached(node)):
+                yield Finding(file.path, node.lineno, "a dataclass; make it a msgspec.Struct")
 
 
 def imported(node: ast.AST) -> list[str]:

@@ -27,6 +27,7 @@ api_key = "a key"
 PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
 SESSION = {
     *PYDANTIC,
+    "msgspec",
     *("email", "importlib.metadata", "zipfile"),  # pydantic looks for plugins of its own, which are switched off
     *("ctypes", "html", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"),
 }
@@ -54,7 +55,7 @@ def test_nothing_is_loaded_before_it_is_needed(tmp_path: Path) -> None:
         )
     assert done.returncode == 0, done.stderr
     steps = {step: set(names) for step, names in json.loads(done.stdout).items()}
-    assert steps["listening"] == {"orjson"}
+    assert steps["listening"] == {"msgspec", "orjson", "typing_extensions"}
     assert steps["initialize"] == steps["listening"]
     assert steps["session"] == SESSION
     assert HTTP <= steps["token"] <= SESSION | HTTP | MEANWHILE

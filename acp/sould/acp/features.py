@@ -6,16 +6,16 @@ Values only: nothing here is projected or asked.
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.acp.clients import shows_names
 from sould.acp.introduction import ClientCapabilities, Implementation
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(Struct, frozen=True):
     """What the client understands beyond the baseline."""
 
     notices: bool = False
@@ -54,8 +54,7 @@ class LiveState(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What of the session is not in its stream."""
 
     session_id: str

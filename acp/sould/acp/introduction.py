@@ -6,9 +6,10 @@ the daemon has not loaded when it begins to listen may be imported here.
 
 from typing import TypeVar, cast
 
+from msgspec import Struct, field
+
 from sould.acp.outbound import Json
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.values import dataclass, field
 
 T = TypeVar("T")
 
@@ -16,8 +17,7 @@ MOST_HOOKS = 100
 """Of one client; further ones are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Implementation:
+class Implementation(Struct, frozen=True):
     """Who the client is."""
 
     name: str
@@ -25,8 +25,7 @@ class Implementation:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookWish:
+class HookWish(Struct, frozen=True):
     """An event the client wants to decide on, as in Wire's `initialize`."""
 
     id: str
@@ -35,8 +34,7 @@ class HookWish:
     timeout: float = 30
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCapabilities:
+class OwnCapabilities(Struct, frozen=True):
     """What clients that know us say beyond the protocol, in `_meta.sould` of their capabilities (docs/clients.md)."""
 
     hooks: tuple[HookWish, ...] = ()
@@ -57,8 +55,7 @@ class OwnCapabilities:
     """A mode chosen there is the project's from then on; a client whose choices are flags of one run says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCapabilities:
+class ClientCapabilities(Struct, frozen=True):
     """What the client can do; absent is unsupported."""
 
     read_text_file: bool = False
@@ -89,8 +86,7 @@ class ClientCapabilities:
         return frozenset(name for name, supported in offered.items() if supported)
 
 
-@dataclass(frozen=True, slots=True)
-class Introduction:
+class Introduction(Struct, frozen=True):
     """`initialize`. Which version of the protocol the client speaks matters to it alone."""
 
     capabilities: ClientCapabilities

@@ -5,11 +5,10 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class _Clock:
+class _Clock(Struct):
     limit: asyncio.Timeout
     waits: int = 0
     """How many answers are waited for."""

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
 
 MOST_DIRECTORIES: Final = 500
 """Of one tree: each takes one of the watches that a user's editors need, too."""
@@ -42,8 +42,7 @@ _LOCAL: Final = frozenset(
 """Ext, XFS, Btrfs, tmpfs, overlay, F2FS, ZFS, bcachefs, ramfs: nobody changes their files behind this kernel's back."""
 
 
-@dataclass(slots=True, eq=False)
-class _Place:
+class _Place(Struct, eq=False):
     """A file, or a directory with everything below it (`deep`)."""
 
     path: str
@@ -68,8 +67,7 @@ class _Place:
         self.blind = True
 
 
-@dataclass(slots=True, eq=False)
-class _Directory:
+class _Directory(Struct, eq=False):
     """A watched directory, and whom what happens in it concerns."""
 
     names: dict[str, set[_Place]] = field(default_factory=dict[str, set[_Place]])

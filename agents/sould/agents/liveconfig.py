@@ -5,8 +5,9 @@ Whoever asks keeps the `LiveConfig` and never what it answered, so that a reload
 
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.agents.config import Config
-from sould.agents.values import dataclass
 
 
 class LiveConfig(Protocol):
@@ -22,8 +23,7 @@ class LiveConfig(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FixedConfig:
+class FixedConfig(Struct, frozen=True):
     """The configuration of something that ends before it could change, such as one command. A `LiveConfig`."""
 
     now: Config

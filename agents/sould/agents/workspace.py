@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
 
 
 class WorkspaceError(Exception):
@@ -38,8 +38,7 @@ class OutsideError(WorkspaceError):
     """The resolved path leaves the workspace."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
+class TextFile(Struct, frozen=True):
     """A text as the user sees it. `digest` (sha256 hex of the UTF-8 bytes, BOM and line ends as they are) binds a later write to it.
 
     `unsaved`: the text comes from an editor buffer that differs from the disk.
@@ -51,8 +50,7 @@ class TextFile:
     unsaved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JustRead:
+class JustRead(Struct, frozen=True):
     """What an edit replaces, `file` None where nothing is: read at this moment, so that writing need not ask an editor again.
 
     Only where nobody was waited for in between, and with the file held (`FileLocks`).
@@ -75,8 +73,7 @@ def digest_expected(expected: Expected) -> str | None:
     return expected.digest if isinstance(expected, JustRead) else expected
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedPath:
+class ResolvedPath(Struct, frozen=True):
     """A path judged after resolution: `path` is absolute with all links resolved (the last component may not exist)."""
 
     path: Path
@@ -98,8 +95,7 @@ class ResolvedPath:
         return self.named or self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command line for bash, exactly as approved. `timeout` in seconds."""
 
     line: str
@@ -109,8 +105,7 @@ class Command:
     """Beside those of the session."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandExit:
+class CommandExit(Struct, frozen=True):
     """How a command ended: an exit code, or the signal that killed it; `timed_out` when we did."""
 
     code: int | None

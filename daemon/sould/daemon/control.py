@@ -7,23 +7,20 @@ user and `data.kind`. Nothing here may hold state of its own: it reads the serve
 
 from typing import Any, Literal
 
-from sould.agents.values import dataclass, field
+from msgspec import field
+
 from sould.daemon.jsonvalues import JsonValues
 
 
-class ControlModel(JsonValues):
+class ControlModel(JsonValues, frozen=True):
     """Base: unknown keys of a newer or older side are ignored."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Nothing(ControlModel):
+class Nothing(ControlModel, frozen=True):
     """No parameters, or an answer that only says "done"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pong(ControlModel):
+class Pong(ControlModel, frozen=True):
     """`ping`: the process behind the socket."""
 
     version: str
@@ -34,8 +31,7 @@ class Pong(ControlModel):
     uptime_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionInfo(ControlModel):
+class ConnectionInfo(ControlModel, frozen=True):
     """One connection. `pid` and `client` are what the other side says of itself."""
 
     id: str
@@ -48,8 +44,7 @@ class ConnectionInfo(ControlModel):
     sessions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(ControlModel):
+class Asked(ControlModel, frozen=True):
     """One question; without options it takes the user's own words, which may begin with a `default`."""
 
     question: str
@@ -63,8 +58,7 @@ class Asked(ControlModel):
     default: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting(ControlModel):
+class Waiting(ControlModel, frozen=True):
     """A request that waits for a person (a `program`: for a client's tool or hook). `title` is one line, `lines` the rest."""
 
     id: str
@@ -85,8 +79,7 @@ class Waiting(ControlModel):
     """Of an MCP server: the `ServerForm`, whose fields are the questions in the same order. An answer of "" leaves one out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState(ControlModel):
+class SessionState(ControlModel, frozen=True):
     """One session that is in memory."""
 
     id: str
@@ -105,8 +98,7 @@ class SessionState(ControlModel):
     """The queued prompts, next first, the beginning of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopInfo(ControlModel):
+class LoopInfo(ControlModel, frozen=True):
     """One loop that is under way: `standing` says that it runs, or what it waits for."""
 
     session: str
@@ -118,16 +110,14 @@ class LoopInfo(ControlModel):
     prompt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Memory(ControlModel):
+class Memory(ControlModel, frozen=True):
     """Of the daemon process alone. `pss_bytes` is 0 where the system does not say."""
 
     rss_bytes: int
     pss_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class McpState(ControlModel):
+class McpState(ControlModel, frozen=True):
     """One MCP server of the daemon."""
 
     name: str
@@ -139,8 +129,7 @@ class McpState(ControlModel):
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Status(ControlModel):
+class Status(ControlModel, frozen=True):
     """`status`: everything `sould status` prints."""
 
     version: str
@@ -169,23 +158,20 @@ class Status(ControlModel):
     """The configuration file it reads, whether or not it is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Force(ControlModel):
+class Force(ControlModel, frozen=True):
     """`force`: running turns are cancelled (journaled) instead of waited for."""
 
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving(ControlModel):
+class Leaving(ControlModel, frozen=True):
     """The daemon has begun to leave; it hangs up when it is gone. `running_turns` are ended as interrupted."""
 
     pid: int
     running_turns: int
 
 
-@dataclass(frozen=True, slots=True)
-class IfIdle(ControlModel):
+class IfIdle(ControlModel, frozen=True):
     """`shutdown_if_idle`: `leaving` says whether it does so now; else it will when its running turns have ended."""
 
     leaving: bool
@@ -194,8 +180,7 @@ class IfIdle(ControlModel):
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListParams(ControlModel):
+class ListParams(ControlModel, frozen=True):
     """`sessions.list`: newest first; `cursor` from the page before."""
 
     cwd: str | None = None
@@ -205,8 +190,7 @@ class ListParams(ControlModel):
     """Include archived sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow(ControlModel):
+class SessionRow(ControlModel, frozen=True):
     """One stored session. `live`: it is in the daemon's memory. `created` and `updated` are wall seconds."""
 
     id: str
@@ -219,16 +203,14 @@ class SessionRow(ControlModel):
     archived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage(ControlModel):
+class SessionPage(ControlModel, frozen=True):
     """`sessions.list`."""
 
     sessions: tuple[SessionRow, ...]
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchParams(ControlModel):
+class SearchParams(ControlModel, frozen=True):
     """`sessions.search`: sessions that have every word of `query` in their title or in what was said, newest first."""
 
     query: str
@@ -238,46 +220,40 @@ class SearchParams(ControlModel):
     """Include archived sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRow(ControlModel):
+class FoundRow(ControlModel, frozen=True):
     """A session that was found; `snippet` is one line of what was said around the words."""
 
     session: SessionRow
     snippet: str
 
 
-@dataclass(frozen=True, slots=True)
-class Found(ControlModel):
+class Found(ControlModel, frozen=True):
     """`sessions.search`."""
 
     sessions: tuple[FoundRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionId(ControlModel):
+class SessionId(ControlModel, frozen=True):
     """A session's id, or the beginning of it when only one session begins so."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RenameParams(ControlModel):
+class RenameParams(ControlModel, frozen=True):
     """`sessions.rename`: `id` as in `SessionId`; an empty title goes back to none."""
 
     id: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveParams(ControlModel):
+class ArchiveParams(ControlModel, frozen=True):
     """`sessions.archive`: `id` as in `SessionId`; `archived` false takes it back into the lists."""
 
     id: str
     archived: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ForkParams(SessionId):
+class ForkParams(SessionId, frozen=True):
     """`sessions.fork`: the new session is opened in the environment that the client said hello with.
 
     `cwd`: where it works; "" for where the other one does.
@@ -286,8 +262,7 @@ class ForkParams(SessionId):
     cwd: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PruneParams(ControlModel):
+class PruneParams(ControlModel, frozen=True):
     """`sessions.prune`: what was last used more than `older_than` seconds ago and is larger than `larger_than` bytes."""
 
     older_than: float | None = None
@@ -297,8 +272,7 @@ class PruneParams(ControlModel):
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PrunedRow(ControlModel):
+class PrunedRow(ControlModel, frozen=True):
     """One session that prune met. `reason`: why it stays; "" when it went, or would go."""
 
     session: SessionRow
@@ -307,16 +281,14 @@ class PrunedRow(ControlModel):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PruneReport(ControlModel):
+class PruneReport(ControlModel, frozen=True):
     """`sessions.prune`: oldest first."""
 
     removed: tuple[PrunedRow, ...]
     left: tuple[PrunedRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionDetail(ControlModel):
+class SessionDetail(ControlModel, frozen=True):
     """`sessions.show` and `sessions.export`: the caller reads `wire.jsonl` in `directory` itself."""
 
     session: SessionRow
@@ -325,15 +297,13 @@ class SessionDetail(ControlModel):
     """None when the session is not in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestId(ControlModel):
+class RequestId(ControlModel, frozen=True):
     """The beginning of a request's id."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerParams(ControlModel):
+class AnswerParams(ControlModel, frozen=True):
     """`requests.answer`: `answers` in the order of the questions; none of them dismisses a question."""
 
     id: str
@@ -344,8 +314,7 @@ class AnswerParams(ControlModel):
     """For the session, also when what the command runs changes again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(ControlModel):
+class Answered(ControlModel, frozen=True):
     """What became of it. `already`: `by` was faster."""
 
     session: str
@@ -356,15 +325,13 @@ class Answered(ControlModel):
     """What a question was answered with: labels, or words."""
 
 
-@dataclass(frozen=True, slots=True)
-class FsckParams(ControlModel):
+class FsckParams(ControlModel, frozen=True):
     """`fsck`: one session, or all."""
 
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FsckProblem(ControlModel):
+class FsckProblem(ControlModel, frozen=True):
     """One finding. `error`: something is lost or unreadable; `repaired`: it was fixed at an earlier open."""
 
     session: str
@@ -373,8 +340,7 @@ class FsckProblem(ControlModel):
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class FsckReport(ControlModel):
+class FsckReport(ControlModel, frozen=True):
     """`fsck`: clean when no problem is an error."""
 
     sessions: int

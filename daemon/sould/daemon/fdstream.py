@@ -21,8 +21,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.rpc.framing import MAX_LINE, head_of
-from sould.agents.values import dataclass
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
@@ -313,8 +314,7 @@ class _Tail:
         return known if self._size <= MAX_LINE else known.ljust(MAX_LINE + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """Descriptors still open, and the bytes that were read but not handled, or given to `write` but not sent."""
 
     reader: int

@@ -6,11 +6,10 @@ Signals go through a pidfd opened before the identity is checked, so that they r
 import os
 import signal
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """One process, for ever. `start_ticks` is 0 where the system does not say."""
 
     pid: int

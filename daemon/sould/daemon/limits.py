@@ -6,14 +6,13 @@ Read once at start from `SOULD_*` variables, which the bridge passes on; the use
 
 from collections.abc import Mapping
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 IDLE_EXIT = 1800.0
 """The default (D7), until a session has read the user's configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Seconds unless said otherwise."""
 
     connections: int = 256

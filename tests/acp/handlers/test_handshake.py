@@ -1,11 +1,11 @@
 """`initialize` and what surrounds it: versions, capabilities, sign-in, and what may not come before it."""
 
 import asyncio
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 from pydantic.alias_generators import to_camel
 
 from sould.acp.introduction import OwnCapabilities

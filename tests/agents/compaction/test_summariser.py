@@ -1,9 +1,9 @@
 """The questions a summarising model is asked, pinned word for word, and what becomes of its answers."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.compaction import prompt
 from sould.agents.compaction.strategies import Plan

@@ -1,11 +1,11 @@
 """Decisions: modes, rules, protected paths."""
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.environment import Environment
 from sould.agents.localworkspace import LocalWorkspace

@@ -2,9 +2,9 @@
 
 import os
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.errors import OptionError
 from sould.agents.sessionlog.locking import lock_file

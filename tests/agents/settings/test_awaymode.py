@@ -1,11 +1,11 @@
 """`/yolo`, `/afk` and the configuration's default modes."""
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
@@ -108,7 +108,7 @@ async def test_the_configuration_chooses_the_first_mode(
         session = await bench.new()
         assert session.modes.mode == mode
         assert session.modes.before_plan == after_a_plan
-        chosen = await bench.host.new(dataclasses.replace(session.opening, mode="ask"))
+        chosen = await bench.host.new(replace(session.opening, mode="ask"))
         assert chosen.modes.mode == "ask"
 
 

@@ -1,13 +1,13 @@
 """Plan mode: read only by code, entered and left by tools, reviewed by the user; and the model's questions."""
 
 import asyncio
-import dataclasses
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
@@ -176,7 +176,7 @@ async def test_plan_mode_entered_by_the_agent_is_not_the_project_s_usual_mode(tm
         session = await planner(bench, "review")
         await finish(session, "go")
         assert session.modes.mode == "plan"
-        opening = dataclasses.replace(session.opening, mode=None)
+        opening = replace(session.opening, mode=None)
         assert (await bench.host.new(opening)).modes.mode == "ask"
 
 

@@ -98,7 +98,7 @@ RUN = {
     # ours
     "errno", "fcntl", "importlib", "json", "select", "signal", "time", "unicodedata",
     "sould", "sould.agents", "sould.agents.errors", "sould.agents.filelock", "sould.agents.privatefile",
-    "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.values", "sould.agents.wording",
+    "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.wording",
     "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
     "sould.daemon.cli.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
     "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.render", "sould.daemon.cli.run",

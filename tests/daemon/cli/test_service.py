@@ -5,9 +5,9 @@ import os
 import signal
 import socket
 import threading
-from dataclasses import MISSING
 
-from sould.agents.values import fields
+from msgspec.structs import fields
+
 from sould.daemon.control import Status
 from soultest.cliuser import User
 
@@ -92,7 +92,7 @@ def test_doctor_names_a_daemon_of_another_version(user: User) -> None:
 
 def answer_as_old_daemon(listener: socket.socket) -> None:
     # what has a default came later than that daemon
-    names = [each.name for each in fields(Status) if each.default is MISSING and each.default_factory is MISSING]
+    names = [each.name for each in fields(Status) if each.required]
     known: dict[str, object] = {
         **dict.fromkeys(names, ""),
         "version": "0.0.9",

@@ -45,7 +45,7 @@ def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_li
         sock.sendall(json.dumps(request).encode() + b"\n")
         error = json.loads(lines.readline())["error"]
         assert error["code"] == code
-    assert error["message"] == "sessions.show: id is required."
+    assert error["message"] == "sessions.show: Object missing required field `id`."
     sock.sendall(b'{"jsonrpc":"2.0","id":4,"method":"ping"}\n')
     assert json.loads(lines.readline())["result"]["version"] == VERSION
     lines.close()

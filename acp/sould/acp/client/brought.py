@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 import orjson
+from msgspec import Struct
 
 from sould.acp.outbound import Json
-from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
     from sould.agents.opening.opening import McpServer, Opening
@@ -18,8 +18,7 @@ Brought = Mapping[str, list[Json]]
 """By session, each server as the editor would say it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientServers:
+class ClientServers(Struct, frozen=True):
     """The MCP servers that one client brought to one session."""
 
     served: tuple[tuple[str, str], ...] = ()

@@ -11,11 +11,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.values import dataclass
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -56,16 +56,14 @@ MOST_KNOWN_TEXT = 1_000_000
 """Characters of them all; the latest is remembered whatever its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The text the client last showed, and the disk's time then."""
 
     mtime_ns: int
     file: TextFile
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(Struct, frozen=True):
     """When buffer and disk last said the same: the disk's time, and what they said."""
 
     mtime_ns: int

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any, assert_never, cast
 
 import orjson
+from msgspec import Struct, field
 
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     BackgroundTaskBlock,
@@ -43,8 +43,7 @@ _MARKUP = re.compile(r"[`<>*\[\]|~#&\\]|__")
 _FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """What is known of a call. `name`: its tool's, if it is one. `terminal`: its output goes to a display terminal."""
 
     id: str

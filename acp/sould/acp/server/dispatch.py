@@ -6,6 +6,7 @@ Loaded when the first client has its answer to `initialize`, which `server` ther
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
@@ -41,7 +42,6 @@ from sould.agents.errors import (
 )
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.values import dataclass
 from sould.agents.wording import faulty
 
 ParamsT = TypeVar("ParamsT", bound=Inbound)
@@ -63,8 +63,7 @@ class Call(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """How one method is served. `notification`: it is also, or only, sent as one."""
 
     call: Call

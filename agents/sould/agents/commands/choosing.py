@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.errors import OptionError
@@ -13,13 +15,11 @@ from sould.agents.settings.options import SessionOptions
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.values import dataclass
 
 _FULL = "Full access for this session: only secrets and changes to protected files still ask."
 
 
-@dataclass(frozen=True, slots=True)
-class OptionCommands:
+class OptionCommands(Struct, frozen=True):
     """Of one session: `/mode`, `/model`, `/agent`."""
 
     conversation: Conversation
@@ -49,8 +49,7 @@ class OptionCommands:
             yield f"- `{choice.value}` {about}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class ModeCommands:
+class ModeCommands(Struct, frozen=True):
     """Of one session: `/plan`, `/yolo`, `/afk`, which are modes with a word of their own."""
 
     conversation: Conversation

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.context import ModelContext, NotCompacted
 from sould.agents.operations.wording import CLEARED, COMPACTED
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 
 _INIT_PROMPT = Path(__file__).with_name("init.md")
 
 
-@dataclass(frozen=True, slots=True)
-class ContextCommands:
+class ContextCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

@@ -1,17 +1,17 @@
 """What a slash command says to people, and what it asks of the session's agent."""
 
+from msgspec import Struct
+
 from sould.agents.flows.runner import Agent
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """Of one session, in the turn of a command."""
 
     log: SessionLog

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.errors import OptionError
@@ -13,15 +15,13 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wire.notice import notice
 
 _MOST_TOLD = 5
 """Lines of a notice."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowCommands:
+class FlowCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

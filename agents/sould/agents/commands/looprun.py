@@ -6,6 +6,8 @@ Whatever ends a loop, its file says how it stands before the turn ends. Nothing 
 import asyncio
 import contextlib
 
+from msgspec.structs import replace
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.errors import JournalFullError
 from sould.agents.flows.loopstate import LoopState
@@ -20,7 +22,6 @@ from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import left
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.turns.loopcontrols import LoopControls, count
-from sould.agents.values import replace
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.looprun import LoopRun
 from sould.agents.commands.looptasks import LoopTasks
@@ -17,7 +19,6 @@ from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 
@@ -25,8 +26,7 @@ DEFAULT_LIMIT = 10
 """Iterations after the first, where neither the user nor the configuration says."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCommands:
+class LoopCommands(Struct, frozen=True):
     """Of one session. `cwd`: its directory."""
 
     conversation: Conversation

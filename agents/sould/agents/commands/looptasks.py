@@ -1,16 +1,16 @@
 """Which task a loop is asked to repeat, by what the user wrote."""
 
+from msgspec import Struct
+
 from sould.agents.commands.flows import FlowCommands
 from sould.agents.commands.skills import require_known, skill_prompt
 from sould.agents.commands.slash import CommandRegistry
 from sould.agents.errors import OptionError
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.liveconfig import LiveConfig
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTasks:
+class LoopTasks(Struct, frozen=True):
     """Of one session: prompts, skills and flows can be repeated, other commands cannot."""
 
     config: LiveConfig

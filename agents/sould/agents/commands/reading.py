@@ -3,18 +3,18 @@
 What is meant as a command and is none is answered at once: no model need be paid for a mistyped word.
 """
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.skills import calls_for_skill, require_known
 from sould.agents.commands.slash import CommandRegistry, meant_as_command
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_text
 
 
-@dataclass(frozen=True, slots=True)
-class CommandReader:
+class CommandReader(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.mcp.naming import cleaned, tool_name
@@ -16,12 +18,10 @@ from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.mcp.session import SessionServers
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wording import plural
 
 
-@dataclass(frozen=True, slots=True)
-class ServerCommands:
+class ServerCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.sharing import NotExportedError, NotImportedError, Sharing
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SharingCommands:
+class SharingCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 
 _ASIDE = "Ask a side question: `/btw why is this test slow?`. It works while a turn runs."
 
@@ -20,8 +21,7 @@ class StatusSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ShowingCommands:
+class ShowingCommands(Struct, frozen=True):
     """Of one session. `parts` are shown by `/status`, in this order."""
 
     conversation: Conversation

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.errors import OptionError
@@ -11,11 +13,9 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.skill import Skill
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SkillCommands:
+class SkillCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.permissions.visible import visible
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_text
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
@@ -22,8 +23,7 @@ _MEANT = re.compile(r"/([A-Za-z][\w:-]*)(?: [^\n]*)?\n?")
 """One line whose first word can be a command's name: no path of several parts and no file's name with an ending."""
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(Struct, frozen=True):
     """A command as clients list it; `hint` is empty when it takes no argument. `aliases`: other names for it."""
 
     name: str

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
@@ -10,14 +12,12 @@ from sould.agents.operations.wording import travelled
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.timeline import Moment
-from sould.agents.values import dataclass
 
 SHOWN = 20
 """Turns that `/rewind` lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class TravelCommands:
+class TravelCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation

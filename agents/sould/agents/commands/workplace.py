@@ -5,6 +5,8 @@ import re
 import secrets
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.errors import OptionError
@@ -13,11 +15,9 @@ from sould.agents.settings.trusting import TrustQuestion
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks, TaskError
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class WorkplaceCommands:
+class WorkplaceCommands(Struct, frozen=True):
     """Of one session. `can_ask`: the client that opened it can put questions to its user."""
 
     conversation: Conversation

@@ -10,6 +10,9 @@ import secrets
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
 from sould.agents.compaction.preview import Draft, Preview
 from sould.agents.compaction.size import ContextSize
@@ -31,7 +34,6 @@ from sould.agents.llm.provider import (
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.tokens import tokens
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd, StatusUpdate
 from sould.agents.wire.notice import notice
@@ -74,8 +76,7 @@ class Audience(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoAudience:
+class NoAudience(Struct, frozen=True):
     """Of an agent that nobody talks to. An `Audience`."""
 
     present: bool = False
@@ -84,8 +85,7 @@ class NoAudience:
 NOBODY = NoAudience()
 
 
-@dataclass(slots=True)
-class Compactor:
+class Compactor(Struct):
     """Watches one session's context."""
 
     log: SessionLog
@@ -97,9 +97,9 @@ class Compactor:
     hooks: CompactionHooks
     audience: Audience
     session_id: str
-    why: str = field(default="")
+    why: str = ""
     """Why the last one left the context as it was."""
-    _not_before: int = field(default=0)
+    _not_before: int = 0
     """Tokens below which nothing is tried again by itself."""
 
     async def compact_if_needed(self, *, unattended: bool = False) -> None:

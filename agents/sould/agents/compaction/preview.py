@@ -6,9 +6,11 @@ A `QuestionRequest`, so every client can answer it and the first answer wins. No
 import secrets
 from collections.abc import Awaitable, Callable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 
 QUESTION = "Replace the conversation so far by this summary?"
@@ -19,8 +21,7 @@ GROWS = "This summary is longer than what it replaces: there is little to compac
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A summary that is not in force yet, with what is kept beside it and the tokens before and after."""
 
     text: str
@@ -34,8 +35,7 @@ class Draft:
 Regenerate = Callable[[str], Awaitable[Draft]]
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """Asks about drafts of one compaction."""
 
     log: SessionLog

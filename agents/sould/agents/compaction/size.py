@@ -1,20 +1,19 @@
 """How many tokens the next model call of an agent takes: the conversation, and the tools while nothing has counted them."""
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.tokens import tokens
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass, field
 
 
-@dataclass(slots=True)
-class ContextSize:
+class ContextSize(Struct):
     """Of one agent: of its log, with the tools that it has at the moment."""
 
     log: SessionLog
     toolset: Toolset
-    _tool_tokens: tuple[int, int] = field(default=(-1, 0))
+    _tool_tokens: tuple[int, int] = (-1, 0)
 
     @property
     def used(self) -> int:

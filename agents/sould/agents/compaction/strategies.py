@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.compaction.importance import Similarity, by_words, cosine, importance, tf_idf
 from sould.agents.compaction.summary import Summary, shortened
 from sould.agents.compaction.transcript import Group, earlier_summary, groups, last_request, tail
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.values import dataclass
 from sould.agents.wording import plural
 
 StrategyName: TypeAlias = Literal["simple", "smart", "hierarchical"]
@@ -24,8 +25,7 @@ LONG_OUTPUT = 4000
 """Characters of one message above which the hierarchical strategy takes its head and tail."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """Tokens there are: for the kept end, for messages kept from before it, and for the summary; `keep` messages at the end."""
 
     keep: int
@@ -34,8 +34,7 @@ class Room:
     summary: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What becomes of a conversation.
 
     `parts`: each summarised on its own, in order, and their summaries merged. `earlier`: a summary that is
@@ -62,8 +61,7 @@ class Strategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(Struct, frozen=True):
     """Everything but the last messages is compacted at once."""
 
     name: StrategyName = "simple"
@@ -78,8 +76,7 @@ class Simple:
         return Plan((tuple(group.text for group in compacted),), kept, note=f"Kept the last {plural(kept, 'message')}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Smart:
+class Smart(Struct, frozen=True):
     """Also keeps, word for word, the groups that are worth most for their tokens: the task, errors with fixes, decisions."""
 
     similarity: Similarity = by_words
@@ -121,8 +118,7 @@ class Smart:
         return sorted(chosen, key=lambda group: group.start)
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchical:
+class Hierarchical(Struct, frozen=True):
     """Messages become turns, turns become topics, each topic is summarised on its own; an earlier summary is carried on."""
 
     name: StrategyName = "hierarchical"

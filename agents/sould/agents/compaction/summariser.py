@@ -6,13 +6,15 @@ Every way this can go wrong ends in a summary or in a provider's error; it publi
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.compaction import prompt
 from sould.agents.compaction.strategies import Plan
 from sould.agents.compaction.summary import Summary, fitted, merge, parse, repaired, shortened
 from sould.agents.compaction.transcript import Language
 from sould.agents.llm.provider import ChatRequest, EmptyAnswerError, ProviderError
 from sould.agents.tokens import tokens
-from sould.agents.values import dataclass, replace
 
 Ask: TypeAlias = Callable[[ChatRequest], Awaitable[str]]
 """One model call without tools; the answer's text. Raises ProviderError."""
@@ -25,8 +27,7 @@ TRUNCATED: dict[Language, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Summariser:
+class Summariser(Struct, frozen=True):
     """`chunk`: tokens of conversation one question may hold. `limit`: tokens of the summary. `focus`: the user's last request."""
 
     ask: Ask

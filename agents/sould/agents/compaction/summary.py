@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from sould.agents.tokens import tokens
-from sould.agents.values import dataclass, field, replace
 
 SECTIONS = ("current_focus", "environment", "completed_tasks", "active_issues", "code_state", "important_context")
 _UNIONS = ("environment", "completed_tasks", "important_context")
@@ -25,8 +27,7 @@ _PARTS = ("summary", "key_elements", "latest_version")
 Text: TypeAlias = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """One file as the work left it."""
 
     name: str
@@ -35,8 +36,7 @@ class FileState:
     latest_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """`texts`: the sections but `code_state`, by name. `loose`: what stood outside every section."""
 
     texts: Text = field(default_factory=dict[str, str])

@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.compaction.summary import Summary, parse, without_thinking
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.context import COMPACTED
 from sould.agents.sessionlog.entries import message_weight
-from sould.agents.values import dataclass
 from sould.agents.wire.content import ContentPart, TextPart, ThinkPart
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -21,8 +22,7 @@ _LATIN = re.compile("[A-Za-z]")
 _SYSTEM = re.compile(r"<system>.*?</system>", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Messages `start` to `stop` (exclusive), and what they say."""
 
     start: int

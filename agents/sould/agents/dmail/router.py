@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from msgspec import Struct, field
+
 from sould.agents.errors import SouldError
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import DMailHeld, DMailTaken
 from sould.agents.wire.notice import notice
 
@@ -26,8 +27,7 @@ class DMailRefusedError(SouldError):
     kind = "dmail"
 
 
-@dataclass(frozen=True, slots=True)
-class DMail:
+class DMail(Struct, frozen=True):
     """One message. `checkpoint_id` None: it does not turn time back, it only arrives. `sender` is worded for its reader."""
 
     message: str
@@ -43,8 +43,7 @@ class DMail:
     """The sender's, who is told when it is replaced."""
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False)
-class DenwaRenji:
+class DenwaRenji(Struct, weakref=True, eq=False):
     """The phone of one soul. Injectable. `agent_id` is "" for a session's main agent."""
 
     log: SessionLog

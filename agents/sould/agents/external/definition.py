@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import orjson
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from sould.agents.mcp.naming import LARGEST_SCHEMA, LONGEST_DESCRIPTION, cleaned, safe_schema
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.toolset import NAME
-from sould.agents.values import dataclass
 from sould.agents.wire.content import media_url
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.wording import faulty
@@ -48,8 +48,7 @@ class _Given(BaseModel):
     kind: ToolKind = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalDefinition:
+class ExternalDefinition(Struct, frozen=True):
     """A tool of a client, fit to be offered. `kind` says whether it only looks, by the client's word."""
 
     name: str

@@ -7,6 +7,8 @@ answers it. A client that goes takes its tools with it, and what it was asked en
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from sould.agents.external.definition import (
     ExternalDefinition,
     InvalidDefinitionError,
@@ -24,7 +26,6 @@ from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
 from sould.agents.toolapi.sources import Offer
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolResult, ToolReturn
 
 MOST_TOOLS: Final = 128
@@ -33,24 +34,21 @@ RESERVED: Final = frozenset({*REFERENCE_TOOLS, RESOURCES})
 """Names of built-in tools, which another agent of the session may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """A tool that is not offered, and why, as a clause."""
 
     name: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """What became of the tools that a client registered."""
 
     accepted: tuple[str, ...] = ()
     rejected: tuple[Rejection, ...] = ()
 
 
-@dataclass(slots=True)
-class ExternalTools(StepExtension):
+class ExternalTools(StepExtension, Struct):
     """A `ToolSource` of one session. Tools are offered in the order of their names, whoever comes first."""
 
     log: SessionLog

@@ -3,8 +3,9 @@
 import re
 import shlex
 
+from msgspec.structs import replace
+
 from sould.agents.flows.graph import Flow
-from sould.agents.values import replace
 
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d*)", re.ASCII)
 

@@ -6,8 +6,9 @@ Reads all of D2 that a diagram of boxes and arrows can hold; what it does not un
 import re
 import textwrap
 
+from msgspec import Struct
+
 from sould.agents.flows.scanner import Scanner
-from sould.agents.values import dataclass
 
 _BLANK = re.compile(r'(?:[\s;]|#[^\n]*|"""(?:(?!""").)*""")+', re.DOTALL)
 _SPACE = re.compile(r"(?:[^\S\n]|\\\n)+")
@@ -25,8 +26,7 @@ _INDEX = re.compile(r"\[(?:\d+|\*)\]")
 MAX_DEPTH = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One part of a key, between dots. A quoted one is never a word of the language."""
 
     text: str
@@ -34,16 +34,14 @@ class Part:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(Struct, frozen=True):
     """`text` as it is written."""
 
     text: str
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """`text` None: a list."""
 
     text: str | None
@@ -51,8 +49,7 @@ class Value:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """`keys` joined by `arrows`. `refers`: to edges there are already, `(a -> b)[0]`; `attribute` is what stands behind them."""
 
     at: int

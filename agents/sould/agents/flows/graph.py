@@ -4,22 +4,21 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.errors import SouldError
-from sould.agents.values import dataclass, field
 
 Kind: TypeAlias = Literal["begin", "end", "task", "decision"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where something stands in its source; both count from 1."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong with a flow."""
 
     message: str
@@ -39,8 +38,7 @@ class FlowError(SouldError):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A step. `label` is its prompt."""
 
     id: str
@@ -49,8 +47,7 @@ class Node:
     place: Place = Place(1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A way from one node to another; `label` is the answer that takes it, "" where there is no choice."""
 
     source: str
@@ -59,8 +56,7 @@ class Edge:
     place: Place = Place(1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """Made by `build`, so that it is always sound."""
 
     nodes: dict[str, Node]
@@ -83,8 +79,7 @@ class Flow:
         return tuple(self.nodes[node_id] for node_id in order if self.nodes[node_id].kind in ("task", "decision"))
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
+class Sketch(Struct, frozen=True):
     """A node as a parser saw it: `decides` when its shape says so."""
 
     id: str
@@ -93,8 +88,7 @@ class Sketch:
     place: Place
 
 
-@dataclass(slots=True)
-class Drawing:
+class Drawing(Struct):
     """What a parser saw of a flow, sound or not: every node and edge is here, or the parser refused the text."""
 
     nodes: dict[str, Sketch] = field(default_factory=dict[str, Sketch])

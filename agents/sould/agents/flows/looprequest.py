@@ -4,9 +4,10 @@ import difflib
 import re
 from typing import Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.errors import OptionError
 from sould.agents.flows.loopstate import Budget, Resource
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput, input_text
 
 COMMAND = "/loop"
@@ -37,8 +38,7 @@ _RESOURCE: dict[str, Resource] = {"--tokens": "tokens", "--cost": "cost", "--tim
 OPTIONS = {resource: option for option, resource in _RESOURCE.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRequest:
+class LoopRequest(Struct, frozen=True):
     """`limit` None: none was given. `resume` with a session id takes over that session's loop, with a budget it gives more."""
 
     action: Action

@@ -1,12 +1,12 @@
 """What a loop does in each iteration: a prompt, a skill, or a flow from its beginning to its end."""
 
+from msgspec import Struct
+
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Flow
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTask:
+class LoopTask(Struct, frozen=True):
     """`text` is what the agent is told; with a `flow`, what it is told that it goes through."""
 
     text: str

@@ -10,7 +10,6 @@ from sould.agents.flows.loopstate import LoopState, LoopStore, Status
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
 from sould.agents.soul.loop import Ending
-from sould.agents.values import dataclass, field
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate
 
@@ -57,15 +56,14 @@ def loop_flow(task: LoopTask) -> Flow:
     return build(sketches, [*plain, *(Edge("again", target, label) for label, target in targets.items())])
 
 
-@dataclass(slots=True)
-class LoopRunner(FlowRunner):
+class LoopRunner(FlowRunner, kw_only=True):
     """One run of a loop. `told`: the first iteration's prompt is in the context already."""
 
-    loop: LoopState = field(kw_only=True)
-    task: LoopTask = field(kw_only=True)
-    store: LoopStore = field(kw_only=True)
-    host: LoopHost = field(kw_only=True)
-    told: bool = field(kw_only=True, default=False)
+    loop: LoopState
+    task: LoopTask
+    store: LoopStore
+    host: LoopHost
+    told: bool = False
 
     async def enter(self, node: Node) -> Ending | None:
         """Count the iteration that begins, or end the loop at its limit."""

@@ -7,6 +7,9 @@ times. How far it has come is shown as a plan. The runner keeps nothing: what su
 import asyncio
 import re
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from sould.agents.config import FlowLimits
 from sould.agents.flows.graph import Edge, Flow, Node
 from sould.agents.liveconfig import LiveConfig
@@ -14,7 +17,6 @@ from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError
@@ -23,8 +25,7 @@ _CHOICE = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)
 """From the innermost tag: an answer may speak of the tag before it uses it."""
 
 
-@dataclass(slots=True)
-class Agent:
+class Agent(Struct):
     """The soul of a session, asked one step at a time."""
 
     log: SessionLog
@@ -43,8 +44,7 @@ class Agent:
         return ending, last_text(self.log.context)
 
 
-@dataclass(slots=True)
-class FlowRunner:
+class FlowRunner(Struct):
     """One run of one flow."""
 
     flow: Flow

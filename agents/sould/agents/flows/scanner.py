@@ -4,20 +4,20 @@ import re
 from bisect import bisect_right
 from typing import NoReturn
 
+from msgspec import Struct, field
+
 from sould.agents.flows.graph import FlowError, Place, Problem
-from sould.agents.values import dataclass, field
 
 _LINE_END = re.compile(r"\n")
 
 
-@dataclass(slots=True)
-class Scanner:
+class Scanner(Struct):
     """`offset` is the number of lines before the text in its file. Lines may end as they do on Windows."""
 
     text: str
     offset: int = 0
-    at: int = field(default=0, init=False)
-    _starts: list[int] = field(init=False)
+    at: int = 0
+    _starts: list[int] = field(default_factory=list[int])
     """Where each line begins."""
 
     def __post_init__(self) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.agents.environment import Environment
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
-from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import Custom
 from sould.agents.workspace import CommandExit
 
@@ -30,8 +31,7 @@ MOST_COMPLAINT = 200
 """Characters of a failed hook's standard error that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What hooks said. `reason` is for the model and for people; of one that failed it says how, and nothing is blocked."""
 
     blocked: bool = False
@@ -40,8 +40,7 @@ class Decision:
     """For clients that know them (D35)."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookRunner:
+class HookRunner(Struct, frozen=True):
     """Where commands run."""
 
     guard: ProcessGuard

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import orjson
+from msgspec import Struct, field
 from pydantic import JsonValue
 
 from sould.agents.config import Hook
@@ -19,7 +20,6 @@ from sould.agents.hooks.events import EVENTS, Subscription
 from sould.agents.hooks.matching import fitting, may_fit
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
 
 MOST_TARGET: Final = 200
@@ -36,8 +36,7 @@ class ConfiguredHooks(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Hooks:
+class Hooks(Struct):
     """The hooks of one session. `commands` is asked anew for every event, so that a changed configuration holds."""
 
     log: SessionLog

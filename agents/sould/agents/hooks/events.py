@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 EVENTS: Final = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure", "SessionStart",
@@ -10,8 +10,7 @@ EVENTS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """A client that wants to decide on an event; `id` is the client's name for it."""
 
     id: str

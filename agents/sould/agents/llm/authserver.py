@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import httpx2
 import orjson
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from sould.agents.config import OAuth
@@ -17,7 +18,6 @@ from sould.agents.llm.failures import Redactor
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
-from sould.agents.values import dataclass
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
@@ -75,8 +75,7 @@ class _Granted(BaseModel):
     expires_in: float | None = Field(default=None, ge=0)
 
 
-@dataclass(frozen=True, slots=True)
-class AuthServer:
+class AuthServer(Struct, frozen=True):
     """The authorisation server of one provider. `name` is the provider's, for messages."""
 
     name: str

@@ -1,12 +1,12 @@
 """What the answers of models cost, from what providers report. An unknown price stays unknown, never 0 (D38)."""
 
+from msgspec import Struct
+
 from sould.agents.llm.provider import Finish, ModelInfo
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import TokenUsage
 
 
-@dataclass(slots=True)
-class Costs:
+class Costs(Struct):
     """The running total of one agent since its session was opened. Publishes nothing."""
 
     above: "Costs | None" = None

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec import Struct
 from pydantic import SecretStr, ValidationError
 
 from sould.agents.config import Capability, ModelConfig, ProviderConfig, ProviderType
-from sould.agents.values import dataclass
 
 KEY_VARIABLES = ("MOONSHOT_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """Variables that hold provider keys: found here, kept from commands (D14)."""
@@ -26,8 +26,7 @@ _LOCAL_CONTEXT = 32_768
 _CLOUD: frozenset[Capability] = frozenset({"image_in", "thinking"})
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
+class ServedModel(Struct, frozen=True):
     """A model a server says it has; `context` is None when it does not say."""
 
     name: str
@@ -42,8 +41,7 @@ KeyLookup: TypeAlias = Callable[[str], Awaitable[SecretStr | None]]
 """A provider's stored key, by the provider's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A provider and the models to offer, as if they had been configured. Model keys are `provider/model`."""
 
     name: str
@@ -51,8 +49,7 @@ class Found:
     models: Mapping[str, ModelConfig]
 
 
-@dataclass(frozen=True, slots=True)
-class _Service:
+class _Service(Struct, frozen=True):
     name: str
     type: ProviderType
     key_variables: tuple[str, ...]

@@ -10,10 +10,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import orjson
+from msgspec import Struct
 from pydantic import SecretStr
 
 from sould.agents.llm.provider import ProviderError, ProviderProtocolError, ProviderStatusError
-from sould.agents.values import dataclass
 
 _BODY_CHARS = 500
 _SAMPLE_BYTES = 200
@@ -32,8 +32,7 @@ _NO_CREDIT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Redactor:
+class Redactor(Struct, frozen=True):
     """Replaces the given secrets, and whatever looks like a key, by `***`; makes control characters harmless."""
 
     secrets: tuple[SecretStr, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import is_
 from typing import Generic, TypeAlias, TypeVar
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
 
 ItemT = TypeVar("ItemT")
 
@@ -26,8 +26,7 @@ Make: TypeAlias = Callable[[Sequence[ItemT]], bytes]
 """The bytes of some items in a row, the first of which begins."""
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     data: bytes
     stop: int
     """How many items are in it and in those before it."""
@@ -38,8 +37,7 @@ class _Block:
         self.stop = stop
 
 
-@dataclass(slots=True)
-class GrowingBytes(Generic[ItemT]):
+class GrowingBytes(Struct, Generic[ItemT]):
     """What was made of one sequence. Whoever has the sequence has this, so that both go together."""
 
     most: int = MOST

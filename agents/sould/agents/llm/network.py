@@ -8,13 +8,12 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 _NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkSettings:
+class NetworkSettings(Struct, frozen=True):
     """How to reach a server. Empty strings: directly, and with the usual certificates. The proxy may hold a password: never shown."""
 
     proxy: str = ""

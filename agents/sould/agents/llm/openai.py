@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from sould.agents.importing import load
@@ -18,7 +20,6 @@ from sould.agents.llm.provider import ChatRequest, Delta, DeltaStream, ModelInfo
 from sould.agents.llm.requests import RequestStyle, request_bytes
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.watchdog import Watchdog
-from sould.agents.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections
@@ -68,8 +69,7 @@ class OpenAIClient:
             await self._connections.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIProvider:
+class OpenAIProvider(Struct, frozen=True):
     """One model of a server."""
 
     info: ModelInfo

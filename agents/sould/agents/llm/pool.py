@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
@@ -34,7 +35,6 @@ from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.tokens import TokenStore
-from sould.agents.values import dataclass
 
 if TYPE_CHECKING:
     from sould.agents.llm.signin import SignIn
@@ -76,8 +76,7 @@ def key_variables(config: Config) -> frozenset[str]:
     return frozenset(known | named) - set(config.environment.pass_keys)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """A model with its provider, configured or found."""
 
     key: str

@@ -15,17 +15,17 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
+
 from sould.agents.config import Capability
 from sould.agents.llm.growing import GrowingBytes
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 
 ThoughtLevel: TypeAlias = Literal["off", "low", "medium", "high"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(Struct, frozen=True):
     """What is known of a model. Prices are per million tokens in `currency`; None: unknown, never 0."""
 
     key: str
@@ -42,8 +42,7 @@ class ModelInfo:
     """Its calls are shown under the ids it gives them, where they are unique; servers' ids are not used (F43)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True):
     """One message of the model's context. `tool_calls` only with role assistant, `tool_call_id` only with role tool."""
 
     role: Literal["user", "assistant", "tool"]
@@ -52,8 +51,7 @@ class ChatMessage:
     tool_call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as the model sees it; `parameters` is a JSON Schema object. Byte-stable within a session (prompt caching)."""
 
     name: str
@@ -61,8 +59,7 @@ class ToolSpec:
     parameters: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Struct, frozen=True):
     """One model call."""
 
     system_prompt: str
@@ -70,12 +67,11 @@ class ChatRequest:
     tools: Sequence[ToolSpec] = ()
     thought_level: ThoughtLevel | None = None
     session_id: str = ""
-    sent: GrowingBytes[ChatMessage] | None = field(default=None, compare=False, repr=False)
+    sent: GrowingBytes[ChatMessage] | None = None
     """What earlier requests of this conversation made of its messages; given by who has the conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """The last item of every stream that ended well. `reason` is the provider's (`stop`, `length`, `tool_calls`, `content_filter` …)."""
 
     reason: str | None
@@ -119,19 +115,24 @@ class Embeds(Protocol):
         ...
 
 
-@dataclass(eq=False)
 class ProviderError(Exception):
     """Base. `message` is one sentence for people, free of keys; `retryable`: the same request may succeed later."""
 
-    message: str
-    retryable: bool = False
-    kind: str = "provider"
-    status: int | None = None
-    retry_after: float | None = field(default=None)
-    """Seconds the server asked us to wait."""
-
-    def __str__(self) -> str:
-        return self.message
+    def __init__(
+        self,
+        message: str,
+        retryable: bool = False,
+        kind: str = "provider",
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        """`retry_after`: the seconds the server asked us to wait."""
+        super().__init__(message)
+        self.message = message
+        self.retryable = retryable
+        self.kind = kind
+        self.status = status
+        self.retry_after = retry_after
 
 
 class ProviderConnectionError(ProviderError):

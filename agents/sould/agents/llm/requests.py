@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.config import Capability
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
-from sould.agents.values import dataclass
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,
@@ -31,8 +31,7 @@ Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
 JsonObject: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestStyle:
+class RequestStyle(Struct, frozen=True):
     """What of a request depends on the server and its configuration."""
 
     dialect: Dialect = "plain"

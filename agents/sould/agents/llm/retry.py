@@ -11,15 +11,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+from msgspec import Struct
+
 from sould.agents.config import LoopControl
 from sould.agents.llm.provider import ChatProvider, ChatRequest, Delta, DeltaStream, EmptyAnswerError, ProviderError
-from sould.agents.values import dataclass, replace
 
 _FAR = 366 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """How often and how patiently. Seconds; `total_s` bounds all attempts and our own waits, not waits the server asked for."""
 
     attempts: int = 3
@@ -42,8 +42,7 @@ class RetryPolicy:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RetryNotice:
+class RetryNotice(Struct, frozen=True):
     """Said before each wait. `next_attempt` counts from 2; `error_type` is the error's class name."""
 
     next_attempt: int
@@ -106,7 +105,8 @@ def _wait(error: ProviderError, attempt: int, policy: RetryPolicy, spent: float)
     """
     asked = error.retry_after
     if asked is not None and asked > policy.retry_after_max_s:
-        raise replace(error, message=f"{error.message} {_reset_sentence(asked)}", retryable=False) from error
+        said = f"{error.message} {_reset_sentence(asked)}"
+        raise type(error)(said, kind=error.kind, status=error.status, retry_after=asked) from error
     if not error.retryable or attempt >= policy.attempts:
         return None
     if asked is not None:

@@ -12,6 +12,8 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+from msgspec.structs import replace
+
 from sould.agents.llm.failures import status_error_plain
 from sould.agents.llm.provider import (
     ChatRequest,
@@ -26,7 +28,6 @@ from sould.agents.llm.provider import (
     ProviderTimeoutError,
     ScriptExhaustedError,
 )
-from sould.agents.values import replace
 from sould.agents.wire.content import (
     AudioPart,
     FunctionCall,

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from sould.agents.config import ModelTimeouts
@@ -16,7 +17,6 @@ from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
 from sould.agents.llm.tls import verification
 from sould.agents.unreachable import is_refused, is_unknown_host, is_untrusted, why_unreachable
-from sould.agents.values import dataclass, field
 
 _SCHEMES = frozenset({"http", "https"})
 _HEADERS = {
@@ -27,8 +27,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
+class ProviderSettings(Struct, frozen=True):
     """Where a server is and how to reach it. Secrets are `SecretStr`; headers may hold some."""
 
     base_url: str
@@ -36,7 +35,7 @@ class ProviderSettings:
     headers: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
     network: NetworkSettings = field(default_factory=NetworkSettings)
     timeouts: ModelTimeouts = field(default_factory=ModelTimeouts)
-    remedy: str = field(default="", compare=False)
+    remedy: str = ""
     """What to do about a refused key: a sentence that names where it comes from."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 import orjson
+from msgspec import Struct, field
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from sould.agents.config import OAuth
@@ -25,7 +26,6 @@ from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatRequest, DeltaStream, ModelInfo, ProviderConnectionError, ProviderError
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.tokens import Tokens, TokenStore
-from sould.agents.values import dataclass, field
 
 _log = logging.getLogger(__name__)
 
@@ -52,8 +52,7 @@ class SignIn(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class StoredSignIn:
+class StoredSignIn(Struct):
     """One made with `sould login`."""
 
     provider: str
@@ -140,8 +139,7 @@ class _KimiFile(BaseModel):
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class KimiSignIn:
+class KimiSignIn(Struct, frozen=True):
     """One that kimi-cli made: read while it is valid, never renewed, because the client id is kimi-cli's own (D24)."""
 
     provider: str
@@ -214,8 +212,7 @@ def signed_out(sentence: str, provider: str) -> ProviderError:
     return ProviderError(f"{sentence} Run `sould login {provider}`.", kind=AUTH_REQUIRED)
 
 
-@dataclass(frozen=True, slots=True)
-class SignedInProvider:
+class SignedInProvider(Struct, frozen=True):
     """One model of a server that is asked with a sign-in's tokens."""
 
     info: ModelInfo

@@ -7,15 +7,14 @@ they are JSON is not its business.
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
 
 from sould.agents.llm.provider import Delta
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     server_id: str
     id: str
     name: str = ""

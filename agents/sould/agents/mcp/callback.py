@@ -12,8 +12,9 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
+
 from sould.agents.mcp.naming import cleaned
-from sould.agents.values import dataclass
 
 HOST: Final = "localhost"
 PATH: Final = "/callback"
@@ -41,8 +42,7 @@ class SignInRefusedError(Exception):
     """There is no sign-in; the sentence is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """What the authorisation server sent with the browser. `iss`: who it says it is (RFC 9207)."""
 
     code: str
@@ -50,8 +50,7 @@ class Code:
     iss: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     status: HTTPStatus
     title: str
     text: str

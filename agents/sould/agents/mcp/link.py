@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 # the library reads settings from the environment and from a `.env` file of the directory it happens to run in, sets up
 # logging of its own and asks the network for newer versions
@@ -99,8 +99,7 @@ class UnauthorizedError(Exception):
     """The server wants a sign-in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
+class Handlers(Struct, frozen=True):
     """What a connection may ask of us, and tell us."""
 
     lists_changed: ListsChanged
@@ -109,8 +108,7 @@ class Handlers:
     """None: servers are told that nobody can be asked to let them use the model."""
 
 
-@dataclass(slots=True)
-class _Side:
+class _Side(Struct):
     """Our side of a connection: what the library calls when the server asks or tells something."""
 
     handlers: Handlers

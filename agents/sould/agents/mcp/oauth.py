@@ -8,6 +8,7 @@ import time
 import webbrowser
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, SupportsFloat, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -24,7 +25,6 @@ from sould.agents.mcp.specs import ServerSpec
 from sould.agents.patience import begun
 from sould.agents.privatefile import write_private
 from sould.agents.processlock import alone_without_blocking
-from sould.agents.values import replace
 
 Value = dict[str, Any]
 _UNAUTHORIZED, _TOO_MANY, _TROUBLE = 401, 429, 500

@@ -10,17 +10,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.config import McpClient
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.server import Place, Server, SignIns
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.values import dataclass
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     key: str
     own: str
     """What tells a process that is not shared from others of its kind."""

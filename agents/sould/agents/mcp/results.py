@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
+from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.toolapi.base import tool_ok
-from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import ToolReturn
@@ -23,8 +23,7 @@ LARGEST_STRUCTURE = 256 * 1024
 """Bytes of structured content kept beside the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A tool as its server describes it."""
 
     name: str
@@ -34,8 +33,7 @@ class Definition:
     """The server says that the tool changes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptDefinition:
+class PromptDefinition(Struct, frozen=True):
     """A prompt as its server describes it; `arguments` are names, and whether they are required."""
 
     name: str
@@ -43,8 +41,7 @@ class PromptDefinition:
     arguments: tuple[tuple[str, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceDefinition:
+class ResourceDefinition(Struct, frozen=True):
     """Something a server lets us read. `template`: its address has `{variables}` to fill in."""
 
     uri: str
@@ -53,8 +50,7 @@ class ResourceDefinition:
     template: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """A server asks for an answer of the session's model, at most `max_tokens` long."""
 
     system_prompt: str
@@ -62,8 +58,7 @@ class Sampling:
     max_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     """What the model answered. `stop_reason` in MCP's words."""
 
     text: str
@@ -71,8 +66,7 @@ class Sampled:
     stop_reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Elicitation:
+class Elicitation(Struct, frozen=True):
     """A server asks the user: a form with this schema, or a page to visit."""
 
     message: str
@@ -80,8 +74,7 @@ class Elicitation:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Elicited:
+class Elicited(Struct, frozen=True):
     """What the user did with it: filled it in (or agreed to visit the page), said no, or went away."""
 
     action: Literal["accept", "decline", "cancel"]

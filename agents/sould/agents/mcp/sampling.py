@@ -9,13 +9,14 @@ import secrets
 from collections.abc import Iterator
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.soul.answer import ModelCaller
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 
@@ -41,8 +42,7 @@ async def _always() -> bool:
     return True
 
 
-@dataclass(slots=True)
-class Sampler:
+class Sampler(Struct):
     """Of one session. What the user allowed for the session is forgotten with it."""
 
     caller: ModelCaller

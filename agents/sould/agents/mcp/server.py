@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from sould.agents.environment import USUAL_UMASK, find_program
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.results import (
@@ -32,7 +34,6 @@ from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.toolapi.base import tool_error
 from sould.agents.unreachable import causes, why_unreachable
-from sould.agents.values import dataclass
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError
@@ -58,8 +59,7 @@ STDIN_CLOSE_GRACE = 2.0
 """Seconds a server gets to end after its input has ended, before TERM."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a server runs: the environment, the directory and the roots of the sessions it serves."""
 
     variables: Mapping[str, str]
@@ -82,8 +82,7 @@ class UnavailableError(Exception):
     """A server's prompt or resource cannot be had; the sentence is for the user."""
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """A call in flight; its time does not run while the user is asked something for it."""
 
     asking: Asking
@@ -91,8 +90,7 @@ class _Call:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
+class _Ending(Struct, frozen=True):
     """How an attempt to connect ended, and whether there was a connection before that."""
 
     connected: bool

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.naming import may_be_of
@@ -28,7 +30,6 @@ from sould.agents.patience import in_time
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import Tool
-from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     ContextNote,
@@ -48,8 +49,7 @@ _Read: TypeAlias = tuple[str, tuple[_Version, ...]]
 """Why the project's files were not read, and those that were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """Where servers are configured: the user's files, and the project's with the user's decision about them."""
 
     user: tuple[Path, ...]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import orjson
+from msgspec import Struct, field
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from sould.agents.llm.failures import Redactor
 from sould.agents.opening.carrier import Carrier
 from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
-from sould.agents.values import dataclass, field
 from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]
@@ -30,8 +30,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _TRANSPORTS = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSpec:
+class ServerSpec(Struct, frozen=True):
     """One server, ready to be started: variables are filled in. Times in seconds; None is the configuration's."""
 
     name: str
@@ -59,8 +58,7 @@ class ServerSpec:
         return f"Its last output: {secrets.line(line)[:300]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The servers of one place, and a sentence for each entry that cannot be used."""
 
     servers: tuple[ServerSpec, ...] = ()

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.opening.carrier import Carrier
 from sould.agents.permissions.policy import Mode
-from sould.agents.values import dataclass, field
 from sould.agents.workspace import Workspace
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """An MCP server the client wants the session to use; `transport` decides which fields count."""
 
     name: str
@@ -31,8 +31,7 @@ class McpServer:
     """Why it cannot be used, as a sentence for the user; nothing else of it counts then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """How a session is opened. `environment` is the client's own and is never written to disk (D14), `umask` too is its own."""
 
     cwd: Path

@@ -2,29 +2,27 @@
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import ContextCleared, ContextNote
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True):
     """The conversation stands in a summary; the history stays readable."""
 
     tokens: int
     """Of the window that the next model call will take."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotCompacted:
+class NotCompacted(Struct, frozen=True):
     """The context is as it was; `reason` is a sentence."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelContext:
+class ModelContext(Struct, frozen=True):
     """Of one session. Like all operations it runs while nothing else works there."""
 
     log: SessionLog

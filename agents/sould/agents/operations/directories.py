@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.mcp.session import SessionServers
 from sould.agents.operations.context import ModelContext
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.agents import SessionAgent
 from sould.agents.settings.directories import Directories
 from sould.agents.store.entry import SessionEntry
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import DirectoryAdded
 
 
-@dataclass(frozen=True, slots=True)
-class AddedDirectories:
+class AddedDirectories(Struct, frozen=True):
     """Of one session. `home`: the user's, for paths that begin with `~`."""
 
     log: SessionLog

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from sould.agents.diskfile import replace_file
 from sould.agents.errors import OptionError, SessionNotFoundError, SouldError
@@ -20,7 +22,6 @@ from sould.agents.store.imports import conversation_in
 from sould.agents.store.info import JOURNAL
 from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.tokens import tokens
-from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, Workspace, WorkspaceError
 
 FORMATS = (".md", ".json", ".jsonl")
@@ -38,23 +39,20 @@ class NotImportedError(SouldError):
     kind = "not_imported"
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """The conversation is in this file."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The model knows the conversation from `source` now; it takes about so many tokens."""
 
     source: str
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
+class Sharing(Struct, frozen=True):
     """Of one session. `files`: the user's, as they are on disk."""
 
     stored: StoredSession
@@ -135,7 +133,9 @@ class Sharing:
 def _written(journal: Path, form: str, until: str) -> str:
     match form:
         case ".json":
-            return orjson.dumps(as_json(journal, until=until), option=orjson.OPT_INDENT_2).decode() + "\n"
+            return (
+                orjson.dumps(as_json(journal, until=until), default=asdict, option=orjson.OPT_INDENT_2).decode() + "\n"
+            )
         case ".jsonl":
             return as_jsonl(journal, until=until)
         case _:

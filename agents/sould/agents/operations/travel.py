@@ -7,19 +7,19 @@ the files and the context is published by the rewinder; nothing here says a word
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.timetravel.timeline import Moment, timeline
-from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import FilesRestored, FilesRestoring
 from sould.agents.wire.notice import notice
 
 
-@dataclass(frozen=True, slots=True)
-class WentBack:
+class WentBack(Struct, frozen=True):
     """The conversation is as it was at `checkpoint`; `restored` is what became of the files."""
 
     checkpoint: int
@@ -28,15 +28,13 @@ class WentBack:
     """What an undo took back; None after a rewind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """The last going back is taken back; `restored` is what became of the files."""
 
     restored: FilesRestored
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToGoTo:
+class NothingToGoTo(Struct, frozen=True):
     """Nothing was done: there is no such checkpoint, or nothing to undo or to redo."""
 
     reason: Literal["unknown_checkpoint", "nothing_to_undo", "nothing_to_redo"]
@@ -45,8 +43,7 @@ class NothingToGoTo:
 TravelResult: TypeAlias = WentBack | Returned | NothingToGoTo
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The places of a session one can go back to, and what happened after each."""
 
     moments: Sequence[Moment]
@@ -59,8 +56,7 @@ class Timeline:
     can_redo: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TimeTravel:
+class TimeTravel(Struct, frozen=True):
     """Of one session."""
 
     log: SessionLog

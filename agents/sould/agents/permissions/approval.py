@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
+from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
@@ -50,7 +51,6 @@ from sould.agents.permissions.visible import (
     visible,
 )
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
-from sould.agents.values import replace
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 from sould.agents.workspace import ResolvedPath

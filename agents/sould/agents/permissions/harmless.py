@@ -8,12 +8,12 @@ flags that follow unnamed links, which may lead out of the project.
 from collections.abc import Iterator
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from sould.agents.permissions.shelltext import Argv
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class _Safe:
+class _Safe(Struct, frozen=True):
     flags: str = ""
     """Single letters that take no value, or whose value is harmless as any text."""
     valued: str = ""
@@ -149,8 +149,7 @@ _GIT: Final[dict[str, _Safe]] = {
 _LETTERS_OF_CONTENTS: Final = frozenset("puUGS")
 
 
-@dataclass(frozen=True, slots=True)
-class Harmless:
+class Harmless(Struct, frozen=True):
     """A command that only shows. `files`: words to be judged as files that are read; `builtin`: PATH does not matter.
 
     `repository`: what it shows of a git repository, which must name no programs of its own.

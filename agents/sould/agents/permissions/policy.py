@@ -14,6 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.permissions.harmless import SEARCHES, harmless
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Changed, Programs, changed, programs
@@ -33,7 +36,6 @@ from sould.agents.permissions.rules import (
 from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
-from sould.agents.values import dataclass, replace
 from sould.agents.workspace import ResolvedPath, WriteOperation
 
 Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
@@ -63,8 +65,7 @@ UNDO_ENDS = "its old content is kept in memory only, so undo ends with the daemo
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Struct, frozen=True):
     """Show a file to the model. `to_edit`: because of an edit, which tells what it replaces.
 
     `secret`: why it holds one, when that was found in its text.
@@ -75,8 +76,7 @@ class ReadFile:
     secret: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EditFile:
+class EditFile(Struct, frozen=True):
     """Create, change or delete a file. `secret`: why it holds one, when that was found in its text."""
 
     path: ResolvedPath
@@ -84,16 +84,14 @@ class EditFile:
     secret: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCommand:
+class RunCommand(Struct, frozen=True):
     """Run a line with bash."""
 
     line: str
     cwd: Path
 
 
-@dataclass(frozen=True, slots=True)
-class CallExternal:
+class CallExternal(Struct, frozen=True):
     """Call a tool that is not ours (`server__tool`, a client's tool). `looks`: a client says that it changes nothing."""
 
     name: str
@@ -101,16 +99,14 @@ class CallExternal:
     looks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatCall:
+class RepeatCall(Struct, frozen=True):
     """Make an identical call once more; asked in every mode but `full`, never remembered."""
 
     name: str
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchPage:
+class FetchPage(Struct, frozen=True):
     """Send a request to a web host; asked for once a host, by its exact name (F80)."""
 
     host: str
@@ -120,8 +116,7 @@ class FetchPage:
 Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall | FetchPage
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """`reason` is one clause for people and the model. `scope_offer`: the rule that "for session" would remember, if any.
 
     `grant`: what any yes settles for the rest of the session, as the question says.

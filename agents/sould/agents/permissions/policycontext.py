@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from sould.agents.environment import Environment
 from sould.agents.permissions.gitlooks import plain_history, plain_repository
-from sould.agents.values import dataclass, field
 
 
 def _resolve(word: str, cwd: Path) -> Path:
@@ -28,8 +29,7 @@ def _knows_none(path: Path) -> tuple[Path, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class SecretNames:
+class SecretNames(Struct, frozen=True):
     """What the user's configuration adds: patterns of a name, or of the end of a path when they hold a `/`."""
 
     certain: tuple[str, ...] = ()
@@ -89,8 +89,7 @@ class RepositoryCheck(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyContext:
+class PolicyContext(Struct, frozen=True):
     """One session's place. Paths are absolute and resolved."""
 
     root: Path

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final, cast
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.servedfiles import without_waiting
 from sould.agents.permissions.shelltext import Argv, read_loosely
-from sould.agents.values import dataclass, field
 
 
 def _set(text: str) -> frozenset[str]:
@@ -49,8 +49,7 @@ _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]|--rcfile|--init-file")
 """Options of a shell that take the next word: `-o`, also as the last of several letters (`-euo pipefail`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipes:
+class _Recipes(Struct, frozen=True):
     """A program whose commands stand in a file of the directory it runs in: its usual names, and the options that say others."""
 
     names: tuple[str, ...]
@@ -80,16 +79,28 @@ _VERSION = re.compile(r"[\d.]+$")
 _LETTERS = re.compile(r"-[a-zA-Z]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A file, or the part of it that runs, as it is now. `digest` is empty where there is nothing."""
 
     path: Path
     part: str = ""
     """Of package.json, the names of the scripts; empty: all of the file."""
     digest: str = ""
-    text: str | None = field(default=None, compare=False, repr=False)
-    """None: it is no text, or a very long one."""
+    text: str | None = None
+    """None: it is no text, or a very long one. Programs are told apart without it, and shown without."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self._known_by == other._known_by
+
+    def __hash__(self) -> int:
+        return hash(self._known_by)
+
+    def __repr__(self) -> str:
+        return f"Program(path={self.path!r}, part={self.part!r}, digest={self.digest!r})"
+
+    @property
+    def _known_by(self) -> tuple[Path, str, str]:
+        return self.path, self.part, self.digest
 
 
 Programs = tuple[Program, ...]
@@ -109,8 +120,7 @@ def runs_code(commands: Iterable[Argv]) -> bool:
     return any(_plain(word) in CODE_RUNNERS for argv in commands for word in (argv if _wraps(argv) else argv[:1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A program that is not what it was when it was allowed."""
 
     before: Program

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.filechanges import FileChanges, Stamp
 from sould.agents.permissions.servedfiles import served_files, without_waiting
-from sould.agents.values import dataclass
 
 HOMES = (".sould", ".agents", ".kimi/skills", ".claude/skills", ".codex/skills")
 FILES = (".mcp.json",)
@@ -27,8 +28,7 @@ Contents: TypeAlias = Mapping[str, str]
 """Path to digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file that is not as the user trusted it. `digest` is of its content now."""
 
     path: Path

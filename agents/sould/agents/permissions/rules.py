@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from sould.agents.errors import ConfigError
@@ -22,7 +24,6 @@ from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
@@ -34,8 +35,7 @@ class RulesError(ConfigError):
     """A rules file is wrong; the message names file, rule, line and key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule. Empty fields match everything of the tool."""
 
     decision: Decision
@@ -54,11 +54,10 @@ class Rule:
     """What the command runs, as it was when a session was told to remember it; None: whatever it is by now (D48)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """Rules in force. Order does not matter: deny wins over ask, ask over allow."""
 
-    rules: tuple[Rule, ...] = field(default=())
+    rules: tuple[Rule, ...] = ()
 
     def __add__(self, more: "Rules") -> "Rules":
         return Rules(self.rules + more.rules)

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import LARGEST, is_fixture, is_template, likelihood
 from sould.agents.permissions.servedfiles import without_waiting
-from sould.agents.values import dataclass
 
 MOST_REMEMBERED: Final = 4_096
 SMALLEST: Final = 8
@@ -53,8 +54,7 @@ def is_private_key(data: bytes) -> bool:
     return _KEY.match(data[:_HEAD]) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Identity:
+class _Identity(Struct, frozen=True):
     """What changes when a file's content may have."""
 
     device: int

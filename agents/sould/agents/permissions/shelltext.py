@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 Argv = tuple[str, ...]
 
@@ -64,8 +64,7 @@ _SPECIAL_IN_QUOTES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """`commands`: what bash will run, each word literal, and the operators between them. Empty when there is a `problem`."""
 
     commands: tuple[Argv, ...]

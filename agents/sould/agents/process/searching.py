@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
 
 MAX_COMPLAINT = 4096
 _CHUNK = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
+class SearchLimits(Struct, frozen=True):
     """What one search may take. Injectable; tools use these defaults where no other is offered."""
 
     seconds: float = 20.0
@@ -34,8 +32,7 @@ class SearchLimits:
 DEFAULT_LIMITS = SearchLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a search program wrote. `code` is None when we ended it."""
 
     output: bytes
@@ -126,8 +123,7 @@ class _Kept:
 # --- what was found --------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class FileHits:
+class FileHits(Struct):
     """What was found in one file: rows of line number, text and whether it matched (else it is context)."""
 
     path: Path

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.permissions.projectfiles import Change
 from sould.agents.projects.editlog import read_events
 from sould.agents.projects.logrecords import LogRecords
@@ -16,14 +18,12 @@ from sould.agents.projects.ownership import ALONE
 from sould.agents.projects.project import LOG
 from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.projects.state import Edit, EditState
-from sould.agents.values import dataclass
 
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """The session whose agent wrote a file last. `alone`: what it wrote is what is there."""
 
     session_id: str

@@ -6,21 +6,19 @@ A client that says nothing has no entry; for it, others know when it may be aske
 import time
 from pathlib import Path
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
 
 MOST_WRITTEN = 1000
 """Files."""
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A file in one client."""
 
     dirty: bool = False
 
 
-@dataclass(slots=True)
-class Buffers:
+class Buffers(Struct):
     """Of one project, by client. Paths are resolved."""
 
     _clients: dict[str, dict[Path, _Open]] = field(default_factory=dict[str, dict[Path, _Open]])

@@ -14,6 +14,9 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from sould.agents.config import CaptureLimits
 from sould.agents.errors import SouldError
 from sould.agents.patience import Behind, in_time, run_shielded_in_thread
@@ -28,7 +31,6 @@ from sould.agents.projects.projects import Projects
 from sould.agents.projects.refs import DIRECTORY, UNKEPT
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.writers import Interval, Writers
-from sould.agents.values import dataclass, field, replace
 from sould.agents.workspace import CommandExit, RunningCommand
 
 logger = logging.getLogger(__name__)
@@ -45,8 +47,7 @@ LATE = (
 )
 
 
-@dataclass(slots=True)
-class Capture:
+class Capture(Struct):
     """Of one session, whose own directory is `directory`; what it finds goes to `files`, the contents to the projects' store."""
 
     files: WatchedFiles
@@ -437,8 +438,7 @@ def _topmost(roots: Sequence[Path]) -> list[Path]:
     return [root for root in dict.fromkeys(top) if root.is_dir()]
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     """A running command that says once that it has ended."""
 
     running: RunningCommand

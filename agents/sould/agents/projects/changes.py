@@ -5,9 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.projects.refs import UNKEPT
 from sould.agents.projects.state import Edit
-from sould.agents.values import dataclass, replace
 
 CHANGED = "changed"
 """In a result's extras: the paths that were found changed."""
@@ -15,8 +17,7 @@ MOST_NAMED = 200
 """Paths of one call that its result names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a path was and is, by digest (or DIRECTORY, UNKEPT); None: nothing."""
 
     path: Path
@@ -29,8 +30,7 @@ class Change:
     """Its contents are in memory only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """What one call did; `note` is for its card, "" when there is nothing to say."""
 
     paths: Sequence[Path] = ()

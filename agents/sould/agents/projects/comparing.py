@@ -6,16 +6,16 @@ Blocks: use it in a thread.
 
 from collections.abc import Collection, Iterator, Mapping
 
+from msgspec import Struct, field
+
 from sould.agents.projects.copying import Contents
 from sould.agents.projects.folders import FileVersion, FolderStore, FolderVersion
 from sould.agents.projects.lateness import CallsRunning, Difference
 from sould.agents.projects.refs import PENDING, UNKEPT, digest_in
 from sould.agents.projects.walking import parent_changed
-from sould.agents.values import dataclass, field
 
 
-@dataclass(slots=True)
-class Comparing:
+class Comparing(Struct):
     """One comparison. `running`: the calls that began before everything was known; `late`: it was looked at while they ran."""
 
     contents: Contents
@@ -36,8 +36,8 @@ class Comparing:
     """Folders with contents that are still to be read."""
     dropped: list[str] = field(default_factory=list[str])
     """Contents of no use any more."""
-    _fresh: set[str] = field(init=False)
-    _again: set[str] = field(init=False)
+    _fresh: set[str] = field(default_factory=set[str])
+    _again: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self._fresh = self.contents.take_fresh()

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.config import CaptureLimits
 from sould.agents.projects.folders import FileVersion
 from sould.agents.projects.gitfiles import GitFiles
@@ -17,14 +19,12 @@ from sould.agents.projects.preimages import PreimageStore
 from sould.agents.projects.refs import GIT, PENDING, UNKEPT, is_kept
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.tree import Seen
-from sould.agents.values import dataclass, field
 
 FRESH = 50_000_000
 """Nanoseconds: a file written so shortly before it was read may be written again without its times telling."""
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(Struct):
     """Of the files below `root`."""
 
     root: Path

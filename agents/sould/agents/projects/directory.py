@@ -21,8 +21,12 @@ import math
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sould.agents.config import CaptureLimits
 from sould.agents.projects.comparing import Comparing
@@ -38,7 +42,6 @@ from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.tree import Listing, Seen, TreeSnapshot, file_clock, look
 from sould.agents.projects.walking import Walk, Walked
 from sould.agents.projects.watching import Changed, Reader, Watches
-from sould.agents.values import dataclass, field, replace
 
 MOST_LATELY = 200
 """Files."""
@@ -56,8 +59,7 @@ ListingOf: TypeAlias = Callable[[str], Listing | None]
 """What was listed in a folder, if it was."""
 
 
-@dataclass(slots=True)
-class Directory:
+class Directory(Struct, dict=True):
     """Looked at by one session. `kept` holds contents, `scratch` is where further files without names are made."""
 
     root: Path
@@ -76,15 +78,12 @@ class Directory:
     """Of each directory that holds more than is kept: how all of it looked together."""
     changed_beyond: list[str] = field(default_factory=list[str])
     """Those of them that the last look found changed."""
-    _folders: FolderStore = field(init=False)
     _known: bool = False
     """It was looked at."""
     _to_copy: dict[str, None] = field(default_factory=dict[str, None])
     """Folders with contents that are still to be read."""
     _dropped: list[str] = field(default_factory=list[str])
     """Contents of no use after the next look has begun."""
-    _contents: Contents = field(init=False)
-    _ignored: Ignored = field(init=False)
     _reader: Reader | None = None
     _watchable: bool = True
     _walk: Walk | None = None
@@ -99,10 +98,17 @@ class Directory:
     _lately: dict[str, Seen] = field(default_factory=dict[str, Seen])
     """Files that changed last, the newest last: they are looked at each time, because of writes that nobody reports."""
 
-    def __post_init__(self) -> None:
-        self._ignored = Ignored(self.git, self.hidden)
-        self._folders = FolderStore(self.kept.directory)
-        self._contents = Contents(self.root, self.kept, self.limits, self.secrets)
+    @cached_property
+    def _ignored(self) -> Ignored:
+        return Ignored(self.git, self.hidden)
+
+    @cached_property
+    def _folders(self) -> FolderStore:
+        return FolderStore(self.kept.directory)
+
+    @cached_property
+    def _contents(self) -> Contents:
+        return Contents(self.root, self.kept, self.limits, self.secrets)
 
     def close(self) -> None:
         """It is not looked at any more."""

@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.projects.refs import PENDING
 from sould.agents.projects.tree import Listing, Seen
-from sould.agents.values import dataclass, field
 
 _HEAD = struct.Struct("<qIII")
 _LENGTH_BITS = 32
@@ -23,16 +24,14 @@ _SMALL = 1024 * 1024
 """Bytes that are not worth writing anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileVersion:
+class FileVersion(Struct, frozen=True):
     """What a path held: `ref` names the content, `seen` is how it looked."""
 
     seen: Seen
     ref: str
 
 
-@dataclass(frozen=True, slots=True)
-class FolderVersion:
+class FolderVersion(Struct, frozen=True):
     """What is in a folder, listed at a time of `file_clock`: the `ref`s in the listing's order, with spaces between them."""
 
     listing: Listing
@@ -56,8 +55,7 @@ class FolderVersion:
         return _PENDING in self.refs
 
 
-@dataclass(slots=True)
-class FolderStore:
+class FolderStore(Struct):
     """The folders of one directory. `scratch`: where its file is made."""
 
     scratch: Path

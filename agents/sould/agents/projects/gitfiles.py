@@ -15,10 +15,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.environment import find_program
 from sould.agents.projects.refs import DIRECTORY, GIT, PENDING
 from sould.agents.projects.tree import Listing
-from sould.agents.values import dataclass, field
 
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""
@@ -37,8 +38,7 @@ _NO_INDEX = (0, 0)
 _STAT = struct.Struct("<QqQ")
 
 
-@dataclass(slots=True)
-class Tracked:
+class Tracked(Struct):
     """How files looked when git last saw them, and their blobs; packed, for all of a large project are asked for at once."""
 
     _folders: defaultdict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict[bytes, list[bytes]](list))
@@ -75,8 +75,7 @@ class Tracked:
         return files
 
 
-@dataclass(slots=True)
-class GitFiles:
+class GitFiles(Struct):
     """Git's view of `root`, which may be below the top of the work tree."""
 
     root: Path

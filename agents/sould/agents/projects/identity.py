@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 _OPEN: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_EMPTY_PATH: Final = 0x1000
@@ -23,8 +23,7 @@ _BTIME: Final = struct.Struct("=qI")
 _BTIME_AT: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryIdentity:
+class DirectoryIdentity(Struct, frozen=True):
     """`born` in nanoseconds; 0 where the file system does not tell it."""
 
     device: int

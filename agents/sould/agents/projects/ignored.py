@@ -6,12 +6,12 @@ Blocks: use it in a thread.
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.projects.gitfiles import GitFiles
-from sould.agents.values import dataclass, field
 
 
-@dataclass(slots=True)
-class Ignored:
+class Ignored(Struct):
     """Below `git.root`. `hidden` are directories that are passed over as if git did: our own."""
 
     git: GitFiles

@@ -3,17 +3,17 @@
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct, field
+
 from sould.agents.projects.folders import FileVersion, FolderStore
 from sould.agents.projects.refs import UNKEPT
 from sould.agents.projects.tree import file_clock
-from sould.agents.values import dataclass, field
 
 PORTION = 32 * 1024 * 1024
 """Bytes of contents that are in memory at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A path that is not what it was when last looked at; None: nothing. `sure`: `before` is what it was before calls ran."""
 
     path: str
@@ -32,8 +32,7 @@ class Difference:
         return changed_at(self.after) if self.after is not None else 0
 
 
-@dataclass(slots=True)
-class CallsRunning:
+class CallsRunning(Struct):
     """Calls that began before everything was known, and when."""
 
     since: int = field(default_factory=file_clock)

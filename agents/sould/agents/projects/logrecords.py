@@ -13,12 +13,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
 from sould.agents.privatefile import write_private
 from sould.agents.projects.identity import DirectoryIdentity, identity_of
 from sould.agents.projects.ownership import ALONE
-from sould.agents.values import dataclass, field
 
 RECORD: Final = "project.json"
 
@@ -31,8 +31,7 @@ class _Record(BaseModel):
     """Missing where earlier versions wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     record: _Record
     stamp: tuple[int, int]
     """Inode and time of the file it was read from: each writing makes another one."""
@@ -66,8 +65,7 @@ class _Known:
             return False
 
 
-@dataclass(slots=True)
-class LogRecords:
+class LogRecords(Struct):
     """The records in `directory`. `assign` is called by one caller at a time; the others whenever."""
 
     directory: Path

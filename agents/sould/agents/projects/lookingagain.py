@@ -11,10 +11,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from sould.agents.diskfile import is_passing
 from sould.agents.projects.tree import NEVER, Listing, Seen, TreeSnapshot, seen_of
 from sould.agents.projects.watching import Changed, Reader
-from sould.agents.values import dataclass, field
 
 
 class KnownTree(Protocol):
@@ -41,8 +42,7 @@ class GivenUpError(Exception):
     """Everything is to be looked at."""
 
 
-@dataclass(slots=True)
-class LookAgain:
+class LookAgain(Struct):
     """One such look. `run` once."""
 
     root: Path

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 TOO_MUCH = 25_000_000
 """Lines of one side times lines of the other, after what is common at both ends: beyond it comparing takes too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """Lines `start` to `stop` of the base became `lines`."""
 
     start: int

@@ -8,17 +8,17 @@ import os
 import stat
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
 from sould.agents.projects.refs import DIRECTORY
-from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
 
 MOST = 16 * 1024 * 1024
 """Bytes of a file that is read whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """`mode` as `lstat` says, None when nobody knows (then of a file); `data` is the content or where the link leads."""
 
     mode: int | None

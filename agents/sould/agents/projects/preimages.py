@@ -11,16 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.projects.refs import UNKEPT, digest_in
 from sould.agents.projects.secretblobs import SecretBlobs
-from sould.agents.values import dataclass, field
 
 _SMALLEST = 9
 """Places are powers of two long, so that what is freed fits others; the shortest has 512 bytes."""
 
 
-@dataclass(slots=True)
-class PreimageStore:
+class PreimageStore(Struct):
     """`directory`: where its file is made; `most`: bytes of all contents together."""
 
     directory: Path

@@ -7,8 +7,11 @@ and no client.
 import asyncio
 from collections import Counter
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path
 from weakref import WeakValueDictionary
+
+from msgspec import Struct, field
 
 from sould.agents.filelocks import FileLocks
 from sould.agents.patience import run_shielded_in_thread, shielded
@@ -21,19 +24,16 @@ from sould.agents.projects.ownership import root_of
 from sould.agents.projects.project import Project
 from sould.agents.projects.secretblobs import SecretBlobs
 from sould.agents.projects.watching import Watches
-from sould.agents.values import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a project is: its root, and which directory that is. After a move, or when another one took the path, it is another."""
 
     root: Path
     identity: DirectoryIdentity
 
 
-@dataclass(slots=True)
-class Projects:
+class Projects(Struct, dict=True):
     """Every session of a daemon has the same one. `locks`: one lock a file for all of them."""
 
     state_dir: Path
@@ -45,15 +45,15 @@ class Projects:
     """What tells where programs changed something."""
     beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
-    _records: LogRecords = field(init=False)
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _borrowers: Counter[str] = field(default_factory=Counter[str])
     _assigning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _opening: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
     """Whoever opens or closes a log holds its lock."""
 
-    def __post_init__(self) -> None:
-        self._records = LogRecords(self.state_dir / "projects")
+    @cached_property
+    def _records(self) -> LogRecords:
+        return LogRecords(self.state_dir / "projects")
 
     @property
     def store(self) -> BlobStore:

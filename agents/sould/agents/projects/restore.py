@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.projects.blobs import BlobMissingError
 from sould.agents.projects.merge import merge
 from sould.agents.projects.nodes import Node
 from sould.agents.projects.refs import DIRECTORY
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.projects.state import Edit
-from sould.agents.values import dataclass
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
 Chosen: TypeAlias = Callable[[Edit], bool]
@@ -31,8 +32,7 @@ EXTENDED = "it was made by the agent and changed since"
 SHARED = "a command changed it while others may have changed it too"
 
 
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
+class FileOutcome(Struct, frozen=True):
     """What became of one file; `reason` only of a conflict."""
 
     path: Path
@@ -40,9 +40,10 @@ class FileOutcome:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class _Conflict(Exception):  # noqa: N818 -- an outcome inside this module
-    reason: str
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def restore_call(restore_id: str) -> str:

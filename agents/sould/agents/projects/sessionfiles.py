@@ -12,6 +12,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.diskfile import digest_of
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.errors import SouldError
@@ -39,7 +41,6 @@ from sould.agents.projects.refs import DIRECTORY
 from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.state import Edit, FileChange, changes_of
 from sould.agents.toolapi.base import ToolCallContext
-from sould.agents.values import dataclass
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -55,8 +56,7 @@ from sould.agents.workspace import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """Who writes, with the `umask` for what it makes: a session, or ("" and None) the user, who sees all sessions' edits."""
 
     session_id: str
@@ -399,8 +399,7 @@ class SessionFiles:
         return judge is not None and any(judge.secret_in(path, data) for data in contents)
 
 
-@dataclass(frozen=True, slots=True)
-class AttributedWorkspace:
+class AttributedWorkspace(Struct, frozen=True):
     """The session's files as one tool call sees them."""
 
     files: SessionFiles

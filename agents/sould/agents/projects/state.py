@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.projects.editlog import Captured, Event, Inherited, Intent, Rooted, Settled
-from sould.agents.values import dataclass, replace
 
 EditKey: TypeAlias = tuple[int, float, str]
 """What tells an edit from all others, those of other projects included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One change, its contents by digest; None: there was nothing, or it was deleted.
 
     `settled` False: nobody knows yet if it happened. `captured`: found after a command. `shared`: others may have made it.
@@ -41,8 +42,7 @@ class Edit:
         return self.n, self.timestamp, self.call_id
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """What the agent did to one file: `base` is the text before its first edit, `current` its last (None: no file).
 
     Where an edit's `before` is not the `after` of the one above it, somebody else wrote in between.

@@ -17,8 +17,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.diskfile import is_passing
-from sould.agents.values import dataclass, field
 
 Seen: TypeAlias = tuple[int, int, int, int, int]
 """Mode, size, modification and change time in nanoseconds, inode; of a directory only the mode."""
@@ -36,8 +37,7 @@ def file_clock() -> int:
     return time.clock_gettime_ns(_COARSE) if sys.platform == "linux" else time.time_ns() - _BEHIND
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """What is in one folder: names with a zero byte between them, and as many packed `Seen`."""
 
     names: bytes
@@ -67,8 +67,7 @@ class Listing:
         return zip(os.fsdecode(self.names).split("\0"), _SEEN.iter_unpack(self.stats), strict=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TreeSnapshot:
+class TreeSnapshot(Struct, frozen=True):
     """By folder, relative to the root, "" for itself. `partial`: there was more than could be looked at in time.
 
     `beyond`: of each directory that holds more than was asked for, how everything in it looks, as one number.

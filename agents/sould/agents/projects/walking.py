@@ -11,13 +11,15 @@ import select
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
+
+from msgspec import Struct
 
 from sould.agents.projects.folders import FolderStore
 from sould.agents.projects.gitfiles import GitFiles, Stamp
 from sould.agents.projects.watching import Reader
-from sould.agents.values import dataclass, field
 
 PROGRAM = Path(__file__).with_name("walkmain.py")
 
@@ -36,8 +38,7 @@ class Order(TypedDict):
     most_watched: int
 
 
-@dataclass(frozen=True, slots=True)
-class Walked:
+class Walked(Struct, frozen=True):
     """What the program found. `other`: path, blob and size of what git has and is not on disk as git has it."""
 
     store: FolderStore
@@ -50,19 +51,18 @@ class Walked:
     index: Stamp
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct, dict=True):
     """One run of the program. `reader`: on whose watches it works."""
 
     git: GitFiles
     hidden: tuple[Path, ...]
     reader: Reader | None
     scratch: Path
-    _store: FolderStore = field(init=False)
     _program: "subprocess.Popen[bytes] | None" = None
 
-    def __post_init__(self) -> None:
-        self._store = FolderStore(self.scratch)
+    @cached_property
+    def _store(self) -> FolderStore:
+        return FolderStore(self.scratch)
 
     def begin(self, most: int, seconds: float) -> None:
         """Start it: at most so many files, no longer than that. Raises OSError: it could not be started."""

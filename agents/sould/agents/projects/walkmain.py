@@ -18,11 +18,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct, field
+
 from sould.agents.projects.folders import FolderStore, FolderVersion
 from sould.agents.projects.gitfiles import GitFiles, Tracked
 from sould.agents.projects.ignored import Ignored
 from sould.agents.projects.tree import Listing, look
-from sould.agents.values import dataclass, field
 
 CPU_SECONDS = 120
 ASKED_EVERY = 64
@@ -37,8 +38,7 @@ class AddWatch(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Watching:
+class Watching(Struct):
     """Watches every folder before it is listed. `descriptor` -1: there is nothing to watch with."""
 
     root: str

@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from sould.agents.diskfile import is_passing
 from sould.agents.projects.tree import NEVER
-from sould.agents.values import dataclass, field
 
 if TYPE_CHECKING:
     from inotify_simple import Event
@@ -31,8 +32,7 @@ MOST_PENDING = 10_000
 """Folders: when something happened in more of them, everything is looked at."""
 
 
-@dataclass(slots=True)
-class Changed:
+class Changed(Struct):
     """Where something happened, relative to the root; "" is the root itself."""
 
     folders: set[str] = field(default_factory=set[str])

@@ -4,12 +4,12 @@ import time
 from collections import deque
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.projects.tree import file_clock
-from sould.agents.values import dataclass, field
 
 
-@dataclass(slots=True)
-class Writers:
+class Writers(Struct):
     """When which session was at work where; all sessions of a daemon share it."""
 
     _spans: deque[tuple[str, tuple[Path, ...], float, float]] = field(
@@ -34,8 +34,7 @@ class Writers:
         return tuple(root for roots in found for root in roots)
 
 
-@dataclass(slots=True)
-class Interval:
+class Interval(Struct):
     """One call."""
 
     turn_id: str

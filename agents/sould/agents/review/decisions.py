@@ -6,21 +6,22 @@ A decision names a hunk and the digest it saw. The answer to one that cannot be 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.useredit import ended_or_trimmed
-from sould.agents.values import dataclass, replace
 
 Verdict: TypeAlias = Literal["keep", "reject"]
 Choice: TypeAlias = Literal["drop", "mine", "leave"]
 """Of mixed lines: they go (and stay in the log), they stay with the user's own, or nothing is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """`lines`: which of the hunk's current lines, from 0 and the second not included; None: all of it."""
 
     verdict: Verdict
@@ -30,8 +31,7 @@ class Decision:
     choice: Choice | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """It is done. `stayed`: lines of the user that a reject left; `hunk`: what was decided, with the id to undo it by."""
 
     text: ReviewedText
@@ -39,44 +39,38 @@ class Decided:
     stayed: Lines = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsChoice:
+class NeedsChoice(Struct, frozen=True):
     """Words of the user are in lines of the agent: say what becomes of them."""
 
     hunk: PlacedHunk
     mixed: Lines
 
 
-@dataclass(frozen=True, slots=True)
-class HunkStale:
+class HunkStale(Struct, frozen=True):
     """The hunk is another by now: `present`, None when it ended."""
 
     present: PlacedHunk | None
 
 
-@dataclass(frozen=True, slots=True)
-class AlreadyDecided:
+class AlreadyDecided(Struct, frozen=True):
     """Somebody was first."""
 
     away: Away
 
 
-@dataclass(frozen=True, slots=True)
-class NotThere:
+class NotThere(Struct, frozen=True):
     """The hunk's text is not in the file now: absent, stale, undone or ended."""
 
     away: Away
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownHunk:
+class UnknownHunk(Struct, frozen=True):
     """No hunk ever had this id here."""
 
     hunk_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class SomethingElseThere:
+class SomethingElseThere(Struct, frozen=True):
     """The decision cannot be undone: its lines were changed since."""
 
     away: Away

@@ -9,17 +9,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from msgspec import Struct
 from rapidfuzz.distance import Indel
 
 from sould.agents.review.lines import Lines
-from sould.agents.values import dataclass
 
 MOST_COMPARED = 400_000_000
 """Lines of one side times lines of the other: above it, which is 50 MB of memory, a stretch is one edit."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineEdit:
+class LineEdit(Struct, frozen=True):
     """Lines `start` to `stop` (from 0, `stop` not included) became `lines`."""
 
     start: int
@@ -27,8 +26,7 @@ class LineEdit:
     lines: Lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True):
     """Lines `a` to `b` of the old text beside lines `c` to `d` of the new one."""
 
     a: int

@@ -7,12 +7,14 @@ kind as hunks have. What is to happen on disk is a value beside the new state (`
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same
 from sould.agents.review.lines import LineEnd, Lines, with_end
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.useredit import How
-from sould.agents.values import dataclass, replace
 
 Kind: TypeAlias = Literal["add", "delete", "rename", "mode", "line_ends", "content"]
 
@@ -21,8 +23,7 @@ NAMES: Final[dict[LineEnd, str]] = {"\n": "lf", "\r\n": "crlf", "\r": "cr"}
 ENDS: Final[dict[str, LineEnd]] = {name: end for end, name in NAMES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """Something that agents did to a file as a whole.
 
     `before` and `after` are paths, octal modes, names of line ends or digests, "" where nothing is. `text` is what a file held
@@ -37,8 +38,7 @@ class FileChange:
     text: ReviewedText | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedFile:
+class TrackedFile(Struct, frozen=True):
     """One path. `text` is empty for a file that does not exist or is not text; it also counts the ids."""
 
     path: str

@@ -5,14 +5,15 @@ What is to happen on disk comes back as values, with what is expected there: who
 
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.decisions import Decided, Decision, Refusal, Verdict, decided
 from sould.agents.review.file import ENDS, FileChange, TrackedFile, ended
 from sould.agents.review.lines import Lines
-from sould.agents.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class PutText:
+class PutText(Struct, frozen=True):
     """Write a text where another one is; None: no file. Directories that were made for it go when they are empty."""
 
     path: str
@@ -20,8 +21,7 @@ class PutText:
     wanted: Lines | None
 
 
-@dataclass(frozen=True, slots=True)
-class PutContent:
+class PutContent(Struct, frozen=True):
     """Write bytes, by digest, where others are; "": no file."""
 
     path: str
@@ -29,16 +29,14 @@ class PutContent:
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """Move the file; nothing is at the other path."""
 
     path: str
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetMode:
+class SetMode(Struct, frozen=True):
     """Give the file these permissions, octal."""
 
     path: str
@@ -49,8 +47,7 @@ Effect: TypeAlias = PutText | PutContent | Move | SetMode
 ConflictChoice: TypeAlias = Literal["replace", "leave"]
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Something of the user's is where the decision would put something. It may be replaced where `replaceable`."""
 
     change: FileChange
@@ -58,8 +55,7 @@ class Conflict:
     replaceable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The file after a decision, and what is to happen on disk."""
 
     file: TrackedFile

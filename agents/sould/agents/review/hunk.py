@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.lines import Lines
-from sould.agents.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCall:
+class AgentCall(Struct, frozen=True):
     """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent."""
 
     session_id: str
@@ -20,8 +21,7 @@ class AgentCall:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A current line of a hunk. Its author is an agent, the user (`own`), or both (`mixed`)."""
 
     text: str
@@ -40,8 +40,7 @@ class Line:
         return self.agent is not None and self.retyped
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines of base that became other lines and are to be reviewed. `id` is never used again, `absorbed` are ids it took over."""
 
     id: int
@@ -94,8 +93,7 @@ class Hunk:
         return replace(self, agents=tuple(dict.fromkeys((*self.agents, *agents))))
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
+class Same(Struct, frozen=True):
     """Lines that base and current have alike."""
 
     lines: Lines
@@ -105,8 +103,7 @@ Part: TypeAlias = Same | Hunk
 """A text is its parts in order: no two `Same` beside each other, none empty, so base plus hunks is current by construction."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedHunk:
+class PlacedHunk(Struct, frozen=True):
     """A hunk with where it stands: its first line in the current text and in base, from 0."""
 
     hunk: Hunk

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Part, current_lines
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, Piece, Splicing
-from sould.agents.values import replace
 
 RETURNING = frozenset({"absent", "stale", "rejected", "undone"})
 """States in which a hunk is pending again when its text is back. What was kept is the user's."""

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.review.lines import Lines, without_white_space
-from sould.agents.values import replace
 
 ALIKE: Final = 0.5
 """Two lines are versions of one when so much of their words is alike, from 0 to 1."""

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.hunk import Hunk, Line, Part, Same, size
 from sould.agents.review.lines import Lines
-from sould.agents.values import dataclass, replace
 
 AwayState: TypeAlias = Literal["absent", "stale", "rejected", "kept", "undone", "ended"]
 """Why a hunk is not pending: its text is gone and base stands there; something else stands there; it was decided; its
 turn was undone; an agent wrote base there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """Among parts: here stood a hunk, and the `lines` lines that follow stand at its place."""
 
     hunk: Hunk
@@ -21,8 +22,7 @@ class Left:
     lines: int
 
 
-@dataclass(frozen=True, slots=True)
-class Away:
+class Away(Struct, frozen=True):
     """A hunk that is not pending; lines `start` to `stop` of the current text stand at its place."""
 
     hunk: Hunk
@@ -34,8 +34,7 @@ class Away:
 Piece: TypeAlias = Part | Left
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What stood in a stretch. Of hunks at its edges `head` and `tail` lines lie outside it, above and below."""
 
     parts: tuple[Part, ...]
@@ -150,8 +149,7 @@ class Splicing:
         return [*self._above, *reversed(self._below)]
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A text in its normal form, the hunks that are pending no more, and the next free id."""
 
     parts: tuple[Part, ...]

@@ -5,6 +5,8 @@ Base plus the pending hunks is current by construction: both are read off the sa
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from sould.agents.review.agentedit import agent_pieces
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
@@ -12,11 +14,9 @@ from sould.agents.review.lines import Lines
 from sould.agents.review.places import moved, returned
 from sould.agents.review.splice import Away, Piece, finished
 from sould.agents.review.useredit import How, user_pieces
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedText:
+class ReviewedText(Struct, frozen=True):
     """A text with its hunks. `next_id` is the id the next new hunk gets."""
 
     parts: tuple[Part, ...]

@@ -5,23 +5,23 @@ A reject is about base, an undo about the log: each write is turned around and c
 
 from collections.abc import Collection, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import Hunk, Line, Part, Same, current_lines
 from sould.agents.review.splice import Left, Piece, Splicing, Taken
 from sould.agents.review.text import ReviewedText, applied
-from sould.agents.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """A write of an agent: the text before it, and what it changed there."""
 
     before: tuple[Part, ...]
     edits: tuple[LineEdit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """`kept`: ids of hunks of the turns that stay because they were kept; `conflicts`: how many changes could not go back."""
 
     text: ReviewedText
@@ -29,8 +29,7 @@ class Undone:
     conflicts: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     pieces: Sequence[Piece]
     kept: frozenset[int] = frozenset()
     conflict: bool = False

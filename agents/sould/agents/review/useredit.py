@@ -4,12 +4,13 @@ import itertools
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Line, Part, Same, size
 from sould.agents.review.lines import Lines
 from sould.agents.review.retyping import pairs, retyped
 from sould.agents.review.splice import AwayState, Left, Piece, Splicing, Taken, merged
-from sould.agents.values import replace
 
 How: TypeAlias = Literal["typed", "disk", "git"]
 """A client reported it; it was found on disk; it was found on disk after git had moved to another state."""

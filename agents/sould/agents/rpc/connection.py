@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, cast
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.errors import SouldError, as_disk_full
 from sould.agents.rpc.errors import (
@@ -26,15 +27,13 @@ from sould.agents.rpc.errors import (
 from sould.agents.rpc.framing import MAX_LINE, LineSplitter, TooLong
 from sould.agents.rpc.messages import Invalid, Notification, Params, Request, RequestId, Response, parse
 from sould.agents.rpc.stream import ByteStream
-from sould.agents.values import dataclass
 
 logger = logging.getLogger(__name__)
 
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What one peer may ask of us."""
 
     line: int = MAX_LINE
@@ -68,8 +67,7 @@ class UnansweredChanged(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A handler's result with something to do right after the answer has been written, before anything else is."""
 
     result: Any
@@ -88,8 +86,7 @@ class Handler(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct):
     """A request of ours that is unanswered."""
 
     method: str

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 import orjson
-
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 MAX_LINE = 50_000_000
 HEAD = 4096
@@ -19,8 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n\v\f"
 
 
-@dataclass(frozen=True, slots=True)
-class TooLong:
+class TooLong(Struct, frozen=True):
     """A line that was discarded as it arrived: its size, and its request id if that was within the first bytes."""
 
     size: int

@@ -9,16 +9,15 @@ import re
 from typing import Any, TypeAlias, cast
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RpcError
-from sould.agents.values import dataclass
 
 RequestId: TypeAlias = int | str | None
 Params: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """To be answered once."""
 
     id: RequestId
@@ -26,16 +25,14 @@ class Request:
     params: Params
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """Never answered."""
 
     method: str
     params: Params
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """The answer to a request of ours; exactly one of `result` and `error` counts."""
 
     id: RequestId
@@ -43,8 +40,7 @@ class Response:
     error: RpcError | None
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(Struct, frozen=True):
     """A line that is no message. `answer`: whether the peer is told (never for notifications and responses)."""
 
     id: RequestId

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Literal, Protocol, TypeAlias
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
+
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -75,16 +76,14 @@ class RequestClosedError(Exception):
         self.reason: Literal["cancelled", "expired"] = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """What became of an answer. `by`: who had answered before (empty: nobody, the request was withdrawn), or is to answer."""
 
     outcome: Literal["accepted", "already", "not_yours", "unknown"]
     by: str = ""
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     """A record that waits, and the characters of the deltas merged into it."""
 
     record: Record
@@ -205,8 +204,7 @@ class Subscription:
             on_cut(cursor)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Listening:
+class Listening(Struct, frozen=True, eq=False):
     """That a listener is told of records, until `close`. Made by `Channel.listen`."""
 
     channel: "Channel"

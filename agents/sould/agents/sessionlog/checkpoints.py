@@ -4,22 +4,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, TypeVar
 
+from msgspec import Struct
+
 from sould.agents.sessionlog.entries import Said
-from sould.agents.values import dataclass, field
 
 EntryT = TypeVar("EntryT")
 
 
-@dataclass(slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A place in the context to which `ContextReverted` can go back: before a turn, a slash command's, or a step."""
 
     id: int
-    kind: Literal["turn", "command", "step"] = field(default="step", compare=False)
+    kind: Literal["turn", "command", "step"] = "step"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Checkpoint) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Undoable:
+class Undoable(Struct, frozen=True):
     """What the user would undo next: the turn that began at the checkpoint, or the clearing that was asked for there."""
 
     checkpoint: int

@@ -7,11 +7,12 @@ call has exactly one result, right after it; nothing empty is sent.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.checkpoints import Checkpoint, Undoable, newest, older, turns_in
 from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_weight
 from sould.agents.tokens import MEDIA_TOKENS, weight
-from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
     CompactionEnd,
@@ -42,8 +43,7 @@ MEASURABLE = 4 * 200
 """Quarter tokens that must have been added between two reports before our estimate is corrected by them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The tokens of everything before it, as the provider counted them."""
 
     token_count: int

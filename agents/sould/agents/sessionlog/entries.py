@@ -6,10 +6,10 @@ Never reads a file. A session of thousands of messages is read back without maki
 from collections.abc import Iterable, Iterator
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.tokens import MEDIA_TOKENS, weight
-from sould.agents.values import dataclass
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import ToolCall, ToolReturn, WireMessage
 from sould.agents.wire.stream import joined, piece
@@ -18,8 +18,7 @@ INTERRUPTED = "interrupted; it may or may not have run"
 NOTHING = "<system>No output.</system>"
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """Deltas of one content part or tool call; the first piece is what `first` holds."""
 
     first: WireMessage

@@ -16,6 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.sessionlog.journalfile import JournalFile
 from sould.agents.sessionlog.locking import lock_file
@@ -35,7 +37,6 @@ from sould.agents.sessionlog.records import (
 )
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
 from sould.agents.sessionlog.writer import JournalWriter
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import WireMessage
 from sould.agents.wire.stream import Cursor, Record, is_delta, joined, piece, rest
 
@@ -55,16 +56,14 @@ _BUFFER = 64 * 1024
 """Bytes read at once while parsing: each read lets other threads have the interpreter."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
+class _Parsed(Struct, frozen=True):
     """The records of a journal's first `end` bytes."""
 
     records: deque[Record]
     end: int
 
 
-@dataclass(slots=True)
-class _Streaming:
+class _Streaming(Struct):
     """The message whose deltas arrive, and its line."""
 
     first: Record

@@ -11,8 +11,8 @@ from typing import Any
 from zlib import crc32
 
 import orjson
+from msgspec import Struct
 
-from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, WireMessage, dump
 from sould.agents.wire.stream import joined, piece
@@ -71,8 +71,7 @@ class OpenLine:
         return _end(b'"' if self._quoted else nothing, self._depth, self._seq, self._check)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTail:
+class OpenTail(Struct, frozen=True):
     """An open line as it was found: the record's fields, how many of its bytes are good, and what ends it."""
 
     fields: dict[str, Any]

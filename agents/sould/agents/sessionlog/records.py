@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from zlib import crc32
 
 import orjson
+from msgspec import Struct, field
 
 from sould.agents.sessionlog.openline import OpenTail, encoded, read_open
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import PROTOCOL_VERSION, UnknownMessageError, WireMessage, dump, parse, parse_payload
 from sould.agents.wire.stream import is_delta, joined, length, piece
 
@@ -26,8 +26,7 @@ _CHECK_LENGTH = len(_CHECK) + 8 + len(b'"}')
 _RECORD_START = b'{"timestamp":'
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Bytes in the middle of a journal that are no record: left in place and passed over."""
 
     position: int
@@ -122,8 +121,7 @@ def _format(metadata: Mapping[str, Any]) -> int:
     return found if isinstance(found, int) else 0
 
 
-@dataclass(slots=True)
-class _Unfinished:
+class _Unfinished(Struct):
     """A message put together from its partial lines."""
 
     seq: int
@@ -142,8 +140,7 @@ class _Unfinished:
         return JournalRecord(self.seq, self.timestamp, envelope["type"], envelope["payload"], incomplete=True)
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct):
     """One pass over a journal's bytes: iterate it for its records, then read what it found.
 
     A line is good if its checksum matches, it parses, and its sequence goes on; a gap after damage is accepted.

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.sessionlog.records import Damage
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -36,8 +37,7 @@ Handler: TypeAlias = Callable[[Any], None]
 """Notes what a message of one kind opens or closes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(Struct, frozen=True):
     """What opening a journal found: damage repaired or passed over, and work the writer left open."""
 
     records: int = 0

@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.errors import JournalFullError
 from sould.agents.sessionlog.journalfile import JournalFile
-from sould.agents.values import dataclass, field
 
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 MOST_UNSAVED = 4096
@@ -26,8 +27,7 @@ Job: TypeAlias = Callable[[], None]
 """Short, blocking, run once in the thread; it does not raise."""
 
 
-@dataclass(slots=True, eq=False)
-class _Work:
+class _Work(Struct, eq=False):
     """What the writer thread is asked to do with one file."""
 
     file: JournalFile

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from sould.agents.llm.costs import Costs
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import SessionServices
@@ -13,7 +16,6 @@ from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.recovery import close_open_work, take_up
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 
@@ -21,8 +23,7 @@ FOLDER = "subagents"
 """Below the session's directory, where the store does not look for sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSubagents:
+class SessionSubagents(Struct, frozen=True):
     """Builds the subagents of one session. A `SubagentBuilder`."""
 
     services: SessionServices

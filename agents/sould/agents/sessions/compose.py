@@ -6,6 +6,9 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.config import Config
 from sould.agents.dmail.router import Mailbox
 from sould.agents.environment import PROVIDER_KEYS, Environment
@@ -81,11 +84,9 @@ from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.turns.hooking import SessionHooks
-from sould.agents.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What the user of a session has chosen, and can choose."""
 
     state: SessionState
@@ -95,16 +96,14 @@ class Choices:
     trusting: TrustQuestion
 
 
-@dataclass(frozen=True, slots=True)
-class FurtherTools:
+class FurtherTools(Struct, frozen=True):
     """Where tools come from that are none of the agent's own."""
 
     mcp: SessionServers
     clients: ExternalTools
 
 
-@dataclass(frozen=True, slots=True)
-class Operations:
+class Operations(Struct, frozen=True):
     """What can be done with a session that is no turn."""
 
     travel: TimeTravel
@@ -113,8 +112,7 @@ class Operations:
     directories: AddedDirectories
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What a session is made of: what its agents share, its own agent, and what takes part in its turns."""
 
     services: SessionServices

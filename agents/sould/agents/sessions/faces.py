@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import orjson
+from msgspec import Struct, field
+from msgspec.json import encode
+from msgspec.structs import replace
 
 from sould.agents.rpc.messages import RequestId
-from sould.agents.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.wire.stream import Cursor
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedSession:
+class AttachedSession(Struct, frozen=True):
     """A session that a connection shows, and the first thing its client has not been sent."""
 
     cwd: str
@@ -31,8 +32,7 @@ class AttachedSession:
     """The names of the other MCP servers it brought: more of them is never written down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """A request of the client without an answer."""
 
     id: RequestId
@@ -42,8 +42,7 @@ class Unanswered:
     """Of a prompt: its turn, once it was taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class FaceRecord:
+class FaceRecord(Struct, frozen=True):
     """What the next daemon must know to go on with a connection. No environment, no keys, no commands."""
 
     client_id: str = ""
@@ -73,7 +72,7 @@ class FaceRecord:
 
     def dump(self) -> bytes:
         """As JSON."""
-        return orjson.dumps(self)
+        return encode(self)
 
     @classmethod
     def load(cls, data: bytes) -> "FaceRecord":
@@ -135,8 +134,7 @@ class FaceMemory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ClientProcess:
+class ClientProcess(Struct, frozen=True):
     """The editor or the command line as a process: its environment, never written to disk (D14), and its umask."""
 
     environment: Mapping[str, str]
@@ -159,8 +157,7 @@ class LoadSessions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FaceServices:
+class FaceServices(Struct, frozen=True):
     """What every face gets for a connection. `version` is the daemon's."""
 
     host: HostSource

@@ -12,6 +12,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
+
 from sould.agents.errors import (
     JournalFullError,
     SessionNotFoundError,
@@ -29,7 +31,6 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
@@ -327,8 +328,7 @@ class SessionHost:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rested:
+class _Rested(Struct, frozen=True):
     """Tells the host that something of one of its sessions has come to rest. An `IdleListener`."""
 
     host: SessionHost

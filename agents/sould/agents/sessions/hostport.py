@@ -8,32 +8,30 @@ import time
 from collections.abc import Container, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class PruneRule:
+class PruneRule(Struct, frozen=True):
     """Which sessions may go: last used more than `older_than` seconds ago and larger than so many bytes; None: any."""
 
     older_than: float | None = None
     larger_than: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotPruned:
+class NotPruned(Struct, frozen=True):
     """A session that the rule meets and that stays, with one sentence why."""
 
     session: WeighedSession
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """What was removed, or would be, and what stayed; oldest first."""
 
     removed: tuple[WeighedSession, ...]

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.filechanges import FileChanges
 from sould.agents.hooks.engine import Hooks
@@ -30,14 +32,12 @@ from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.turns.asking import ApprovalRequester
-from sould.agents.values import dataclass, field
 
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 """The providers whose key the user has stored, as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Struct, frozen=True):
     """Where sessions are kept, and what they remember of one another."""
 
     store: SessionStore
@@ -47,8 +47,7 @@ class Storage:
     """The daemon's own state: what outlives a session and is none of its journal."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserConfiguration:
+class UserConfiguration(Struct, frozen=True):
     """What the user configured, for every project."""
 
     live: LiveConfig
@@ -56,8 +55,7 @@ class UserConfiguration:
     """Where the file is, and beside it the user's own agents and MCP servers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What is asked about, and what is never allowed, in every session."""
 
     trust: TrustStore
@@ -68,8 +66,7 @@ class Policy:
     """Whether what users and projects configure is to be looked at again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAccess:
+class ModelAccess(Struct, frozen=True):
     """The models of the user, and who pays for them without a client."""
 
     providers: ProviderPool
@@ -77,8 +74,7 @@ class ModelAccess:
     """The providers whose key needs no client's environment, because the user has stored it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFiles:
+class SharedFiles(Struct, frozen=True):
     """The files that sessions work on, whichever of them does."""
 
     projects: Projects
@@ -87,8 +83,7 @@ class SharedFiles:
     """When which session's programs may have written where."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostServices:
+class HostServices(Struct, frozen=True):
     """What all sessions of a daemon share."""
 
     storage: Storage
@@ -104,8 +99,7 @@ class HostServices:
     """Through which sessions reach each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkFiles:
+class WorkFiles(Struct, frozen=True):
     """What the files are to the agents of a session: judged before they are opened, recorded as they change."""
 
     judged: CallFiles
@@ -116,8 +110,7 @@ class WorkFiles:
     """What the session changed, taken back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """What a session may do unasked, and how its user is asked."""
 
     approval: Approval
@@ -128,8 +121,7 @@ class Permission:
     company: Company
 
 
-@dataclass(frozen=True, slots=True)
-class SessionServices:
+class SessionServices(Struct, frozen=True):
     """What all agents of one session stand on, the root agent and its subagents."""
 
     host: HostServices

@@ -6,6 +6,8 @@ A spec that cannot be used leaves the session as it was, and says so once.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.errors import OptionError, SouldError
 from sould.agents.importing import load_here
 from sould.agents.settings.models import SessionModels
@@ -19,7 +21,6 @@ from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.wire.notice import notice
 
@@ -28,8 +29,7 @@ AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
 """The files of an agent by content, those that ship with sould by what the disk says, and the tools it offers."""
 
 
-@dataclass(slots=True)
-class SessionAgent:
+class SessionAgent(Struct):
     """The agent of one session. `problem`: why it is not the one that was chosen; people are told at the next turn."""
 
     catalog: AgentCatalog
@@ -41,7 +41,7 @@ class SessionAgent:
     crew: Crew
     problem: str = ""
     _next: AgentSpec | None = None
-    _made_of: AgentKey = field(init=False)
+    _made_of: AgentKey = ({}, ())
     _stamps: tuple[object, ...] = ()
     """The files of `spec` as they were when it was read: most turns look no further."""
     _fallen_back: bool = False

@@ -1,12 +1,12 @@
 """Whether a person is there who could be asked."""
 
+from msgspec import Struct
+
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.settings.modes import Modes
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Company:
+class Company(Struct, frozen=True):
     """Of one session. An `Audience` of compactions."""
 
     clients: AttachedClients

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.errors import NoModelError
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
 from sould.agents.soul.answer import Model
-from sould.agents.values import dataclass, replace
 
 
-@dataclass(slots=True)
-class SessionModels:
+class SessionModels(Struct):
     """The models of one session's environment, and the chosen one. Made by `open`."""
 
     _pool: ProviderPool

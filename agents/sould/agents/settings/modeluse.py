@@ -1,13 +1,13 @@
 """Which model the agents of a session ask, and at whose expense."""
 
+from msgspec import Struct
+
 from sould.agents.llm.costs import Costs
 from sould.agents.settings.budgets import Budgets
 from sould.agents.settings.models import SessionModels
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUse:
+class ModelUse(Struct, frozen=True):
     """Of one session."""
 
     models: SessionModels

@@ -7,10 +7,12 @@ It publishes, saves and dismisses nothing: that is `ModeSwitch`.
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sould.agents.config import Config
 from sould.agents.errors import OptionError
 from sould.agents.permissions.policy import Mode
-from sould.agents.values import dataclass, replace
 
 Position: TypeAlias = Literal["plan", "ask", "review", "full", "away"]
 """A mode; `away` is full access with nobody there to answer."""
@@ -32,8 +34,7 @@ TRANSITIONS: Final[Mapping[Event, tuple[Target, Target, Target, Target, Target]]
 """Where an event leads, by the position it finds, in the order of `POSITIONS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModeState:
+class ModeState(Struct, frozen=True):
     """A position, and those to go back to."""
 
     position: Position

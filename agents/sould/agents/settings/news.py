@@ -8,16 +8,16 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass
 from sould.agents.wire.notice import notice
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 _KEPT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing to say."""
 
     number: int

@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.agents.errors import JournalFullError, OptionError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.state import SessionState
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import SessionChanged
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One value an option can take. `name` says by itself what it is: clients show the values of several options in one row."""
 
     value: str
@@ -24,8 +24,7 @@ class Choice:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOption:
+class SessionOption(Struct, frozen=True):
     """One option with its current value. `category` is ACP's: mode, model, thought_level."""
 
     id: str

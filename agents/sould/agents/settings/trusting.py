@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.filechanges import FileChanges, Stamp
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, stamp_of
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
@@ -17,7 +19,6 @@ from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.toolapi.questions import Questions
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 
@@ -25,8 +26,7 @@ MOST_LINES = 20
 YES, NO = "Trust it", "Not now"
 
 
-@dataclass(frozen=True, slots=True)
-class TrustStatus:
+class TrustStatus(Struct, frozen=True):
     """How the user's trust and the project's configuration stand. `lines`: what they should look at, a line a file."""
 
     state: Trust
@@ -87,8 +87,7 @@ def _all(seen: Contents) -> list[Change]:
     return [Change(Path(path), "there", digest) for path, digest in sorted(seen.items())]
 
 
-@dataclass(slots=True)
-class TrustQuestion:
+class TrustQuestion(Struct):
     """Of one session. `tell` says at a turn's beginning what changed; `ask` puts the question."""
 
     trust: TrustStore
@@ -102,10 +101,6 @@ class TrustQuestion:
     _seen: Seen = field(default_factory=Seen)
     _told: frozenset[tuple[Path, str]] = frozenset()
     _introduced: bool = False
-    _told_once: ToldOnce = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._told_once = ToldOnce(self.sessions.with_name("told.json"))
 
     async def tell(self, *, new: bool) -> None:
         """Name the files that are not as the user trusted them, each state of them once.
@@ -140,7 +135,9 @@ class TrustQuestion:
     async def _introduce(self, waiting: tuple[str, ...]) -> None:
         more = f" and {len(waiting) - MOST_LINES} more" if len(waiting) > MOST_LINES else ""
         body = f"{', '.join(waiting[:MOST_LINES])}{more}. /trust shows and decides, or `sould trust` in a terminal."
-        if await asyncio.to_thread(self._told_once.is_news, "trust", self.workspace, body):
+        if await asyncio.to_thread(
+            ToldOnce(self.sessions.with_name("told.json")).is_news, "trust", self.workspace, body
+        ):
             self.log.publish(notice("trust", "Off until you trust this project", body))
 
     def _publish(self, text: str) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from msgspec import Struct
+
 from sould.agents.config import can_search
 from sould.agents.environment import Environment
 from sould.agents.liveconfig import LiveConfig
@@ -13,11 +15,9 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.spec import AgentSpec
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """Of one session, the same for all its agents."""
 
     opening: Opening

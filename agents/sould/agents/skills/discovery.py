@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
-from sould.agents.values import dataclass
 
 BUILTIN = Path(__file__).with_name("builtin")
 HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")
@@ -30,8 +31,7 @@ Accept = Callable[[Path], str]
 """Whether a project's skill with programs may be used: "" or the reason why not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A directory of skills. `within`: nothing in it may lead outside this directory."""
 
     path: Path
@@ -39,8 +39,7 @@ class Root:
     within: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The skills by name, what could not be used or is used as something else, and what else was remarked on.
 
     One sentence each.

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 
 import yaml
+from msgspec import Struct
 
 from sould.agents.errors import SouldError
-from sould.agents.values import dataclass
 
 MAX_HEAD = 8 * 1024
 MAX_BRACKETS = 100
@@ -26,8 +26,7 @@ class HeadError(SouldError):
     kind = "skill"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The keys that mean something here. `remark` begins with line and column: why it was not read as YAML."""
 
     name: str = ""

@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.errors import SouldError
 from sould.agents.skills.head import Head, HeadError, read_head
-from sould.agents.values import dataclass
 
 MAX_BYTES = 256 * 1024
 MAX_DESCRIPTION = 1024
@@ -31,8 +32,7 @@ class SkillError(SouldError):
     kind = "skill"
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """`body` is everything below the head; `line` is the file's line the body begins on.
 
     `directory` is where the skill's other files are; None for a file that stands alone. `mistake`: why it is not what its

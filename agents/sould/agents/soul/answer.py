@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import (
@@ -26,7 +28,6 @@ from sould.agents.soul.callids import CallIds
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
 from sould.agents.wire.stream import is_delta, piece
@@ -37,8 +38,7 @@ MAX_ANSWER_CHARS = 4 * 1024 * 1024
 """A message longer than this is a runaway stream (F47)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """What a step asks: chosen anew for each step, so that a changed option holds from the next one on."""
 
     provider: ChatProvider
@@ -53,8 +53,7 @@ class ModelChoice(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCaller:
+class ModelCaller(Struct, frozen=True):
     """Builds the request from the session's context and publishes the answer."""
 
     log: SessionLog

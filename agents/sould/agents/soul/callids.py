@@ -8,15 +8,15 @@ import re
 import secrets
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import SubagentEvent, ToolCall
 
 _USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(slots=True)
-class CallIds:
+class CallIds(Struct):
     """Of one session, for all its agents; `log` is the session's own."""
 
     log: SessionLog

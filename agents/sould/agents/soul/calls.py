@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import orjson
+from msgspec import Struct, field
 from pydantic import JsonValue
 
 from sould.agents.hooks.engine import Hooks
@@ -28,7 +29,6 @@ from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import (
     CallPreview,
     CommandBegin,
@@ -58,8 +58,7 @@ REMINDER = (
 )
 
 
-@dataclass(slots=True)
-class OpenCall:
+class OpenCall(Struct):
     """One call of the step. `id` is ours; `server_id` is what the model's server called it."""
 
     id: str
@@ -186,8 +185,7 @@ class StepCalls:
         return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.interrupt_note}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reporter(CallReporter):
+class _Reporter(CallReporter, Struct, frozen=True):
     """What a call tells goes into the session's stream, or is kept with the call."""
 
     log: SessionLog
@@ -221,8 +219,7 @@ class _Reporter(CallReporter):
         return await self.capture.not_kept(paths) if self.capture is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     """A call that may run. `after`: the call that has to end first, "" when none has."""
 
     checked: CheckedCall
@@ -230,8 +227,7 @@ class _Prepared:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """What the calls of a step share."""
 
     turn: Turn
@@ -246,16 +242,14 @@ class _Step:
         return self.turn.source is None and any(stops_turn(call.result) for call in self.calls.all)
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """The tools of a step end the turn."""
 
     reason: StopReason
     error: TurnError | None = None
 
 
-@dataclass(slots=True)
-class ToolRunner:
+class ToolRunner(Struct):
     """Runs the calls of a step against the session's tools."""
 
     log: SessionLog

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.errors import ConfigError, SouldError
 from sould.agents.ownfiles import why_not_own
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.instructions import check_prompt
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec, ships
 from sould.agents.soul.specfile import digests
-from sould.agents.values import dataclass
 
 Origin: TypeAlias = Literal["builtin", "user", "project"]
 
@@ -29,8 +30,7 @@ SUBAGENTS = frozenset({"coder", "explore", "plan", TEMPLATE})
 """Builtin agents that are made to be started by others."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFile:
+class AgentFile(Struct, frozen=True):
     """Where an agent is described."""
 
     name: str

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import Struct, field
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from sould.agents.environment import Environment
-from sould.agents.values import dataclass, field
 
 
 def _several(value: object) -> object:
@@ -39,8 +39,7 @@ class When(BaseModel):
     """Relative to the session's directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What conditions are judged by."""
 
     root: Path

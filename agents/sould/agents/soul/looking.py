@@ -3,18 +3,18 @@
 What is found of a call when its result has been given is a notice.
 """
 
+from msgspec import Struct
+
 from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Findings, LateListener, named
+from sould.agents.projects.changes import Findings, named
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass
 from sould.agents.wire.notice import notice
 
 
-@dataclass(frozen=True, slots=True)
-class LookingBeside(StepExtension):
+class LookingBeside(StepExtension, Struct, frozen=True):
     """Begins to look before a session's first answer, and looks once more when a turn ends."""
 
     capture: Capture
@@ -30,8 +30,7 @@ class LookingBeside(StepExtension):
         return ending
 
 
-@dataclass(frozen=True, slots=True)
-class LateNotices(LateListener):
+class LateNotices(Struct, frozen=True):
     """Tells the user of the session."""
 
     log: SessionLog

@@ -7,7 +7,8 @@ them is a branch here. The loop never touches a file, a socket or a client.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+
+from msgspec import Struct, field
 
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.llm.provider import ProviderError
@@ -16,7 +17,6 @@ from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.turn import Turn
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
     SteerInput,
@@ -29,16 +29,17 @@ from sould.agents.wire.messages import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why a turn ended."""
 
     stop_reason: StopReason
     error: TurnError | None = None
 
 
-class StepExtension(Protocol):
+class StepExtension:
     """What takes part in the steps of a turn: subclass it and override what is wanted; nothing else of it does anything."""
+
+    __slots__ = ()
 
     async def allows_step(self, turn: Turn) -> bool:
         """Asked before every step that asks the model; False ends the turn, as a cancel by the user does."""
@@ -59,8 +60,7 @@ class StepExtension(Protocol):
 _BY_FINISH: dict[str | None, StopReason] = {"length": "max_tokens", "content_filter": "refusal", "refusal": "refusal"}
 
 
-@dataclass(slots=True)
-class Soul:
+class Soul(Struct):
     """One agent of one session. Not re-entrant: one turn at a time, which the session sees to."""
 
     log: SessionLog

@@ -6,13 +6,14 @@ asked, whatever the model was told.
 
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import ContextNote
 
 EVERY: Final = 5
@@ -31,8 +32,7 @@ AWAY: Final = (
 BACK: Final = "The user is back and answers questions again."
 
 
-@dataclass(slots=True)
-class PlanReminder(StepExtension):
+class PlanReminder(StepExtension, Struct):
     """Of plan mode: in full when it begins and now and then, in a line between; and when it is over."""
 
     log: SessionLog
@@ -61,8 +61,7 @@ class Presence(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class AwayReminder(StepExtension):
+class AwayReminder(StepExtension, Struct):
     """Once that nobody is there to answer, and once that somebody is again; never under `skip_afk_prompt_injection`."""
 
     log: SessionLog
@@ -78,8 +77,7 @@ class AwayReminder(StepExtension):
             self.log.publish(ContextNote(text=AWAY if away else BACK))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReminder(StepExtension):
+class TaskReminder(StepExtension, Struct, frozen=True):
     """Of background tasks that have ended since the last step."""
 
     tasks: BackgroundTasks

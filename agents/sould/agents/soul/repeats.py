@@ -7,8 +7,9 @@ of calls is caught as well as a streak, while polling something that changes is 
 from collections import Counter
 from typing import Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.config import LoopControl
-from sould.agents.values import dataclass, field
 
 INVALID_LIMIT = 5
 """Steps in a row with nothing but invalid calls (F42)."""
@@ -17,8 +18,7 @@ Advice: TypeAlias = Literal["go", "remind", "ask", "stop"]
 Key: TypeAlias = tuple[str, str]
 
 
-@dataclass(slots=True)
-class RepeatGuard:
+class RepeatGuard(Struct):
     """Counts of one turn."""
 
     limits: LoopControl

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -17,7 +19,6 @@ from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
 from sould.agents.toolapi.decorator import InvalidToolError
 from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
-from sould.agents.values import dataclass, replace
 from sould.agents.wording import fault
 
 BUILTIN = Path(__file__).parent.parent / "specs"
@@ -69,8 +70,7 @@ class SpecFields(BaseModel):
     subagents: dict[str, SubagentEntry] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSpec:
+class AgentSpec(Struct, frozen=True):
     """One agent, ready to be made."""
 
     fields: SpecFields
@@ -142,8 +142,7 @@ class AgentSpec:
         return ToolChoice(entry.tool, self.document.place("tools", index), reason, condition)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
+class ToolChoice(Struct, frozen=True):
     """A tool of a spec. `reason` says why it is not offered; "": it is. `condition`: while what it is."""
 
     path: str

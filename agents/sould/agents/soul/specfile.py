@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import yaml
+from msgspec import Struct, field
 
 from sould.agents.errors import ConfigError
-from sould.agents.values import dataclass, field
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
@@ -25,8 +25,7 @@ EMPTIED: dict[str, object] = {"subagents": {}, "exclude_tools": [], "tools": []}
 _DEEPEST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """The `agent` mapping of one file, or of several merged. `places`: file and line of each key."""
 
     path: Path

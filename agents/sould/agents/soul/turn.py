@@ -3,13 +3,13 @@
 Nothing keeps "the current turn": whoever needs it is given it.
 """
 
+from msgspec import Struct, field
+
 from sould.agents.config import LoopControl
 from sould.agents.toolapi.base import AgentSource
-from sould.agents.values import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One turn of one agent. A flow or a loop runs it in several parts, each with the limits as they are by then."""
 
     id: str

@@ -1,16 +1,16 @@
 """The meter: tells tokens and money of an agent, from what providers report."""
 
+from msgspec import Struct
+
 from sould.agents.compaction.size import ContextSize
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import Finish, ModelInfo
 from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import StatusUpdate
 
 
-@dataclass(frozen=True, slots=True)
-class Meter:
+class Meter(Struct, frozen=True):
     """Of one agent: tells people after every model call how full the window is and what was spent."""
 
     log: SessionLog

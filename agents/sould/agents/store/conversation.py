@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
+from msgspec import Struct, field
 from pydantic import JsonValue
 
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.info import read_info
 from sould.agents.timetravel.outcome import describe
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
@@ -38,16 +38,14 @@ EXCERPT = 40
 """Lines of a tool's output in Markdown."""
 
 
-@dataclass(slots=True)
-class Diff:
+class Diff(Struct):
     """One file's change, as a unified diff."""
 
     path: str
     diff: str
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """Something the model said or did. `kind`: text, thinking, steer, tool, note."""
 
     kind: str
@@ -78,8 +76,7 @@ class Item:
         self.diffs = list(_diffs(value.display))
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """One prompt and what came of it. Times are wall seconds."""
 
     prompt: str

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder, encode
+from msgspec.structs import replace
 
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.records import Scan
-from sould.agents.values import dataclass, replace
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.messages import TurnBegin
 
@@ -24,8 +25,7 @@ _ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOT
 """What editors and programs put beside what was typed comes in tags, such as the files that are open."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Struct, frozen=True):
     """What a list shows of a session. Times are wall seconds; `title` is "" until the first prompt."""
 
     id: str
@@ -44,37 +44,41 @@ class SessionInfo:
         return not self.turns and not self.title
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
+class StoredSession(Struct, frozen=True):
     """A session on disk, as it was when it was looked up."""
 
     info: SessionInfo
     directory: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One page of a list; `next_cursor` is None on the last."""
 
     items: tuple[SessionInfo, ...]
     next_cursor: str | None = None
 
 
-_INFO: TypeAdapter[SessionInfo] = TypeAdapter(SessionInfo)
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise TypeError(kind)
+
+
+_INFO = Decoder(SessionInfo, dec_hook=_path)
 
 
 def read_info(directory: Path) -> SessionInfo | None:
     """What is known of the session in `directory`; None when neither file says enough."""
     try:
-        info = _INFO.validate_json((directory / INFO).read_bytes())
-    except (OSError, ValidationError):
+        info = _INFO.decode((directory / INFO).read_bytes())
+    except (OSError, MsgspecError):
         return _from_journal(directory)
     return replace(info, id=directory.name)
 
 
 def write_info(directory: Path, info: SessionInfo) -> None:
     """Replace `session.json` in one step. Raises OSError."""
-    write_private(directory / INFO, _INFO.dump_json(info))
+    write_private(directory / INFO, encode(info, enc_hook=str))
 
 
 def default_title(prompt: str) -> str:

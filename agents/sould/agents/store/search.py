@@ -15,11 +15,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
+
 from sould.agents.errors import OptionError
 from sould.agents.sessionlog.records import read_records
 from sould.agents.store.index import BUSY_SECONDS, MEMORY, StaleError, damaged, remove
 from sould.agents.store.info import JOURNAL, SessionInfo, StoredSession
-from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart, input_summary
 from sould.agents.wire.messages import SteerInput, TurnBegin
 
@@ -36,8 +37,7 @@ _TEXTS = "id UNINDEXED, title, said"
 ResultT = TypeVar("ResultT")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSession:
+class FoundSession(Struct, frozen=True):
     """A session that a search found; `snippet` is one line of what was said around the words."""
 
     info: SessionInfo

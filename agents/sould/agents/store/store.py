@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Protocol
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.sessionlog.locking import lock_file
 from sould.agents.store.index import SessionIndex
 from sould.agents.store.info import JOURNAL, Page, SessionInfo, StoredSession, default_title, read_info, write_info
 from sould.agents.store.search import FoundSession, SessionSearch
-from sould.agents.values import dataclass, replace
 
 __all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
 
@@ -50,8 +51,7 @@ def _at_once(job: Callable[[], None], /) -> None:
     job()
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedSession:
+class WeighedSession(Struct, frozen=True):
     """A session and what it takes on the disk."""
 
     info: SessionInfo

@@ -6,6 +6,8 @@ journal and in the rotated context file.
 
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from sould.agents.dmail.router import DenwaRenji, DMail
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -16,7 +18,6 @@ from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
 
 TOOL = "SendDMail"
@@ -46,8 +47,7 @@ A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had 
 {message}"""
 
 
-@dataclass(slots=True)
-class TimeMachine(StepExtension):
+class TimeMachine(StepExtension, Struct):
     """Of one soul, whose tools say whether its model can send D-Mail now."""
 
     phone: DenwaRenji

@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.dmail.router import Mailbox
 from sould.agents.projects.restore import Chosen, restore_call, take_back, touched
 from sould.agents.projects.sessionfiles import SessionFiles
@@ -15,7 +17,6 @@ from sould.agents.projects.state import Edit, EditKey
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import (
     ContextReturned,
     ContextReverted,
@@ -25,8 +26,7 @@ from sould.agents.wire.messages import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rewinder:
+class Rewinder(Struct, frozen=True):
     """Of one session, with `mailbox` for its agents; `log` is the session's own, where restores are kept whoever asked for them."""
 
     log: SessionLog

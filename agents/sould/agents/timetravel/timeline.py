@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.projects.changes import CHANGED
 from sould.agents.timetravel.outcome import left
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -28,8 +29,7 @@ from sould.agents.wording import plural
 Kind: TypeAlias = Literal["turn", "step", "event"]
 
 
-@dataclass(slots=True)
-class Moment:
+class Moment(Struct):
     """A checkpoint, or something that happened to the context (`event`, with the checkpoint it happened at)."""
 
     kind: Kind

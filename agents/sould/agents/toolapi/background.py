@@ -14,13 +14,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct, field
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from sould.agents.errors import SouldError
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass, field
 from sould.agents.wire.display import BackgroundTaskBlock
 from sould.agents.wire.messages import ContextNote, Notification
 
@@ -77,8 +77,7 @@ class TaskRecord(BaseModel):
         return BackgroundTaskBlock(task_id=self.id, kind=self.kind, status=self.status, description=self.description)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a task's work came out."""
 
     status: TaskStatus
@@ -119,8 +118,7 @@ class IdleListener(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class BackgroundTasks:
+class BackgroundTasks(Struct):
     """The tasks of one session. `serving` owns them. Injectable."""
 
     log: SessionLog

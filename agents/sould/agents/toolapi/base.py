@@ -11,12 +11,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.schemas import inlined
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, ToolKind, ToolReturn
@@ -69,8 +69,7 @@ class RefusedError(Exception):
         self.result = result
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSource:
+class AgentSource(Struct, frozen=True):
     """The subagent that makes a call, as an approval says it."""
 
     agent_id: str
@@ -81,8 +80,10 @@ class AgentSource:
     """The kinds from the main agent's subagent down to this one."""
 
 
-class CallReporter(Protocol):
+class CallReporter:
     """To whom a running call tells how it goes: subclass it and override what is heard; the rest is dropped."""
+
+    __slots__ = ()
 
     def stream(self, text: str) -> None:
         """See `ToolCallContext.stream`."""
@@ -111,8 +112,7 @@ class Unheard(CallReporter):
     """Nobody is told of the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallContext:
+class ToolCallContext(Struct, frozen=True):
     """The call being made: passed, never global."""
 
     id: str
@@ -174,8 +174,7 @@ class ToolParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-@dataclass(frozen=True, slots=True)
-class CallView:
+class CallView(Struct, frozen=True):
     """How people see a call before it runs; every string is plain text."""
 
     title: str

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
 from sould.agents.errors import SouldError
 from sould.agents.toolapi.base import CallReporter, CallView, PerCall, Tool, ToolCallContext, ToolParams
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.values import dataclass, replace
 from sould.agents.wire.messages import Custom, ToolKind, ToolReturn
 
 SERVICES = "Approval, Config, DenwaRenji, Environment, LaborMarket, PromptArguments, Session, ToolCallContext, Toolset, Workspace"
@@ -32,8 +33,7 @@ class InvalidToolError(SouldError):
 Function = Callable[..., Awaitable[ToolReturn | str] | ToolReturn | str]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFunction:
+class ToolFunction(Struct, frozen=True):
     """What `@tool` makes of a function. Still callable, for tests of the function itself."""
 
     function: Function
@@ -116,8 +116,7 @@ class FunctionTool(Tool[BaseModel]):
         return builder.ok()
 
 
-@dataclass(frozen=True, slots=True)
-class _FromThread(CallReporter):
+class _FromThread(CallReporter, Struct, frozen=True):
     """What a function in a thread tells: the loop publishes it, before the function's result."""
 
     reporter: CallReporter

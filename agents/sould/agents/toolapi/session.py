@@ -5,11 +5,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """The session a tool works in. `directory` is its own place on disk, removed with it."""
 
     id: str
@@ -35,8 +34,7 @@ class MakeArguments(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCapabilities:
+class ModelCapabilities(Struct, frozen=True):
     """What the session's model can take in, to be asked when it matters: the model may be another by then."""
 
     capabilities: AskCapabilities

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast, get_type_hints
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -23,7 +25,6 @@ from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolEr
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import CallPreview, ToolKind, ToolReturn
 from sould.agents.wording import fault
 from sould.agents.workspace import WorkspaceError
@@ -34,17 +35,19 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What model servers take as the name of a tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCall:
+class CheckedCall(Struct, frozen=True):
     """A call whose tool exists and whose arguments fit: how people see it before it runs."""
 
     name: str
     kind: ToolKind
     view: CallView
     has_effects: bool
-    tool: "_LoadedTool" = field(repr=False)
-    params: BaseModel = field(repr=False)
+    tool: "_LoadedTool"
+    params: BaseModel
     """The arguments, validated: nobody does that again."""
+
+    def __repr__(self) -> str:
+        return f"CheckedCall(name={self.name!r}, kind={self.kind!r}, has_effects={self.has_effects})"
 
 
 class Toolset:
@@ -221,8 +224,7 @@ def _sound(result: ToolReturn) -> ToolReturn:
     return result.model_copy(update=update) if update else result
 
 
-@dataclass(frozen=True, slots=True)
-class _LoadedTool:
+class _LoadedTool(Struct, frozen=True):
     path: str
     tool: Tool[Any]
     arguments: Mapping[str, object]

@@ -3,13 +3,13 @@
 from functools import cached_property
 from typing import ClassVar
 
+from msgspec.structs import replace
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.values import replace
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 _KIND = AliasChoices("subagent_type", "subagent_name", "subagent", "agent")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.agents.config import ToolLimits
@@ -23,7 +24,6 @@ from sould.agents.privatefile import write_private
 from sould.agents.terminaltext import PlainText, Updates
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.values import dataclass
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError
@@ -34,8 +34,7 @@ MOST_OUTPUT: Final = 1024 * 1024 * 1024
 """Bytes after which a command is ended (F53)."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDirectory:
+class OutputDirectory(Struct, frozen=True):
     """Where outputs too long for the model are kept, removed with the session. Injectable; without it they are cut only."""
 
     path: Path
@@ -54,8 +53,7 @@ class OutputDirectory:
         return path
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """The commands of one tool. Without `outputs` a long output is cut only."""
 
     files: CallFiles

@@ -10,12 +10,13 @@ import difflib
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
-from sould.agents.values import dataclass
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
@@ -24,8 +25,7 @@ MAX_COMPARED = 200_000
 MAX_PATCH = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A file's text before (None: there is no file) and after; `done` is the sentence for the model once it is written."""
 
     path: ResolvedPath

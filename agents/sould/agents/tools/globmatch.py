@@ -10,8 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.diskfile import list_directory
-from sould.agents.values import dataclass, field
 from sould.agents.workspace import WorkspaceError
 
 VCS: Final = frozenset({".git", ".hg", ".svn", ".jj", ".bzr", ".sl"})
@@ -23,8 +24,7 @@ class PatternError(ValueError):
     """The pattern means nothing; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OneOf:
+class _OneOf(Struct, frozen=True):
     """A character class. `ranges` are pairs of first and last character."""
 
     ranges: tuple[tuple[str, str], ...]
@@ -156,8 +156,7 @@ def top_names(root: Path, most: int) -> list[str]:
     return [f"{name}/" if is_directory else name for name, is_directory in list_directory(root)[:most]]
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """One search, until its deadline (of the monotonic clock); the results so far stand when it is over or was cancelled."""
 
     root: Path

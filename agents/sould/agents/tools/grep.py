@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import orjson
+from msgspec import Struct
 from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
@@ -29,7 +30,6 @@ from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParam
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 
@@ -230,8 +230,7 @@ class Grep(Tool[Params]):
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
+class _Searched(Struct, frozen=True):
     hits: list[FileHits]
     ran: Ran
     unsaved: bool

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 CRLF = "\r\n"
 BOM = "\ufeff"
@@ -25,8 +25,7 @@ def with_line_ends(text: str, end: str | None) -> str:
     return plain.replace("\n", CRLF) if end == CRLF else plain
 
 
-@dataclass(frozen=True, slots=True)
-class PlainText:
+class PlainText(Struct, frozen=True):
     """A text with LF line ends, and the way back to positions in the original."""
 
     text: str

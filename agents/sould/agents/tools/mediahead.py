@@ -6,14 +6,13 @@ Nothing is decoded here: a file is judged by what it says of itself, so that no 
 import struct
 from typing import Literal
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 HEAD = 1024 * 1024
 """Bytes within which an image says its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class MediaHead:
+class MediaHead(Struct, frozen=True):
     """`width` and `height` are 0 where the file does not say them."""
 
     kind: Literal["image", "video"]

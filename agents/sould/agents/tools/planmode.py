@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
 from sould.agents.toolapi.questions import OWN_WORDS, Questions
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 APPROVE, REJECT, REJECT_AND_EXIT, REVISE = "Approve", "Reject", "Reject and Exit", "Revise"
@@ -43,8 +43,7 @@ class PlanSwitch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PlanMode:
+class PlanMode(Struct, frozen=True):
     """The plan mode of one session; injectable."""
 
     switch: PlanSwitch

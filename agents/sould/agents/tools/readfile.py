@@ -3,6 +3,7 @@
 import asyncio
 from typing import ClassVar
 
+from msgspec import Struct
 from pydantic import Field, JsonValue, field_validator
 
 from sould.agents.permissions.callfiles import CallFiles
@@ -10,7 +11,6 @@ from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParam
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.mediahead import HEAD, read_head
-from sould.agents.values import dataclass
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
 from sould.agents.workspace import NotTextError, ResolvedPath
@@ -89,8 +89,7 @@ class ReadFile(Tool[Params]):
         return tool_error(f"{self._files.shown(path.path)} is {kind} ({head.mime}): {advice}.", brief=f"It is {kind}")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Numbered lines of a file; `first` counts from 1."""
 
     text: str

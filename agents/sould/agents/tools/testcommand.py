@@ -11,8 +11,9 @@ import shlex
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
+from msgspec import Struct
+
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.values import dataclass
 from sould.agents.workspace import WorkspaceError
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
@@ -58,8 +59,7 @@ class NoTestCommandError(Exception):
     """There is no command, or none that runs only what is wanted: a sentence for the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which tests: all of them where both are empty."""
 
     path: str = ""

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from sould.agents.toolapi.result import LEFT_OUT
-from sould.agents.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """What a run came to. `unit`: what was counted, where it is not tests."""
 
     passed: int

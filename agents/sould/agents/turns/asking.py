@@ -6,15 +6,15 @@ old id when the action is still exactly the same, and otherwise expires, which i
 
 from collections.abc import Collection, Iterable, Iterator
 
+from msgspec import Struct, field
+
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.values import dataclass, field
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, RequestClosed, WireMessage, WireRequest
 
 EXPIRED = "This request waited while what it was about changed, so it expired. Look again and propose the action again."
 
 
-@dataclass(slots=True)
-class ApprovalRequester:
+class ApprovalRequester(Struct):
     """The `ask` of a session's `Approval`."""
 
     log: SessionLog

@@ -2,10 +2,11 @@
 
 from typing import Protocol
 
+from msgspec import Struct
+
 from sould.agents.settings.awaymode import BY
 from sould.agents.settings.modeswitch import ModeSwitch
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_text
 
 
@@ -20,8 +21,7 @@ class AnswersAtOnce(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class GoingAway:
+class GoingAway(Struct, frozen=True):
     """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
 
     mode_switch: ModeSwitch

@@ -6,11 +6,13 @@ told and kept as `shared`: going back names it, and never touches it.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.channel import Record
 from sould.agents.soul.order import not_begun
 from sould.agents.toolapi.background import BackgroundTasks
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -27,8 +29,7 @@ LONGEST = 60
 """Characters of a command in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CutOff:
+class CutOff(Struct, frozen=True):
     """A call that may have run a program, and when that may have begun (wall seconds)."""
 
     call_id: str
@@ -37,8 +38,7 @@ class CutOff:
     began: float
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     """The fold: what runs in the open turn, whoever runs it."""
 
     turn_id: str = ""

@@ -6,9 +6,10 @@
 from collections.abc import Iterable
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.values import dataclass
 from sould.agents.wire.content import UserInput, input_summary, input_text
 from sould.agents.wire.notice import notice
 
@@ -30,8 +31,7 @@ class IsCommand(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PromptQueue:
+class PromptQueue(Struct, frozen=True):
     """Of one session. `is_command` tells whether a text is a slash command."""
 
     log: SessionLog

@@ -9,11 +9,12 @@ import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from msgspec import Struct, field
+
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.turns.turns import Prompt
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 
@@ -28,8 +29,7 @@ NOTE = (
 DENIED = "Tools cannot be used in a side question. Answer from what you know."
 
 
-@dataclass(slots=True)
-class SideQuestions:
+class SideQuestions(Struct):
     """The side questions of one session; `serve` owns their tasks."""
 
     caller: ModelCaller

@@ -10,13 +10,14 @@ import secrets
 from collections import deque
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct, field
+
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.patience import shared
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.operating import Operation, OperationCancelledError, Work
-from sould.agents.values import dataclass, field
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
 
@@ -53,8 +54,7 @@ class RunTurn(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class Prompt:
+class Prompt(Struct, eq=False):
     """One request for a turn. `resumes`: the turn was begun before the daemon stopped, so it has no `TurnBegin` of its own.
 
     `command`: a slash command, no part of the model's context.

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import httpx2
@@ -28,8 +28,7 @@ class AddressError(Exception):
     """This URL is not fetched; the sentence says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A URL and the addresses that it may be fetched from, all of them judged, the system's first choice first."""
 
     url: "httpx2.URL"

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from sould.agents.llm.network import NetworkSettings
-from sould.agents.values import dataclass
 from sould.agents.web.address import AddressError, Target, parse_url, refuse_private, resolve
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ class FetchError(Exception):
     """There is no page; the sentence says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """What came. `cut`: it was longer than the limit."""
 
     url: str
@@ -36,8 +36,7 @@ class Page:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """`seconds` for everything together, `size` in decoded bytes."""
 
     seconds: float

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import orjson
+from msgspec import Struct
 
 from sould.agents.config import Service, Services
-from sould.agents.values import dataclass
 from sould.agents.web.fetching import client_for
 from sould.agents.web.keys import ServiceKeyError, service_key
 
@@ -28,8 +28,7 @@ class SearchError(Exception):
     """There are no results; the sentence says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What to search for; `content` asks for the pages' text too, where the service has it."""
 
     text: str
@@ -38,8 +37,7 @@ class Query:
     call_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """One page found."""
 
     title: str
@@ -57,8 +55,7 @@ class MakeRequest(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(Struct, frozen=True):
     """One kind of service."""
 
     name: str

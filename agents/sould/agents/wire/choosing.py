@@ -5,13 +5,12 @@ Pure, and the same wherever a line is typed. A slip is never taken for an answer
 
 import re
 
-from sould.agents.values import dataclass
+from msgspec import Struct
 
 _NUMBERED = re.compile(r"(\d+)[.:)]?(?:\s+(.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The options' labels, or words; neither: the number of the words alone was typed, and they are still to come."""
 
     labels: tuple[str, ...] = ()
@@ -23,8 +22,7 @@ class Chosen:
         return not self.labels and not self.words
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What can be chosen. `words`: what own words are offered as, behind the last option; "" when they are not."""
 
     labels: tuple[str, ...]

@@ -6,9 +6,9 @@ The form is the schema of an `elicitation/create`. Nothing is answered that was 
 from typing import Any
 
 import click
+from msgspec import Struct
 from pydantic import AliasPath, BaseModel, Field
 
-from sould.agents.values import dataclass
 from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.editor import edited
 from sould.daemon.cli.keyboard import read_line
@@ -23,8 +23,7 @@ class ClosedInputError(Exception):
     """The terminal's input has ended: nobody answers here any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question: what is said, and what can be chosen. `details` explain options; `default` is where a text begins."""
 
     text: str

@@ -8,12 +8,11 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, cast
+from typing import NamedTuple, NoReturn, cast
 
 import click
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
-from sould.agents.values import dataclass
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, complain
 from sould.daemon.dial import BridgeError
@@ -21,8 +20,7 @@ from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """Where a command is, and its line in `sould --help`, which must not import them all."""
 
     module: str

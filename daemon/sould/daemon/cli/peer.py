@@ -13,18 +13,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from sould.agents.rpc.errors import REQUEST_CANCELLED, ConnectionGoneError, RpcError
-from sould.agents.values import dataclass
 from sould.daemon.cli.link import Link
 
 Params: TypeAlias = "dict[str, Any]"
 READ_SIZE = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A request of the daemon's, to be answered once."""
 
     id: int | str

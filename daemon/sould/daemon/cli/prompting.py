@@ -3,10 +3,10 @@
 import re
 
 import click
+from msgspec import Struct
 from pydantic import BaseModel, Field, JsonValue
 
 from sould.agents.permissions.visible import both_ends
-from sould.agents.values import dataclass
 from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import one_line, visible
 from sould.daemon.cli.render import DIFF_LINES, content_text, diffs
@@ -79,8 +79,7 @@ class Permission(BaseModel):
         return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *words, offered])
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The id of the chosen option, and what the agent is told with a rejection."""
 
     option_id: str

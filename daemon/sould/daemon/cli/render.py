@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import click
 
-from sould.agents.values import dataclass, field
 from sould.daemon.cli.output import one_line, plural, visible
 
 if TYPE_CHECKING:
@@ -26,18 +25,18 @@ OUTPUT_LINES, OUTPUT_WIDTH = 10, 300
 NOTE_LINES = 24
 
 
-@dataclass(slots=True)
 class Result:
     """How a run ended. `text` is the last message; `error` one sentence, "" when it went well."""
 
-    session_id: str = ""
-    exit_code: int = 0
-    stop_reason: str = ""
-    text: str = ""
-    error: str = ""
-    kind: str = ""
-    usage: Update = field(default_factory=dict)
-    duration_s: float = 0.0
+    def __init__(self, exit_code: int = 0, error: str = "", kind: str = "") -> None:
+        self.session_id = ""
+        self.exit_code = exit_code
+        self.stop_reason = ""
+        self.text = ""
+        self.error = error
+        self.kind = kind
+        self.usage: Update = {}
+        self.duration_s = 0.0
 
     def opened(self, session_id: str) -> None:
         """The session in which it runs."""

@@ -1,10 +1,9 @@
 """What `sould run` was asked to do."""
 
-from sould.agents.values import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
 
     text: str

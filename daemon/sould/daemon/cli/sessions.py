@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.json import encode
+from msgspec.structs import asdict
 
 from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
@@ -105,7 +107,6 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     """
     with running() as daemon:
         journal = _journal(daemon.sessions_show(_named(daemon, session)))
-    import orjson  # noqa: PLC0415 -- a list needs no journal
 
     from sould.agents.sessionlog.records import read_records  # noqa: PLC0415 -- as above
     from sould.agents.timetravel.timeline import timeline  # noqa: PLC0415 -- as above
@@ -114,7 +115,7 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     moments = timeline((message, when) for message, when in records if message is not None)
     if json_lines:
         for moment in moments:
-            click.echo(orjson.dumps(moment).decode())
+            click.echo(encode(moment).decode())
         return
     shown = [moment for moment in moments if steps or moment.kind != "step"]
     if not shown:
@@ -311,7 +312,7 @@ def _exported(journal: Path, form: str) -> bytes:
     if form == "wire":
         return journal.read_bytes()
     if form == "json":
-        return orjson.dumps(as_json(journal), option=orjson.OPT_INDENT_2) + b"\n"
+        return orjson.dumps(as_json(journal), default=asdict, option=orjson.OPT_INDENT_2) + b"\n"
     return as_markdown(journal, heading=True).encode() + b"\n"
 
 

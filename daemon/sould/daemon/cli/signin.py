@@ -13,13 +13,13 @@ import webbrowser
 from collections.abc import Callable
 
 import click
+from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.agents.config import OAuth
 from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceCode, SignInError, SignInRefusedError
 from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tokens import Tokens
-from sould.agents.values import dataclass
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
@@ -35,8 +35,7 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Teller:
+class Teller(Struct, frozen=True):
     """Where the steps of a sign-in are told."""
 
     as_json: bool

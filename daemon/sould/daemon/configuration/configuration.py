@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -19,7 +20,6 @@ from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
 from sould.agents.ownfiles import why_not_own
-from sould.agents.values import dataclass
 from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
@@ -49,8 +49,7 @@ class ConfigFileError(ConfigError):
         self.nearest = nearest
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A configuration, where it came from and what should be said about it once."""
 
     config: Config
@@ -92,8 +91,7 @@ def load(
     return _parsed(document, path, overrides or {})
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """What became of a changed file. `mistake`: it changed nothing; `sentence` says what is wrong, or what was read."""
 
     sentence: str
@@ -143,8 +141,7 @@ class ConfigReader:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(Struct, frozen=True):
     values: dict[str, Any]
     lines: Mapping[Place, int]
     name: str

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import Struct
+
 from sould.agents.config import Config
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
@@ -23,7 +25,6 @@ from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, Shar
 from sould.agents.settings.agents import load_default
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
-from sould.agents.values import dataclass
 from sould.daemon.configuration.configfile import config_path, other_configuration
 from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials
@@ -93,8 +94,7 @@ class Configuration:
             self.news.tell("About the configuration", sentence, keep=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Struct, frozen=True):
     """The host and what it stands on; closed in reverse order."""
 
     host: SessionHost

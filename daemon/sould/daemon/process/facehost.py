@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
-from sould.agents.values import replace
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.daemon.process.records import Record, read_record, record_path

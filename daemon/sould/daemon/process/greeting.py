@@ -12,7 +12,8 @@ import re
 import socket
 from collections.abc import Mapping
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
+
 from sould.daemon.hello import FACES, HEADER, MAGIC, MAX_FRAME, decode
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -31,8 +32,7 @@ class RefusedHelloError(Exception):
     """The peer speaks our protocol, but cannot be served. The text is one sentence for its user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Struct, frozen=True):
     """Who connects. Everything here is the client's own word."""
 
     protocol: tuple[int, int]
@@ -46,7 +46,11 @@ class Hello:
     reattach: bool = False
     pump: bool = False
     arguments: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """It holds keys: never shown."""
+
+    def __repr__(self) -> str:
+        return f"Hello(face={self.face!r}, version={self.version!r}, pid={self.pid}, cwd={self.cwd!r})"
 
 
 async def read_hello(connection: socket.socket) -> tuple[Hello, tuple[int, ...]]:

@@ -14,9 +14,9 @@ import os
 import socket
 from typing import TypeVar
 
-import orjson
+from msgspec import Struct, field
+from msgspec.json import decode, encode
 
-from sould.agents.values import dataclass, field, fields
 from sould.daemon.activation import notified, notify
 from sould.daemon.launch import command, environment
 from sould.daemon.process.greeting import Hello
@@ -31,8 +31,7 @@ DEADLINE = 10.0
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
-@dataclass(slots=True)
-class HandedConnection:
+class HandedConnection(Struct):
     """One connection on its way: what `Connection` is made of again."""
 
     sock: socket.socket
@@ -43,8 +42,7 @@ class HandedConnection:
     private: bytes
 
 
-@dataclass(slots=True)
-class HandoverState:
+class HandoverState(Struct):
     """What a daemon starts with. `giver` is the process that waits for our `accept`."""
 
     listener: socket.socket
@@ -124,8 +122,7 @@ def receive(descriptor: int) -> HandoverState:
     return HandoverState(socket.socket(fileno=listener), lock, heirs, giver, head.activated)
 
 
-@dataclass(frozen=True, slots=True)
-class _ConnectionMessage:
+class _ConnectionMessage(Struct, frozen=True):
     """A connection in words. Bytes and the operating system's strings travel as latin-1 text: every byte survives."""
 
     protocol: tuple[int, int]
@@ -143,8 +140,7 @@ class _ConnectionMessage:
     private: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(Struct, frozen=True):
     connections: int
     activated: bool = False
 
@@ -154,8 +150,7 @@ def _read(kind: type[MessageT], data: bytes) -> MessageT:
 
     pydantic is not loaded when a daemon starts.
     """
-    known = {each.name for each in fields(kind)}
-    return kind(**{name: value for name, value in orjson.loads(data).items() if name in known})
+    return decode(data, type=kind)
 
 
 def _describe(heir: HandedConnection) -> _ConnectionMessage:
@@ -206,7 +201,7 @@ def _unpack(text: str) -> str:
 
 
 async def _send(sock: socket.socket, told: _ConnectionMessage | _Head, descriptors: tuple[int, ...]) -> None:
-    body = orjson.dumps(told)
+    body = encode(told)
     frame = memoryview(len(body).to_bytes(8, "big") + body)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
     loop = asyncio.get_running_loop()

@@ -16,7 +16,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from sould.agents.values import dataclass
+from msgspec import Struct
+
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner
@@ -54,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _serve(paths, inheritance, umask, foreground=options.listen is None and options.handover is None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
+class _Options(Struct, frozen=True):
     """Descriptors handed to us, by our own starter or predecessor; nobody types these. argparse would cost 7 ms."""
 
     listen: int | None = None

@@ -17,8 +17,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct, field
+
 from sould.agents.logwhere import WHERE
-from sould.agents.values import dataclass, field
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
@@ -59,8 +60,7 @@ class ConnectedFace(Protocol):
         ...
 
 
-@dataclass(eq=False, slots=True)
-class Connection:
+class Connection(Struct, eq=False):
     """One client. `stream` is the face's; `sock` the bridge's, over which the daemon only says how it ended."""
 
     id: str
@@ -73,13 +73,13 @@ class Connection:
     """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
     handed: bytes = b""
     """What an earlier daemon handed over from memory: its face's `private`."""
-    opened: float = field(default_factory=time.monotonic, init=False)
-    stream: FdStream | None = field(default=None, init=False)
-    task: "asyncio.Task[None] | None" = field(default=None, init=False)
-    waits_for_newer: bool = field(default=False, init=False)
+    opened: float = field(default_factory=time.monotonic)
+    stream: FdStream | None = None
+    task: "asyncio.Task[None] | None" = None
+    waits_for_newer: bool = False
     """Not served here: the bridge is left waiting for the daemon to go."""
-    _face: ConnectedFace | None = field(default=None, init=False)
-    _released: bool = field(default=False, init=False)
+    _face: ConnectedFace | None = None
+    _released: bool = False
     """The descriptors were handed over: leave them alone."""
 
     @property

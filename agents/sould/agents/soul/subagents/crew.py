@@ -9,6 +9,8 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from sould.agents.clock import at_most
 from sould.agents.dmail.router import DenwaRenji
 from sould.agents.errors import SouldError
@@ -21,7 +23,6 @@ from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
-from sould.agents.values import dataclass
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
 
@@ -41,8 +42,7 @@ def new_agent_id() -> str:
     return f"agent_{secrets.token_hex(6)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What a subagent is to do. `resume`: the id of one that goes on, with all it remembers.
 
     `agent_id`: that of a new one, made by `new_agent_id`; "" leaves it to the crew.
@@ -58,8 +58,7 @@ class Job:
     background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of it. `problem` is "" when it finished; `text` then is its answer, else what it had said."""
 
     agent_id: str
@@ -68,15 +67,13 @@ class Outcome:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Worker:
+class _Worker(Struct, frozen=True):
     start: SubagentStart
     log: SessionLog
     soul: Soul
 
 
-@dataclass(slots=True)
-class Crew:
+class Crew(Struct):
     """Injectable, one per agent. `depth` 0 is the main agent; `lineage` are the kinds from it down to this one."""
 
     market: LaborMarket

@@ -6,9 +6,12 @@ journal, so they survive a restart. Nothing here runs an agent.
 
 import re
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 
 from sould.agents.errors import JournalFullError, SouldError, why_refused
@@ -25,7 +28,6 @@ from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.base import AgentSource
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.toolapi.sources import ToolSources
-from sould.agents.values import dataclass, field, replace
 from sould.agents.wire.messages import SubagentCreated
 
 BELOW = ("Agent", "CreateSubagent", "SetTodoList")
@@ -52,8 +54,7 @@ class AgentRecord(BaseModel):
     lineage: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStart:
+class SubagentStart(Struct, frozen=True):
     """What a subagent is made of."""
 
     id: str
@@ -80,8 +81,7 @@ class SubagentBuilder(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class LaborMarket:
+class LaborMarket(Struct, dict=True):
     """One per session; `log` is the session's own. Injectable."""
 
     log: SessionLog
@@ -95,13 +95,13 @@ class LaborMarket:
     """The session's, for all its agents."""
     unfinished: Unfinished = field(default_factory=Unfinished)
     """What the last daemon left waiting for approval, and this one goes on with."""
-    call_ids: CallIds = field(init=False)
-    """Of the calls of all agents of the session."""
     _taken_up: set[str] = field(default_factory=set[str])
     _working: dict[str, SessionLog | None] = field(default_factory=dict[str, SessionLog | None])
 
-    def __post_init__(self) -> None:
-        self.call_ids = CallIds(self.log)
+    @cached_property
+    def call_ids(self) -> CallIds:
+        """Of the calls of all agents of the session."""
+        return CallIds(self.log)
 
     @property
     def dynamic(self) -> Mapping[str, SubagentCreated]:

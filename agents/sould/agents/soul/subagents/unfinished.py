@@ -5,7 +5,8 @@ All of it is read from the session's own journal, where the events of every suba
 
 from collections.abc import Iterable, Mapping
 
-from sould.agents.values import dataclass, field
+from msgspec import Struct, field
+
 from sould.agents.wire.messages import (
     ApprovalRequest,
     StepBegin,
@@ -17,8 +18,7 @@ from sould.agents.wire.messages import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unfinished:
+class Unfinished(Struct, frozen=True):
     """Which calls wait, and who works for them."""
 
     requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

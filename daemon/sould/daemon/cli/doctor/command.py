@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
-from sould.agents.values import asdict
 from sould.daemon.cli.doctor.finding import Check, Finding, SetUp, fail
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, plural, visible

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
 from pydantic import JsonValue
 
-from sould.agents.values import dataclass
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
 
 README = "The README has the settings block for each editor."
 
 
-@dataclass(frozen=True, slots=True)
-class _Editor:
+class _Editor(Struct, frozen=True):
     """Where an editor keeps agents (`servers`) and MCP servers (`tools`), by key."""
 
     name: str

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from sould.agents.values import dataclass
+from msgspec import Struct
+
 from sould.daemon.paths import Paths
 
 Level: TypeAlias = Literal["ok", "warn", "fail"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One sentence on one thing. `fix` says what to do about it, "" when nothing is to be done."""
 
     check: str
@@ -20,8 +20,7 @@ class Finding:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SetUp:
+class SetUp(Struct, frozen=True):
     """What is examined: this user, this environment, this directory."""
 
     environment: Mapping[str, str]

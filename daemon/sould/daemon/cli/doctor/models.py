@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import httpx2
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
@@ -24,7 +26,6 @@ from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
-from sould.agents.values import dataclass, replace
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load
@@ -35,8 +36,7 @@ ASKED = 8
 """Models asked about; a set-up with more has more of the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What a server said to "which models have you?"; `problem` "" when it named them."""
 
     problem: str = ""
