@@ -23,7 +23,7 @@ _MAGIC = b"sould record 2\n\0"
 _EARLIER = b"sould record 1\n\0"
 """Without marks."""
 _SWITCH, _CUT, _LENGTHS, _COUNTS, _SLOTS = 16, 17, 24, 40, 64
-_NUMBER = struct.Struct("@Q")  # written by one instruction: there is no moment in which half of it stands there
+_NUMBER = struct.Struct("@Q")
 _NAME = re.compile(r"c\.[0-9a-f]{32}")
 _FORGOTTEN = 24 * 3600.0
 
@@ -49,16 +49,20 @@ class Record:
         slot = 1 - self._current
         start = _SLOTS + slot * self._capacity
         for place, mark in enumerate(marks):
-            _NUMBER.pack_into(self._map, start + _NUMBER.size * place, mark)
+            self._put(start + _NUMBER.size * place, mark)
         self._map[start + size : start + size + len(state)] = state
-        _NUMBER.pack_into(self._map, _LENGTHS + 8 * slot, len(state))
-        _NUMBER.pack_into(self._map, _COUNTS + 8 * slot, len(marks))
+        self._put(_LENGTHS + 8 * slot, len(state))
+        self._put(_COUNTS + 8 * slot, len(marks))
         self._map[_SWITCH] = slot
         self._current = slot
 
     def mark(self, place: int, mark: int) -> None:
         """Replace one of the marks that the state was written with."""
-        _NUMBER.pack_into(self._map, _SLOTS + self._current * self._capacity + _NUMBER.size * place, mark)
+        self._put(_SLOTS + self._current * self._capacity + _NUMBER.size * place, mark)
+
+    def _put(self, at: int, number: int) -> None:
+        """Write a number, all of it at once: `struct` would clear its place before, and a kill would leave that."""
+        self._map[at : at + _NUMBER.size] = _NUMBER.pack(number)
 
     def note_cut(self, *, cut: bool) -> None:
         """Whether the client may have got the beginning of a line only."""
@@ -131,7 +135,7 @@ def sweep_records(runtime: str) -> None:
 
 
 def _create(path: str, capacity: int) -> tuple[mmap.mmap, int]:
-    capacity += -capacity % _NUMBER.size  # so that marks stand where one instruction writes them
+    capacity += -capacity % _NUMBER.size  # so that a number is never written in two pieces
     size = _SLOTS + 2 * capacity
     try:
         mapped = _mapped(path, size)
