@@ -151,6 +151,13 @@ def test_what_nobody_asks_for_any_more_is_forgotten_with_the_rest(project: Path,
     assert not changes.holds(again)
 
 
+def test_what_is_closed_watches_nothing_and_whoever_asks_looks_again(project: Path, changes: FileChanges) -> None:
+    stamp = changes.stamp([project / "config.toml"])
+    changes.close()
+    assert not changes.holds(stamp)
+    assert changes.stamp([project / "config.toml"]) is None
+
+
 NAMES = st.sampled_from(["a", "b", "a/c", "b/c", "a/c/d", "b/c/d"])
 STEPS = st.lists(
     st.tuples(st.sampled_from(["write", "mkdir", "rename", "delete", "link", "chmod"]), NAMES, NAMES), max_size=25

@@ -8,17 +8,20 @@ content and never says what changed: trust is judged by what a file holds when i
 Not seen are writes through a memory map, and a file system that is mounted over a place.
 """
 
-import ctypes
 import os
 import stat
-import struct
 import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from inotify_simple import Event
+
+    from sould.agents.inotify import DirectoryWatches
 
 MOST_DIRECTORIES: Final = 500
 """Of one tree: each takes one of the watches that a user's editors need, too."""
@@ -27,19 +30,6 @@ MOST_WATCHED: Final = 4_000
 MOST_PLACES: Final = 5_000
 """As above: a daemon that runs for months sees many projects."""
 MOST_LINKS: Final = 40
-_READ: Final = 65_536
-_EVENT: Final = struct.Struct("iIII")
-_MODIFY, _ATTRIB, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
-_DELETE_SELF, _MOVE_SELF, _UNMOUNT, _Q_OVERFLOW, _IGNORED = 0x400, 0x800, 0x2000, 0x4000, 0x8000
-_ONLYDIR, _DONT_FOLLOW = 0x0100_0000, 0x0200_0000
-_WATCHED: Final = (
-    (_MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF)
-    | (_ONLYDIR | _DONT_FOLLOW)
-)  # fmt: skip
-_LOCAL: Final = frozenset(
-    {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x858458F6}
-)
-"""Ext, XFS, Btrfs, tmpfs, overlay, F2FS, ZFS, bcachefs, ramfs: nobody changes their files behind this kernel's back."""
 
 
 class _Place(Struct, eq=False):
@@ -95,7 +85,8 @@ class FileChanges:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kernel: _Kernel | None = None
+        self._watches: DirectoryWatches | None = None
+        self._closed = False
         self._places: dict[tuple[str, bool], _Place] = {}
         self._directories: dict[int, _Directory] = {}
 
@@ -110,6 +101,8 @@ class FileChanges:
         if sys.platform != "linux" or not all(path.startswith("/") for path, _ in wanted):
             return None
         with self._lock:
+            if self._closed:
+                return None
             if len(self._directories) > MOST_WATCHED or len(self._places) > MOST_PLACES:
                 self._forget()
             self._read()
@@ -129,35 +122,28 @@ class FileChanges:
             self._lock.release()
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Watch nothing any more: whoever still asks looks again each time."""
         with self._lock:
+            self._closed = True
             self._forget()
 
     # --- what has happened ------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        while self._kernel is not None:
-            try:
-                data = os.read(self._kernel.descriptor, _READ)
-            except BlockingIOError:
-                return
-            self._take(data)
+        if self._watches is not None:
+            self._take(self._watches, self._watches.read(timeout=0))
 
-    def _take(self, data: bytes) -> None:
-        at = 0
-        while at < len(data):
-            number, mask, _, length = _EVENT.unpack_from(data, at)
-            name = os.fsdecode(data[at + _EVENT.size : at + _EVENT.size + length].rstrip(b"\0"))
-            at += _EVENT.size + length
-            if mask & (_Q_OVERFLOW | _UNMOUNT):
+    def _take(self, watches: "DirectoryWatches", events: "Iterable[Event]") -> None:
+        for event in events:
+            if watches.lost(event):
                 self._forget()
                 return
-            directory = self._directories.get(number)
+            directory = self._directories.get(event.wd)
             if directory is not None:
-                for place in directory.concerned(name):
+                for place in directory.concerned(event.name):
                     place.change()
-            if mask & _IGNORED:
-                self._directories.pop(number, None)
+            if watches.ended(event):
+                self._directories.pop(event.wd, None)
 
     def _forget(self) -> None:
         """Nobody knows any more what happened: all that was ever asked for counts as changed, and is watched when asked for."""
@@ -165,9 +151,9 @@ class FileChanges:
             place.change()
         self._places.clear()
         self._directories.clear()
-        if self._kernel is not None:
-            self._kernel.close()
-            self._kernel = None
+        if self._watches is not None:
+            self._watches.close()
+            self._watches = None
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
@@ -175,8 +161,8 @@ class FileChanges:
         if place.watched or place.blind:
             return not place.blind
         try:
-            if self._kernel is None:
-                self._kernel = _Kernel()
+            if self._watches is None:
+                self._watches = _new_watches()
             end = self._approach(place, place.path)
             if end is not None and place.deep:
                 self._enter(place, end)
@@ -239,11 +225,11 @@ class FileChanges:
                         _require_one_name(entry.stat(follow_symlinks=False))
 
     def _directory(self, path: str) -> _Directory:
-        assert self._kernel is not None
-        number = self._kernel.add(path)
+        assert self._watches is not None
+        number = self._watches.add(path)
         known = self._directories.get(number)
         if known is None:
-            if not self._kernel.is_local(path):
+            if not self._watches.is_local(path):
                 raise UnwatchableError
             known = self._directories[number] = _Directory()
         return known
@@ -255,31 +241,8 @@ def _require_one_name(status: os.stat_result) -> None:
         raise UnwatchableError
 
 
-class _Kernel:
-    """An inotify instance. Not read but when asked, and not handed to commands."""
+def _new_watches() -> "DirectoryWatches":
+    """Of nothing, so far. Raises OSError: the user has no more of them."""
+    from sould.agents.inotify import DirectoryWatches  # noqa: PLC0415 -- slow to load, and not on every system
 
-    def __init__(self) -> None:
-        """Raises OSError: the user has no more of them."""
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self.descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-
-    def add(self, path: str) -> int:
-        """The number of a watched directory, which no link of that path leads to. Raises OSError."""
-        return self._checked(self._libc.inotify_add_watch(self.descriptor, os.fsencode(path), _WATCHED))
-
-    def is_local(self, path: str) -> bool:
-        """Whether all changes there pass through this kernel."""
-        about = ctypes.create_string_buffer(256)
-        self._checked(self._libc.statfs(os.fsencode(path), about))
-        return int.from_bytes(about.raw[: ctypes.sizeof(ctypes.c_long)], sys.byteorder) & 0xFFFF_FFFF in _LOCAL
-
-    def close(self) -> None:
-        """End all its watches."""
-        os.close(self.descriptor)
-
-    @staticmethod
-    def _checked(result: int) -> int:
-        if result < 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code))
-        return result
+    return DirectoryWatches()

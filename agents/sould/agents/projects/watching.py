@@ -8,7 +8,6 @@ A folder is watched before it is listed: what happens in it later is reported, w
 Blocks: use it in a thread. Other systems than Linux have none of it (`Watches.join` answers None).
 """
 
-import contextlib
 import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping
@@ -155,7 +154,9 @@ class _Tree:
     """One watched tree. Every method may be called from any thread."""
 
     def __init__(self, root: Path, registry: Watches) -> None:
-        from inotify_simple import INotify, flags  # noqa: PLC0415 -- ctypes is slow to load, and not on every system
+        from inotify_simple import flags  # noqa: PLC0415 -- slow to load, and not on every system
+
+        from sould.agents.inotify import DirectoryWatches  # noqa: PLC0415 -- as above
 
         self.root = root
         self.blind = False
@@ -164,11 +165,7 @@ class _Tree:
         self.most = registry.most
         self._registry = registry
         self._flags = flags
-        self.mask = int(
-            flags.MODIFY | flags.CLOSE_WRITE | flags.ATTRIB | flags.CREATE | flags.DELETE | flags.MOVED_FROM
-            | flags.MOVED_TO | flags.DELETE_SELF | flags.MOVE_SELF | flags.ONLYDIR | flags.DONT_FOLLOW | flags.EXCL_UNLINK
-        )  # fmt: skip
-        self._inotify: INotify = INotify(nonblocking=True)
+        self._watches = DirectoryWatches(flags.CLOSE_WRITE | flags.EXCL_UNLINK)
         self._folders: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._readers: list[Reader] = []
@@ -191,12 +188,16 @@ class _Tree:
             if self._readers:
                 return
             self.blind = True
-            self._inotify.close()
+            self._watches.close()
         self._registry.forget(self)
 
     @property
     def descriptor(self) -> int:
-        return self._inotify.fileno()
+        return self._watches.fileno()
+
+    @property
+    def mask(self) -> int:
+        return self._watches.mask
 
     def watches(self, folder: str) -> bool:
         return folder in self._numbers
@@ -236,7 +237,7 @@ class _Tree:
             if folder in self._numbers or self.blind:
                 return
             try:
-                number = self._inotify.add_watch(self.root / folder, self.mask)
+                number = self._watches.add(self.root / folder)
             except (FileNotFoundError, NotADirectoryError):
                 return  # it is gone by now, which its parent reports
             except PermissionError:
@@ -256,20 +257,20 @@ class _Tree:
         with self._lock:
             if self.blind:
                 return None
-            for event in self._inotify.read(timeout=0):
+            for event in self._watches.read(timeout=0):
                 self._note(event)
             return None if self.blind else reader.swap(Changed())
 
     def _note(self, event: "Event") -> None:
         flags = self._flags
-        if event.mask & (flags.Q_OVERFLOW | flags.UNMOUNT):
+        if self._watches.lost(event):
             self._lose()
             return
         folder = self._folders.get(event.wd)
         if folder is None:
             self._note_unknown(event)
             return
-        if event.mask & flags.IGNORED:
+        if self._watches.ended(event):
             self._forget_number(event.wd)
         elif not event.name:
             if not folder and event.mask & (flags.DELETE_SELF | flags.MOVE_SELF):
@@ -323,8 +324,7 @@ class _Tree:
         number = self._numbers.get(folder)
         if number is not None:
             self._forget_number(number)
-            with contextlib.suppress(OSError):  # it ended with its directory
-                self._inotify.rm_watch(number)
+            self._watches.remove(number)
 
     def _forget_number(self, number: int) -> None:
         folder = self._folders.pop(number, None)

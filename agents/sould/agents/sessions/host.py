@@ -63,15 +63,18 @@ class SessionHost:
 
     async def serve(self) -> None:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
-        async with self._services.mcp.running(), asyncio.TaskGroup() as group:
-            self._group = group
-            group.create_task(asyncio.to_thread(self._store.forget_blank, time.time() - BLANK_S), name="blank sessions")
-            self.started.set()
-            await self._closing.wait()
-            for session in self._sessions.values():
-                await session.aclose(handing_over=self._handing_over)
-            for task in self._waiting_loops:
-                task.cancel()  # the turns they wait for end with another daemon
+        with contextlib.closing(self._services.policy.changes):
+            async with self._services.mcp.running(), asyncio.TaskGroup() as group:
+                self._group = group
+                group.create_task(
+                    asyncio.to_thread(self._store.forget_blank, time.time() - BLANK_S), name="blank sessions"
+                )
+                self.started.set()
+                await self._closing.wait()
+                for session in self._sessions.values():
+                    await session.aclose(handing_over=self._handing_over)
+                for task in self._waiting_loops:
+                    task.cancel()  # the turns they wait for end with another daemon
 
     @property
     def sessions(self) -> Mapping[str, Session]:
