@@ -12,6 +12,9 @@ from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
 
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # `make test` would have the makes of tests say more
+    os.environ.pop(name, None)
+
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
 

@@ -1,15 +1,14 @@
 """Whether a process was started by what this daemon runs for an agent: commands, hooks, MCP servers, tools.
 
 Such a process is the agent's hand and not the user's: it may not answer for the user. Nothing here is a sandbox; a
-process that can kill the daemon or use another program of the user's gets away from it. Reads `/proc` and changes nothing
-but `keep_orphans`' one setting.
+process that can kill the daemon or use another program of the user's gets away from it. Reads `/proc` and changes nothing;
+that what an agent starts stays below us is `ownprocess`' work.
 """
 
 import contextlib
 import os
 import sys
 
-PR_SET_CHILD_SUBREAPER = 36
 GUARD = b"sould-guard"
 """What the guard and its keepers are called."""
 _TRIES = 3
@@ -73,11 +72,3 @@ def _parent(pid: int) -> int | None:
     if state in (b"Z", b"X"):  # what it started has another parent already
         return None
     return int(parent)
-
-
-def keep_orphans() -> None:
-    """Whatever loses its parent below this process becomes our child, also when the guard that started it was killed."""
-    if sys.platform.startswith("linux"):
-        import ctypes  # noqa: PLC0415 -- slow, and needed only here
-
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -6,14 +6,12 @@
 import asyncio
 import logging
 import os
-import sys
 import time
 from collections.abc import Awaitable
 
 from sould.agents.importing import load, load_here
 from sould.agents.patience import no_longer
 from sould.daemon.activation import notify
-from sould.daemon.ancestry import keep_orphans
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.limits import Limits
@@ -32,7 +30,6 @@ _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
 CONTROL = "sould.daemon.process.controlface"
-PR_SET_DUMPABLE = 4
 
 
 class Daemon:
@@ -85,7 +82,7 @@ class Daemon:
     async def _settle_in(self) -> None:
         """What may wait until the first client has its answer."""
         await asyncio.sleep(SETTLE)
-        for step in (self._sweep, hide_memory, keep_orphans, self._import_control):
+        for step in (self._sweep, self._import_control):
             try:
                 await asyncio.to_thread(step)
             except (OSError, ImportError) as error:  # no descriptors, no memory, a disk that fails: clients come first
@@ -240,16 +237,6 @@ class Daemon:
 async def _absent(connection: Connection) -> int:
     connection.say(f"sould: {connection.hello.face} is not in this version; this one speaks ACP: sould acp")
     return 1
-
-
-def hide_memory() -> None:
-    """No debugger of the same user, and no core dump, sees what we hold: keys and conversations (Linux)."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes  # noqa: PLC0415 -- slow, and needed only here
-
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
-        _log.warning("memory stays readable for debuggers: %s", os.strerror(ctypes.get_errno()))
 
 
 def version_key(version: str) -> tuple[int, ...]:

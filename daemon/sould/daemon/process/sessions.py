@@ -185,7 +185,9 @@ def _loops_may_go_on(paths: Paths) -> bool:
 
 def _compose(paths: Paths) -> "Composition":
     # `waiting` is what the control face wants of sessions, as long as our files are there
-    load_here("sould.daemon.process.compose", "sould.daemon.process.waiting")
+    load_here("sould.daemon.process.compose", "sould.daemon.process.waiting", "sould.daemon.process.ownprocess")
     from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
+    from sould.daemon.process.ownprocess import protect  # noqa: PLC0415 -- slow: it loads ctypes
 
+    protect()
     return compose(paths)
