@@ -84,7 +84,7 @@ class Commands(Struct, frozen=True):
     async def run(self, command: Command, call: ToolCallContext) -> ToolReturn:
         """Run an approved command to its end, shown as it prints: its output, and how it ended."""
         try:
-            running = await self.start(command)
+            running = await self.start(command, call)
         except WorkspaceError as error:
             return tool_error(str(error), brief="Not started")
         builder = ToolResultBuilder(
@@ -101,8 +101,12 @@ class Commands(Struct, frozen=True):
             raise
         return _report(builder, ended, command.timeout, flooded=flooded)
 
-    async def start(self, command: Command) -> RunningCommand:
-        """Start an approved command; whoever is cancelled meanwhile leaves nothing that runs. Raises WorkspaceError."""
+    async def start(self, command: Command, call: ToolCallContext | None = None) -> RunningCommand:
+        """Start an approved command; whoever is cancelled meanwhile leaves nothing that runs, and `call` keeps its output.
+
+        Raises:
+            WorkspaceError: it cannot be started.
+        """
         started: list[RunningCommand] = []
 
         async def start() -> None:
@@ -113,8 +117,19 @@ class Commands(Struct, frozen=True):
         except asyncio.CancelledError:
             for running in started:
                 await finish(running.kill())
+                if call is not None:
+                    await finish(_keep_printed(running, call))
             raise
         return started[0]
+
+
+async def _keep_printed(running: RunningCommand, call: ToolCallContext) -> None:
+    """What a command that has ended had printed before anybody read it."""
+    builder, text = ToolResultBuilder(), PlainText()
+    async for data in running.output():
+        builder.write(text.feed(data))
+    builder.write(text.finish())
+    call.printed(builder.finish()[0])
 
 
 async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
