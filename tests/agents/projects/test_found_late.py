@@ -61,6 +61,25 @@ async def test_what_is_found_when_a_command_has_ended_is_told_late_and_left_wher
     assert (bench.project / "same.txt").read_text() == "same\n"
 
 
+async def test_folders_that_were_there_are_no_change_when_everything_is_looked_at_late(bench: Bench) -> None:
+    for name in ("one", "two/inner", "three"):
+        (bench.project / name).mkdir(parents=True)
+        (bench.project / name / "file.txt").write_text(name)
+    git(bench.project)
+    go, path = slow_git(bench)
+    bench.settings["capture"] = {"wait_s": 0.01}
+    bench.script(shell("echo new > new.txt; mkdir made; echo more > two/inner/more.txt"), "text: ok")
+    async with bench.running():
+        opening = Opening(bench.project, environment={**os.environ, "PATH": path}, mode="full")
+        watcher = Watcher(await bench.host.new(opening))
+        await finish(watcher.session, "go")
+        go.touch()
+        late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
+    assert "made" in late.body
+    assert "more.txt" in late.body
+    assert not any(f"{bench.project}/{name}" in late.body for name in ("one,", "one.", "three", "two,", "two."))
+
+
 async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_is_found_when_the_turn_ends(
     bench: Bench,
 ) -> None:

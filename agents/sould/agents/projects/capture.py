@@ -270,10 +270,11 @@ class Capture(Struct):
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             self._add(call_id, Findings((), f"What it changed could not be saved: {why.removesuffix('.')}."), late=late)
             return
-        lost = [each.path for each in judged if UNKEPT in (each.before, each.after) and each.path in set(noted)]
-        lost += [each.path for each in changes if not is_text(each.path)]
-        guessed = [each.path for each in changes if each.shared and each.path not in set(lost)]
-        self._add(call_id, Findings(tuple(noted), self._worded(lost, guessed)), late=late)
+        known = set(noted)
+        lost = {each.path: None for each in judged if UNKEPT in (each.before, each.after) and each.path in known}
+        lost |= {each.path: None for each in changes if not is_text(each.path)}
+        guessed = [each.path for each in changes if each.shared and each.path not in lost]
+        self._add(call_id, Findings(tuple(noted), self._worded(tuple(lost), guessed)), late=late)
 
     def _add(self, call_id: str, findings: Findings, *, late: bool) -> None:
         if not late:

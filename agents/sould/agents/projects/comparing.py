@@ -4,7 +4,9 @@ Contents are read here when they are news, as far as there is time; the others a
 Blocks: use it in a thread.
 """
 
+import stat
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -91,7 +93,7 @@ class Comparing(Struct):
             return each if was.ref == PENDING else was
         news = self._is_news(folder, was, each)
         if news and was is None and self.late:
-            was = self._guessed(path)
+            was = self._guessed(path, each)
         now: FileVersion | None = each
         if each.ref == PENDING:
             until = self.news_until if news else self.read_until
@@ -100,13 +102,16 @@ class Comparing(Struct):
             found.append(Difference(path, was, now, self._sure(folder, was)))
         return now
 
-    def _guessed(self, path: str) -> FileVersion | None:
+    def _guessed(self, path: str, now: FileVersion) -> FileVersion | None:
         """What may have been there before a call, where nobody had looked: what git has, something, or nothing."""
         assert self.running is not None
         other = self.others.get(path)
-        if other is None and not parent_changed(path, self.contents.root, self.running.since):
-            return FileVersion((0, 0, 0, 0, 0), UNKEPT)
-        return other
+        if other is not None:
+            return other
+        is_older = not parent_changed(path, self.contents.root, self.running.since)
+        if stat.S_ISDIR(now.seen[0]):  # what happens in it is told of its entries
+            return now if is_older or _is_older(self.contents.root / path, self.running.since) else None
+        return FileVersion((0, 0, 0, 0, 0), UNKEPT) if is_older else None
 
     def _is_news(self, folder: str, was: FileVersion | None, now: FileVersion | None) -> bool:
         if not self.told or (was is None and not self.late and (self.all_uncertain or folder in self.uncertain)):
@@ -121,6 +126,14 @@ class Comparing(Struct):
 
 def _folders(paths: Collection[str]) -> Iterator[str]:
     return iter({path.rpartition("/")[0] for path in paths})
+
+
+def _is_older(directory: Path, moment: int) -> bool:
+    """Whether nothing happened to a directory since then, so that it was there."""
+    try:
+        return directory.lstat().st_ctime_ns < moment
+    except OSError:
+        return False
 
 
 def _differs(before: FileVersion, after: FileVersion) -> bool:
