@@ -11,6 +11,22 @@ REASONS = {
         "The interpreter's own start is four fifths of it. The rest is the bridge's four modules and `_socket` (a tenth), and "
         "the daemon's first look at a client (a tenth)."
     ),
+    "first-token-paused": (
+        "After a pause caches are cold: the same 4 ms of processor time take twice as long, half of it in the turn's own "
+        "work, a fifth in the HTTP client."
+    ),
+    "crowd-*": (
+        "The start of a turn costs 5 ms of processor time, and 200 start at once. Letting them start in turns halved it, and "
+        "made 50 editors wait three times as long, so it was given up."
+    ),
+    "editors-50-first-token": "The start of a turn costs 5 ms of processor time, and 50 start at once.",
+    "read-file": "A second request to the model, at 2.5 ms, and one call: judged, shown, journalled, answered.",
+    "shell-*-cpu": "A third of it is the guard, which forks twice and starts a shell, so that nothing outlives its command.",
+    "grep-*": (
+        "A session's first prompt begins to look at the project in the background, and this search is a session's first: "
+        "both share the processors. Not yet profiled further."
+    ),
+    "memory-idle": "Most of it is modules: pydantic and its forms, asyncio, msgspec, and what sessions need, loaded beforehand.",
     "load": (
         "Reading, checking and parsing is a tenth of it; making the messages a quarter, what the client is shown (13 MB) a third, "
         "the model's context, collections of memory and the way to the client the rest, all of it a few microseconds for each of "
