@@ -240,7 +240,7 @@ def _rejected(text: ReviewedText) -> tuple[str, ...]:
 
 
 TestReviewing = Reviewing.TestCase
-TestReviewing.settings = settings(max_examples=300, stateful_step_count=25)
+TestReviewing.settings = settings(max_examples=300, stateful_step_count=15)
 
 
 def test_edits_between_two_texts_turn_one_into_the_other() -> None:
