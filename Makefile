@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-docs test-clients test-editors test-bench check bench bench-peers bench-quick fmt faults dist clean
+.PHONY: help setup demo test test-docs test-clients test-editors test-bench check bench bench-peers bench-quick schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -56,6 +56,9 @@ bench-peers: $(READY)  ## measure other agents beside ours, after installing the
 
 bench-quick: $(READY)  ## in a minute: whether a change cost something, this tree beside HEAD
 	@$(BIN)/python benchmarks/run.py quick $(ARGS)
+
+schemas: $(READY)  ## write docs/schemas from the types that messages are read and made with
+	@$(BIN)/python scripts/schemas.py
 
 fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .

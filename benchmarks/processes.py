@@ -66,15 +66,21 @@ def _pss(pid: int) -> float:
     return 0.0
 
 
-def wakeups(roots: Iterable[int]) -> int:
-    """How often all their threads went to sleep so far."""
-    count = 0
+def wakeups(roots: Iterable[int]) -> dict[str, int]:
+    """How often each of their threads went to sleep so far."""
+    counts: dict[str, int] = {}
     for pid in family(roots):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            for line in (task / "status").read_text().splitlines():
-                if line.startswith("voluntary_ctxt_switches:"):
-                    count += int(line.split()[1])
-    return count
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for line in (task / "status").read_text().splitlines():
+                    if line.startswith("voluntary_ctxt_switches:"):
+                        counts[task.name] = int(line.split()[1])
+    return counts
+
+
+def woken(before: dict[str, int], after: dict[str, int]) -> int:
+    """How often they did between two counts; a thread that ended meanwhile counts for nothing."""
+    return sum(count - before.get(thread, 0) for thread, count in after.items())
 
 
 def settle(roots: Iterable[int], calm: float = 1.0, patience: float = 30.0) -> None:

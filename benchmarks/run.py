@@ -21,7 +21,7 @@ import report
 from agents import raw_agent, sould
 from figures import apart
 from row import OURS, RAW, Measurement
-from rows import commandline, commands, editors, history, journal, memory, search, startup, streaming
+from rows import commandline, commands, editors, history, journal, memory, review, search, startup, streaming
 from runner import Finding, find
 from world import MakeAgent, World, make_world
 
@@ -53,6 +53,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     memory.after_trees,
     memory.visits,
     journal.append,
+    review.review,
 )
 
 

@@ -44,6 +44,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "toolapi",
             "permissions",
             "review",
+            "directories",
+            "edits",
+            "reviewing",
             "projects",
             "compaction",
         ),
@@ -89,7 +92,7 @@ OPENING_MODULES = frozenset(
         "glob",
         "sould.agents.diskfile",
         "sould.agents.localworkspace",
-        "sould.agents.projects.nodes",
+        "sould.agents.directories.nodes",
     }
 )
 OPENING_CALLS = frozenset(

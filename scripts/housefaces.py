@@ -7,13 +7,18 @@ FACES = ("acp/", "editors/", "daemon/")
 COMPOSITION_ROOT = "daemon/sould/daemon/process/compose.py"
 """Makes the host that everybody else sees through a port."""
 
-BEHIND_PORTS = ("sessions", "turns", "settings", "commands", "soul", "projects")
+BEHIND_PORTS = ("sessions", "turns", "settings", "commands", "soul", "edits", "reviewing", "projects")
 """Packages that hold sessions and projects together; all others are services or plain data."""
 
 MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
     "projects.port": "one project",
+    "reviewing.review.Order": "a value: what `ProjectPort.decide` is asked for",
+    "reviewing.listing": "values: what `ProjectPort.review` gives",
+    "reviewing.answers": "values: what `ProjectPort.decide` gives",
+    "edits.droppedtext.DroppedText": "a value: what `ProjectPort.dropped` gives",
+    "reviewing.comments": "values: what `ProjectPort.comments` gives",
     "sessions.faces": "what a face gets for a connection, and leaves to the next daemon",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
     "operations": "what an operation of a port comes to",

@@ -10,7 +10,7 @@ from functools import partial
 
 from acpclient import AcpClient
 from agents import HERE, Agent
-from processes import cpu, pss, settle, wakeups
+from processes import cpu, pss, settle, wakeups, woken
 from row import RAW, AtMost, Figures, Row, Sides, measures
 from rows.channel import channel
 from world import World
@@ -64,10 +64,10 @@ def resting(agent: Agent, watched: float) -> Figures:
         client.chunks(client.new(), 100)
         settle(processes)
         figures = {IDLE.name: idle, SESSION.name: pss(processes)}
-        used, woken = cpu(processes), wakeups(processes)
+        used, slept = cpu(processes), wakeups(processes)
         time.sleep(watched)
         figures[IDLE_CPU.name] = (cpu(processes) - used) / watched * 100
-        figures[IDLE_WAKEUPS.name] = (wakeups(processes) - woken) / watched * 60
+        figures[IDLE_WAKEUPS.name] = woken(slept, wakeups(processes)) / watched * 60
         return {**figures, **(with_mcp(agent, client) if agent.keeps else {})}
 
 

@@ -29,12 +29,12 @@ SESSION = {
     *PYDANTIC,
     "msgspec",
     *("email", "importlib.metadata", "zipfile"),  # pydantic looks for plugins of its own, which are switched off
-    *("ctypes", "html", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"),
+    *("ctypes", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"),
     *(("inotify_simple",) if sys.platform == "linux" else ()),  # tells when skills are to be looked for again
 }
 HTTP = {
     *("aiohappyeyeballs", "aiohttp", "aiosignal", "attr", "frozenlist", "multidict", "propcache", "yarl"),
-    *("backports", "http", "idna", "urllib.request"),
+    *("backports", "html", "http", "idna", "urllib.request"),
 }
 
 

@@ -65,7 +65,7 @@ def test_after_a_kill_the_same_editor_goes_on_in_the_same_session(sould: Sould) 
     bridge.request("mode", "session/set_mode", sessionId=session, modeId="review")
     prompt(bridge, session, "first", "p1")
     messages, _ = collect(bridge, "p1")
-    assert said(messages) == "one"
+    assert said(messages) == "one\n\n1 file changed, 1 hunk to review: /review\n"
     assert made(sould) == "0o640"
     pid = bridge.process.pid
     for round_number, word in enumerate(["one", "two"][: count(2, 1)]):

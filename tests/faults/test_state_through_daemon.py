@@ -182,3 +182,26 @@ def streamed(updates: list[dict[str, Any]]) -> str:
     kinds = ("agent_thought_chunk", "agent_message_chunk")
     shown = "".join(update["content"]["text"] for update in updates if update["sessionUpdate"] in kinds)
     return shown.partition("[")[0]
+
+
+def test_a_reject_that_waits_when_the_daemon_is_killed_is_carried_out_by_the_next_one(sould: Sould) -> None:
+    path = sould.workspace / "a.txt"
+    path.write_text("1\n2\n3\n")
+    command = call("Shell", "1", command="printf '1\\ntwo\\n3\\n' > a.txt")
+    sould.world.script([command, "text: and now\nwait: 1000\ntext: never"])
+    editor = Editor(sould, sould.acp())
+    editor.open()
+    editor.begin("go", "p")
+    editor.wait(lambda message: "and now" in json.dumps(message))  # a model that writes holds rejects back
+    reviewer = Editor(sould, sould.acp())
+    where = {"cwd": str(sould.workspace)}
+    [file] = reviewer.request("_sould/review/list", **where)["result"]["files"]
+    [hunk] = file["hunks"]
+    outcome = reviewer.request("_sould/review/reject", **where, hunks=[{"id": hunk["id"], "digest": hunk["digest"]}])
+    assert outcome["result"]["done"][0]["waits"]
+    assert path.read_text() == "1\ntwo\n3\n"
+
+    sould.kill9()
+    other = Editor(sould, sould.acp())
+    assert other.request("_sould/review/list", **where)["result"]["files"] == []
+    assert path.read_text() == "1\n2\n3\n"

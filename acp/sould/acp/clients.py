@@ -14,6 +14,18 @@ By name show: Zed, agent-shell, agentic.nvim, avante.nvim, Toad, ACP Client and 
 Obsidian. (2026-11)
 """
 
+REVIEWS: Final = {"zed": "Zed"}
+"""Clients that let their user review what is written with `fs/write_text_file`, and never say what came of it; how each is called.
+
+Zed answers before its user has seen the change, a reject there puts the old text back, a keep changes nothing that could be
+seen (zed#47548). All others of the table above only show a difference. (2026-11)
+"""
+
+
+def reviews_as(client: Implementation | None) -> str:
+    """What a client is called that reviews by itself what is written through it; "" for all others."""
+    return REVIEWS.get(client.name.lower(), "") if client is not None else ""
+
 
 def shows_names(client: Implementation | None) -> bool:
     """Whether options of the same kind can be told apart there; so it is in a client that nothing is known of."""

@@ -1,6 +1,5 @@
 """Content blocks of ACP to and from the parts of Wire. Pure."""
 
-import html
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -84,6 +83,8 @@ def _data_url(kind: str, data: str) -> MediaUrl:
 
 
 def _tag(name: str, uri: str, title: str = "", *, note: str = "", closed: bool = True) -> str:
+    import html  # noqa: PLC0415 -- the names of all characters, half a megabyte, for few prompts
+
     parts = urlsplit(uri)
     place = ("path", unquote(parts.path)) if parts.scheme == "file" else ("uri", uri)
     attributes = [place, ("name", title), ("note", note)]

@@ -47,6 +47,8 @@ class OwnCapabilities(Struct, frozen=True):
     """It may register tools that it runs for the agent."""
     review: bool = False
     """It shows edits for review (D20)."""
+    buffers: bool = False
+    """It has edits written into the files that it says it has open."""
     own_turns: bool = False
     """It shows one answer, its own: what others do in the session stays out of it."""
     questions: bool = True
@@ -135,6 +137,7 @@ def _own(raw: Json) -> OwnCapabilities:
         custom=_typed(raw, "custom", bool, False),
         tools=_typed(raw, "tools", bool, False),
         review=_typed(raw, "review", bool, False),
+        buffers=_typed(raw, "buffers", bool, False),
         own_turns=_typed(raw, "ownTurns", bool, False),
         questions=_typed(raw, "questions", bool, True),
         remember_choices=_typed(raw, "rememberChoices", bool, True),

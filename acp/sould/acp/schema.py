@@ -285,6 +285,12 @@ class TimelineParams(SessionParams):
     steps: bool = False
 
 
+class UndoTurnParams(SessionParams):
+    """`_sould/undo`. `kept`: also what the user kept; after one that left such changes, only these."""
+
+    kept: bool = False
+
+
 class RewindParams(SessionParams):
     """`_sould/rewind`: to this checkpoint of the timeline."""
 

@@ -159,6 +159,17 @@ class ToolLimits(Section):
     """Hosts of the private network that pages may be fetched from, by exact name or address (F80)."""
 
 
+SettleRule: TypeAlias = Literal["decision", "commit", "never"]
+
+
+class ReviewSettings(Section):
+    """When what agents changed needs no review any more (D42)."""
+
+    settle: SettleRule = "decision"
+    """`decision`: when somebody keeps or rejects it, or stages or commits it; `commit`: also when an agent commits it;
+    `never`: nothing is to be reviewed, undo takes it back all the same."""
+
+
 class CaptureLimits(Section):
     """How much of a project is looked at and copied around a command, so that it can be taken back (D19)."""
 
@@ -345,6 +356,7 @@ class Config(Section):
     timeouts: ModelTimeouts = ModelTimeouts()
     tools: ToolLimits = ToolLimits()
     capture: CaptureLimits = CaptureLimits()
+    review: ReviewSettings = ReviewSettings()
     flows: FlowLimits = FlowLimits()
     subagents: SubagentLimits = SubagentLimits()
     background: Background = Background()

@@ -32,14 +32,14 @@ def lock_now(descriptor: int) -> None:
 def lock_after(descriptor: int, holder: str) -> None:
     """As `lock_now`, where `holder` is the pid of whoever held it last, as far as is known.
 
-    A process that is killed while it starts a program leaves its locks to that program until it has begun: some
-    milliseconds, which are waited for.
+    A process leaves its locks to a program that it is just starting until that has begun, also when it is killed or gives
+    them up meanwhile: some milliseconds, which are waited for.
     """
     for _ in range(_TRIES):
         try:
             lock_now(descriptor)
         except BlockingIOError:
-            if _lives(holder):
+            if holder != str(os.getpid()) and _lives(holder):
                 raise
             time.sleep(_PAUSE_S)
         else:

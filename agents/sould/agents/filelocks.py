@@ -6,7 +6,7 @@ a file while a person is asked something.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -18,9 +18,14 @@ class FileLocks:
         self._locks: WeakValueDictionary[Path, _FileLock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def editing(self, path: Path) -> AsyncGenerator[None, None]:
-        """Hold `path` for the block. The task that holds it already goes straight on."""
-        async with self._locks.setdefault(path, _FileLock()).held():
+    async def editing(self, *paths: Path) -> AsyncGenerator[None, None]:
+        """Hold the files for the block. The task that holds one already goes straight on.
+
+        Who needs several says so at once: they are taken in the order of their paths, so that no two wait for each other.
+        """
+        async with AsyncExitStack() as held:
+            for path in sorted(set(paths)):
+                await held.enter_async_context(self._locks.setdefault(path, _FileLock()).held())
             yield
 
 

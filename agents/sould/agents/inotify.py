@@ -42,10 +42,13 @@ _libc: Final = ctypes.CDLL(None, use_errno=True)
 class DirectoryWatches(INotify):
     """An inotify instance. Not handed to commands; for one thread at a time."""
 
-    def __init__(self, more: int = 0) -> None:
-        """`more`: events that are wanted beside whatever changes. Raises OSError: the user has no more instances."""
+    def __init__(self, more: int = 0, less: int = 0) -> None:
+        """Events that are wanted beside those of whatever changes, and of these that are not.
+
+        Raises OSError: the user has no more instances.
+        """
         super().__init__(nonblocking=True)
-        self.mask = _CHANGES | more
+        self.mask = (_CHANGES | more) & ~less
 
     def add(self, path: str | os.PathLike[str]) -> int:
         """The number of a watched directory, to which no link at the path's end leads. Raises OSError."""

@@ -6,6 +6,7 @@ keeps it so. Nothing here loses a cancellation, but `finish`, which says for who
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
@@ -88,6 +89,18 @@ class Behind:
 async def shared(future: "asyncio.Future[T]") -> T:
     """What `future` becomes, when others wait for it too: it stays when this caller is cancelled."""
     return await asyncio.shield(future)
+
+
+async def readable(descriptor: int) -> None:
+    """Wait until something can be read there, also when its owner closes it meanwhile."""
+    event, own = asyncio.Event(), os.dup(descriptor)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(own, event.set)
+    try:
+        await event.wait()
+    finally:
+        loop.remove_reader(own)
+        os.close(own)
 
 
 async def in_time(seconds: float | None, event: Awaitable[object]) -> bool:

@@ -216,7 +216,7 @@ async def test_what_a_d_mail_does_to_files_is_a_card_live_and_when_the_session_i
             (card,) = [card for card in cards if "restored" in card["title"]]
             assert (card["status"], card["title"]) == ("completed", "1 file restored, 1 left as it is")
             assert card["content"][0]["content"]["text"].splitlines() == [
-                "- a.txt: left as it is (it was changed since in the same place)",
+                "- a.txt: left as it is (1 change stays: it was changed since in the same place)",
                 "- b.txt: deleted",
             ]
     assert ((bench.project / "a.txt").read_text(), (bench.project / "b.txt").exists()) == ("mine\n", False)

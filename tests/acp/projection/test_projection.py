@@ -103,18 +103,29 @@ def test_a_restore_of_files_is_a_card_that_says_what_went_back_and_what_did_not(
         wire.RestoredFile(path="/project/new\n.py", action="deleted"),
         wire.RestoredFile(path="/elsewhere/b.py", action="conflict", reason="it was changed since in the same place"),
         wire.RestoredFile(path="/project/c.py", action="kept", reason="it changed after you were asked"),
+        wire.RestoredFile(path="/project/d.py", action="restored", changes=1, kept=(2,)),
+        wire.RestoredFile(
+            path="/project/e.py", action="restored", changes=2, conflicts=1, reason="it was changed since"
+        ),
+        wire.RestoredFile(path="/project/f.py", action="kept", kept=(1, 7), reason="you kept what was changed in it"),
     )
     screen = Screen()
-    (card,) = screen.show(wire.FilesRestored(restore_id="r", files=files))
+    (card,) = screen.show(wire.FilesRestored(restore_id="r", files=files, can_take_kept=True))
     assert (card["sessionUpdate"], card["status"]) == ("tool_call", "completed")
-    assert card["title"] == "2 files restored, 2 left as they are"
+    assert card["title"] == "4 files restored, 3 left as they are"
     assert card["content"][0]["content"]["text"].splitlines() == [
         "- src/a.py: restored",
         "- new\\n.py: deleted",
         "- /elsewhere/b.py: left as it is (it was changed since in the same place)",
         "- c.py: left as it is (it changed after you were asked)",
+        "- d.py: 1 change taken back; 1 kept change stays (line 2)",
+        "- e.py: 2 changes taken back; 1 change stays: it was changed since",
+        "- f.py: left as it is (2 kept changes stay (line 1, line 7))",
+        "",
+        "`/undo kept` takes back what you kept, too.",
     ]
-    assert [place["path"] for place in card["locations"]] == ["/project/src/a.py", "/project/new\n.py"]
+    changed = ["/project/src/a.py", "/project/new\n.py", "/project/d.py", "/project/e.py"]
+    assert [place["path"] for place in card["locations"]] == changed
     assert screen.show(wire.FilesRestored(restore_id="r")) == []
 
 

@@ -297,6 +297,7 @@ def test_f77_blanks_at_the_end_of_a_line_and_in_names_are_escapes() -> None:
     ("old", "new", "shown"),
     [
         ("a\nb\n", "a\nc\n", [" a", "-b", "+c"]),
+        ("a\n\nb\n", "a\n\nc\n", [" a", " ", "-b", "+c"]),
         ("a", "a\n", ["-a", NO_NEWLINE, "+a"]),
         ("a\n", "a\r\n", ["-a", "+a\\u000d"]),
         ("a\r\n", "b\r\n", ["-a", "+b"]),

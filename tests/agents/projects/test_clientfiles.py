@@ -6,8 +6,8 @@ import pytest
 
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.projects.buffers import Buffers
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.reviewing.buffers import Buffers
 from sould.agents.workspace import TextFile
 from soultest.bench.tools import no_commands
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.edits.editlog import EditLogFile, Intent, Settled
+from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.projects.editlog import EditLogFile, Intent, Settled
 from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
-from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.sessions.session import Session
 from sould.agents.settings.trusting import standing
 from soultest.bench import Bench, Watcher, call, finish

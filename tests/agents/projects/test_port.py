@@ -13,6 +13,7 @@ from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.projects.writers import Writers
+from sould.agents.review.hunk import AgentCall
 from soultest.bench import Bench, call, finish
 from soultest.bench.tools import no_commands
 
@@ -66,7 +67,7 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
         port.save_file(root / "earlier")
         for call_id in ("first", "second"):
-            await capture.begin(call_id, "turn", "")
+            await capture.begin(AgentCall("session", "turn", call_id))
             for name in names:
                 with (root / name).open("a") as file:
                     file.write(f"by {call_id}\n")

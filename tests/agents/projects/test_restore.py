@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from sould.agents.diskfile import digest_of
+from sould.agents.edits.state import Edit
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.projects import Projects
-from sould.agents.projects.restore import BOTH, EXTENDED, FileOutcome, restore_call, take_back
+from sould.agents.projects.restore import BOTH, FileOutcome, restore_call, take_back
 from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.projects.state import Edit
 from sould.agents.tools import ToolCallContext
 from soultest.bench.tools import no_commands
 
@@ -62,7 +62,10 @@ async def test_files_are_as_they_were_byte_for_byte_and_others_are_untouched(pro
     await project.agent_writes(files, "a.txt", "changed again")
     await project.agent_writes(files, "new/b.txt", "made")
     outcomes = await take_back(files, every, "r", "t")
-    assert outcomes == [FileOutcome(root / "a.txt", "restored"), FileOutcome(root / "new/b.txt", "deleted")]
+    assert outcomes == [
+        FileOutcome(root / "a.txt", "restored", changes=1),
+        FileOutcome(root / "new/b.txt", "deleted", changes=1),
+    ]
     assert (root / "a.txt").read_bytes() == b"\xef\xbb\xbfone\r\ntwo\r\n"
     assert (root / "a.txt").stat().st_mode & 0o777 == 0o755
     assert not (root / "new/b.txt").exists()
@@ -95,11 +98,11 @@ async def test_a_conflict_is_told_and_never_written(project: Project) -> None:
     outcomes = await take_back(files, every, "r", "t")
     assert {outcome.path.name: outcome.reason for outcome in outcomes} == {
         "a.txt": BOTH,
-        "new.txt": EXTENDED,
+        "new.txt": "",
         "c.txt": "it was deleted since",
     }
     assert (root / "a.txt").read_text() == "user\n"
-    assert (root / "new.txt").read_text() == "agent\nand user\n"
+    assert (root / "new.txt").read_text() == "and user\n"
     assert not (root / "c.txt").exists()
 
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.diskfile import digest_of
+from sould.agents.edits.blobs import BlobMissingError, BlobStore
+from sould.agents.edits.editlog import EditLogFile, Intent, Settled
+from sould.agents.edits.project import LOG, Project
+from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.projects.blobs import BlobMissingError, BlobStore
-from sould.agents.projects.editlog import EditLogFile, Intent, Settled
-from sould.agents.projects.project import LOG, Project
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.projects.sessionlogs import OLD_LOG
 from sould.agents.tools import ToolCallContext
 from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 from soultest.bench.tools import no_commands

@@ -7,13 +7,13 @@ from sould.agents.review.difference import edits_between
 from sould.agents.review.hunk import AgentCall
 from sould.agents.review.lines import split
 from sould.agents.review.text import ReviewedText
-from sould.agents.review.undo import Undone, Write, without_turns
+from sould.agents.review.undo import Undone, Write, without_calls
 from sould.agents.review.useredit import How
 
 
-def agent(turn: str, session: str = "S1") -> AgentCall:
+def agent(turn: str, session: str = "S1", call: str = "") -> AgentCall:
     """A call of a turn."""
-    return AgentCall(session, turn, f"call of {turn}")
+    return AgentCall(session, turn, call or f"call of {turn}")
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Story:
     """What happens to one text. Hunks are told by their ids, texts by strings with a line each."""
 
     text: ReviewedText
-    writes: list[tuple[str, Write]] = field(default_factory=list[tuple[str, Write]])
-    """Those of agents, with their turns."""
+    writes: list[tuple[AgentCall, Write]] = field(default_factory=list[tuple[AgentCall, Write]])
+    """Those of agents, with their calls."""
 
     @classmethod
     def of(cls, base: str) -> "Story":
@@ -54,11 +54,12 @@ class Story:
         base = range(each.base_start + 1, each.base_start + 1 + len(each.hunk.base))
         return base, range(each.start + 1, each.stop + 1)
 
-    def agent(self, turn: str, current: str, session: str = "S1", *, allowed: bool = False) -> None:
-        """A turn leaves the file with this text."""
+    def agent(self, turn: str, current: str, session: str = "S1", *, call: str = "", allowed: bool = False) -> None:
+        """A call of a turn leaves the file with this text."""
         edits = edits_between(self.text.current, split(current))
-        self.writes.append((turn, Write(self.text.parts, edits)))
-        self.text = self.text.agent_wrote(edits, agent(turn, session), allowed=allowed)
+        by = agent(turn, session, call)
+        self.writes.append((by, Write(self.text.parts, edits, by.call_id)))
+        self.text = self.text.agent_wrote(edits, by, allowed=allowed)
 
     def user(self, current: str, how: How = "typed", *, returning: bool = True) -> None:
         """The user leaves the file with this text."""
@@ -93,7 +94,11 @@ class Story:
 
     def undo(self, turn: str) -> Undone:
         """Take a turn back."""
-        answer = without_turns(self.text, [write for its, write in self.writes if its == turn], {turn})
+        return self.undo_calls(*(by.call_id for by, _ in self.writes if by.turn_id == turn))
+
+    def undo_calls(self, *calls: str) -> Undone:
+        """Take some calls back."""
+        answer = without_calls(self.text, [write for by, write in self.writes if by.call_id in calls], set(calls))
         self.text = answer.text
         return answer
 
@@ -105,3 +110,26 @@ class Story:
         if isinstance(answer, Decided):
             self.text = answer.text
         return answer
+
+
+AREA = "def area(w, h):\n    return w * h\n"
+AREA_T1 = 'def area(w, h):\n    if w < 0 or h < 0:\n        raise ValueError("neg")\n    return w * h\n'
+AREA_TYPED = AREA_T1.replace("        raise", "        log(w, h)\n        raise")
+FORMATTER = "x = {'a':1}\n\ndef f():\n    return x\n\nz=3\n"
+FORMATTER_T2 = 'x = {"a": 1}\n\ndef f():\n    return x["a"]\n\nz = 3\ny = 2\n'
+
+
+def area() -> Story:
+    """Two lines added to a function."""
+    story = Story.of(AREA)
+    story.agent("T1", AREA_T1)
+    return story
+
+
+def formatted() -> Story:
+    """A formatter ran over lines of the user and of the turn before."""
+    story = Story.of(FORMATTER)
+    story.agent("T1", FORMATTER.replace("return x", "return x['a']"))
+    story.user(FORMATTER.replace("return x", "return x['a']") + "y=2\n")
+    story.agent("T2", FORMATTER_T2)
+    return story

@@ -1,7 +1,7 @@
 """The review by example: what becomes of the text of one file."""
 
 import pytest
-from tests.agents.review.reviewing import Story
+from tests.agents.review.reviewing import AREA, AREA_T1, AREA_TYPED, FORMATTER, FORMATTER_T2, Story, area, formatted
 
 from sould.agents.review.decisions import (
     AlreadyDecided,
@@ -18,7 +18,7 @@ from sould.agents.review.difference import LineEdit
 
 
 def test_a_whole_line_of_the_user_in_a_hunk_survives_its_reject() -> None:
-    story = _area()
+    story = area()
     story.user(AREA_TYPED)
     assert story.places(1) == (range(2, 2), range(2, 5))
 
@@ -31,7 +31,7 @@ def test_a_whole_line_of_the_user_in_a_hunk_survives_its_reject() -> None:
 
 
 def test_words_of_the_user_in_a_line_of_the_agent_are_asked_about() -> None:
-    story = _area()
+    story = area()
     story.user(AREA_T1.replace('"neg"', 'f"neg {w}"'))
     before = story.text
 
@@ -52,7 +52,7 @@ def test_words_of_the_user_in_a_line_of_the_agent_are_asked_about() -> None:
     ],
 )
 def test_the_choice_says_what_becomes_of_mixed_lines(choice: str, left: str) -> None:
-    story = _area()
+    story = area()
     story.user(AREA_T1.replace('"neg"', 'f"neg {w}"'))
 
     story.reject(1, "drop" if choice == "drop" else "mine")
@@ -62,7 +62,7 @@ def test_the_choice_says_what_becomes_of_mixed_lines(choice: str, left: str) -> 
 
 
 def test_indenting_a_line_of_the_agent_makes_it_nobody_elses() -> None:
-    story = _area()
+    story = area()
     story.user(AREA_T1.replace("        raise", "            raise"))
 
     story.reject(1)
@@ -71,7 +71,7 @@ def test_indenting_a_line_of_the_agent_makes_it_nobody_elses() -> None:
 
 
 def test_a_formatter_joins_hunks_it_touches_and_gives_lines_of_the_user_back() -> None:
-    story = _formatted()
+    story = formatted()
 
     assert story.hunks == {
         2: ("x = {'a':1}\n", 'x = {"a": 1}\n', {"T2"}),
@@ -149,6 +149,20 @@ def test_text_that_git_takes_away_and_brings_back_is_pending_again() -> None:
     story.user("a\nB\nc\nD\ne\n", "git")
     assert story.hunks == hunks
     assert story.base == "a\nb\nc\nd\ne\n"
+
+
+def test_hunks_that_touch_are_pending_again_after_a_stash() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\nb\nnew\nc\n")
+    story.agent("T2", "a\nnew\nc\n")
+    hunks = story.text.hunks
+    assert len(hunks) == 2
+
+    story.user("a\nb\nc\n", "git")
+    assert not story.hunks
+    story.user("a\nnew\nc\n", "git")
+
+    assert story.text.hunks == hunks
 
 
 def test_what_a_program_wrote_over_a_hunk_makes_it_stale_until_its_text_is_back() -> None:
@@ -297,7 +311,7 @@ def test_undoing_a_keep_makes_the_hunk_pending_again() -> None:
 
 
 def test_undoing_a_reject_writes_the_lines_again() -> None:
-    story = _area()
+    story = area()
     story.user(AREA_TYPED)
     hunks = story.hunks
     story.reject(1)
@@ -323,6 +337,26 @@ def test_an_edit_whose_diff_a_person_allowed_is_not_pending() -> None:
     story.agent("T1", "a\nB\nc\n", allowed=True)
     assert not story.hunks
     assert story.base == "a\nB\nc\n"
+
+
+def test_hunks_that_wait_for_their_text_are_remembered_longer_than_decisions() -> None:
+    story = Story.of("first\nlast\n")
+    story.agent("T1", "first!\nlast\n")
+    story.user("first\nlast\n")
+    story.agent("T1", "first\nrejected\nlast\n")
+    story.reject(2)
+    for n in range(310):
+        story.agent("T2", f"first\nlast {n}\n")
+        story.keep(n + 3)
+
+    states = story.states()
+    assert len(states) == 300
+    assert (states[1], states[2]) == ("absent", "rejected")
+    assert min(set(states) - {1, 2}) == 15
+    assert isinstance(story.reject(3), HunkStale)
+
+    story.user("first!\nlast 309\n")
+    assert list(story.hunks) == [1]
 
 
 def test_a_hunk_nobody_ever_saw_is_unknown() -> None:
@@ -370,6 +404,24 @@ def test_pasting_thousands_of_lines_over_lines_of_an_agent_leaves_those_that_are
     assert {line.text for line in hunk.hunk.lines if line.own or line.mixed} == {*pasted} - {*written}
 
 
+def test_lines_are_changed_at_several_places_of_one_hunk() -> None:
+    story = Story.of("a\nb\n")
+    story.agent("T1", "a\nfirst line\nsecond line\nthird line\nfourth line\nb\n")
+
+    story.user("a\nfirst line!\nsecond line\nthird line?\ntyped\nfourth line\nb\n")
+    assert story.current == "a\nfirst line!\nsecond line\nthird line?\ntyped\nfourth line\nb\n"
+    assert [line.mixed for line in story.text.hunks[0].hunk.lines] == [True, False, True, False, False]
+
+    story.agent("T2", "a\nfirst line\nsecond line\nthird\ntyped\nfourth\nb\n")
+    assert story.current == "a\nfirst line\nsecond line\nthird\ntyped\nfourth\nb\n"
+    assert list(story.hunks) == [1]
+
+    story.undo("T2")
+    assert story.current == "a\nfirst line!\nsecond line\nthird line?\ntyped\nfourth line\nb\n"
+    story.reject(1, "drop")
+    assert story.current == "a\ntyped\nb\n"
+
+
 def test_an_edit_that_cannot_be_split_makes_the_hunk_grow() -> None:
     story = Story.of("a\nb\nc\n")
     story.agent("T1", "a\nB\nc\n")
@@ -381,101 +433,28 @@ def test_an_edit_that_cannot_be_split_makes_the_hunk_grow() -> None:
     assert text.base == ("a\n", "b\n", "c\n")
 
 
-def test_undoing_the_turn_of_a_formatter_leaves_the_hunks_of_the_turn_before() -> None:
-    story = _formatted()
+def test_removals_that_were_kept_come_back_in_the_order_they_had() -> None:
+    for kept in ((1, 2), (2, 1)):
+        for undone in ((1, 2), (2, 1)):
+            story = Story.of("a\nb\nc\n")
+            story.agent("T1", "b\nc\n")
+            story.agent("T2", "c\n")
+            for hunk_id in kept:
+                story.keep(hunk_id)
 
-    answer = story.undo("T2")
+            for hunk_id in undone:
+                assert isinstance(story.take_back(hunk_id), Decided)
 
-    assert answer.conflicts == 0
-    assert story.current == FORMATTER.replace("return x", "return x['a']") + "y=2\n"
-    assert story.hunks == {1: ("    return x\n", "    return x['a']\n", {"T1"})}
-    assert story.base == FORMATTER + "y=2\n"
+            assert story.base == "a\nb\nc\n"
+            assert list(story.hunks) == [1, 2]
 
 
-def test_undoing_a_turn_leaves_what_was_kept_and_redoing_it_brings_the_rest_back() -> None:
-    story = Story.of("one\ntwo\nthree\nfour\nfive\n")
-    story.agent("T1", "one\nTWO\nthree\nFOUR\nfive\n")
+def test_a_removal_that_was_kept_comes_back_above_one_that_came_later() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "b\nc\n")
     story.keep(1)
+    story.agent("T2", "c\n")
 
-    answer = story.undo("T1")
+    assert isinstance(story.take_back(1), Decided)
 
-    assert answer.kept == (1,)
-    assert story.current == story.base == "one\nTWO\nthree\nfour\nfive\n"
-    assert not story.hunks
-    assert isinstance(story.take_back(2), Decided)
-    assert story.current == "one\nTWO\nthree\nFOUR\nfive\n"
-    assert list(story.hunks) == [2]
-
-
-def test_undoing_a_turn_whose_edits_were_allowed_gives_base() -> None:
-    story = Story.of("one\ntwo\nthree\n")
-    story.agent("T1", "one\nTWO\nthree\nfour\n", allowed=True)
-
-    story.undo("T1")
-
-    assert story.current == story.base == "one\ntwo\nthree\n"
-
-
-def test_undoing_the_later_turn_of_a_hunk_leaves_the_earlier_one() -> None:
-    story = Story.of("a\nb\nc\n")
-    story.agent("T1", "a\nb1\nc\n")
-    story.agent("T2", "a\nb2\nb3\nc\n")
-
-    story.undo("T2")
-
-    assert story.current == "a\nb1\nc\n"
-    assert story.hunks == {1: ("b\n", "b1\n", {"T1"})}
-
-
-def test_undoing_the_earlier_turn_of_a_hunk_that_a_later_one_changed_is_a_conflict() -> None:
-    story = Story.of("a\nb\nc\n")
-    story.agent("T1", "a\nb1\nc\n")
-    story.agent("T2", "a\nb2\nc\n")
-
-    answer = story.undo("T1")
-
-    assert answer.conflicts == 1
-    assert story.current == "a\nb2\nc\n"
-
-
-def test_undoing_a_turn_leaves_lines_of_the_user_and_asks_about_mixed_ones() -> None:
-    story = _area()
-    story.user(AREA_TYPED)
-    assert story.undo("T1").conflicts == 0
-    assert story.current == "def area(w, h):\n        log(w, h)\n    return w * h\n"
-
-    story = _area()
-    story.user(AREA_T1.replace('"neg"', 'f"neg {w}"'))
-    assert story.undo("T1").conflicts == 1
-    assert story.current == AREA_T1.replace('"neg"', 'f"neg {w}"')
-
-
-def test_undoing_a_turn_brings_removed_lines_back() -> None:
-    story = Story.of("a\nb\nc\n")
-    story.agent("T1", "a\nc\n")
-    story.user("first\na\nc\n")
-
-    story.undo("T1")
-
-    assert story.current == story.base == "first\na\nb\nc\n"
-
-
-AREA = "def area(w, h):\n    return w * h\n"
-AREA_T1 = 'def area(w, h):\n    if w < 0 or h < 0:\n        raise ValueError("neg")\n    return w * h\n'
-AREA_TYPED = AREA_T1.replace("        raise", "        log(w, h)\n        raise")
-FORMATTER = "x = {'a':1}\n\ndef f():\n    return x\n\nz=3\n"
-FORMATTER_T2 = 'x = {"a": 1}\n\ndef f():\n    return x["a"]\n\nz = 3\ny = 2\n'
-
-
-def _area() -> Story:
-    story = Story.of(AREA)
-    story.agent("T1", AREA_T1)
-    return story
-
-
-def _formatted() -> Story:
-    story = Story.of(FORMATTER)
-    story.agent("T1", FORMATTER.replace("return x", "return x['a']"))
-    story.user(FORMATTER.replace("return x", "return x['a']") + "y=2\n")
-    story.agent("T2", FORMATTER_T2)
-    return story
+    assert story.base == "a\nb\nc\n"

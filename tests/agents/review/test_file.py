@@ -1,9 +1,10 @@
 """The review by example: what happens to a file as a whole."""
 
+import msgspec
 from tests.agents.review.reviewing import agent
 
 from sould.agents.review.decisions import Decision, NeedsChoice, Refusal, Verdict
-from sould.agents.review.difference import edits_between
+from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.file import FileChange, TrackedFile
 from sould.agents.review.filedecisions import (
     Conflict,
@@ -169,6 +170,16 @@ def test_ids_are_shared_by_hunks_and_changes() -> None:
     assert [each.hunk.id for each in file.text.hunks] == [7]
 
 
+def test_a_file_with_changes_of_every_kind_is_kept_and_read_again_as_it_is() -> None:
+    file = _file("a\r\nb\r\nc").agent_renamed("b", T1).agent_set_mode(0o644, 0o755, T1)
+    file = file.agent_changed_line_ends("\n", "\r\n", T1).agent_wrote([LineEdit(0, 1, ("A\n",))], T1)
+    file = file.agent_replaced("digest of text", "digest of bytes", T1).agent_deleted(agent("T2"))
+    assert {change.kind for change in file.changes} == {"rename", "mode", "line_ends", "content", "delete"}
+
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(file), type=TrackedFile) == file
+    assert msgspec.json.decode(msgspec.json.encode(file), type=TrackedFile) == file
+
+
 def test_only_cr_and_lf_end_a_line() -> None:
     assert split("a\u2028b\fc\x85d\r\re\r\n\nf") == ("a\u2028b\fc\x85d\r", "\r", "e\r\n", "\n", "f")
 
@@ -207,3 +218,19 @@ def _settled(file: TrackedFile, change: FileChange, verdict: Verdict) -> Done:
     answer = decide_change(file, change, verdict)
     assert isinstance(answer, Done)
     return answer
+
+
+def test_a_file_that_an_agent_deletes_and_makes_again_is_an_edit_of_what_it_was() -> None:
+    file = _file("a\nb\nc\n").agent_deleted(agent("T1")).agent_made(split("a\nB\nc\n"), agent("T2"))
+
+    assert [(each.hunk.base, each.hunk.texts) for each in file.text.hunks] == [(("b\n",), ("B\n",))]
+    assert not file.changes
+    assert "".join(file.text.base) == "a\nb\nc\n"
+
+
+def test_a_new_file_that_was_taken_away_and_is_back_is_as_it_was_with_its_hunk() -> None:
+    made = _absent().agent_made(split("x\nx\n"), T1)
+    away = made.user_deleted()
+    assert not away.text.hunks
+    back = away.user_made(split("x\nx\n"))
+    assert back == made

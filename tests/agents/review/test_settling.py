@@ -27,3 +27,11 @@ def test_hunks_are_in_a_version_that_has_them_at_their_place(written: str, versi
     story = Story.of(HEAD)
     story.agent("T1", written)
     assert {each.hunk.id for each in hunks_in(story.text, split(version))} == found
+
+
+def test_a_last_line_without_end_is_found_where_something_stands_below_it() -> None:
+    story = Story.of("a\nb")
+    story.agent("T1", "a\n")
+    story.agent("T2", "a\nY\n")
+
+    assert [each.hunk.id for each in hunks_in(story.text, ("a\n", "b\n", "Y\n"))] == [2]

@@ -129,10 +129,36 @@ async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> No
     async with bench.running():
         watcher = await worked(bench)
         (bench.project / "b.txt").write_text("b\nand mine\n")
+        (bench.project / "a.txt").write_text("mine\n")
         await finish(watcher.session, "/undo")
-    assert (bench.project / "b.txt").read_text() == "b\nand mine\n"
-    assert (bench.project / "a.txt").read_text() == "one\n"
+    assert (bench.project / "b.txt").read_text() == "and mine\n"
+    assert (bench.project / "a.txt").read_text() == "mine\n"
     assert "Left unchanged" in replies(watcher)
+
+
+async def test_what_was_kept_stays_until_that_is_asked_for_and_redo_returns_from_both(bench: Bench) -> None:
+    a = bench.project / "a.txt"
+    a.write_text("one\ntwo\nthree\nfour\nfive\n")
+    bench.script(write("a.txt", "one\nTWO\nthree\nFOUR\nfive\n"), "text: 1")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        for prompt in ("first", "/keep 1", "/undo"):
+            await finish(watcher.session, prompt)
+        assert a.read_text() == "one\nTWO\nthree\nfour\nfive\n"
+        said = replies(watcher)
+        assert (
+            f"1 file restored. In `{a}` 1 kept change stays (line 2). `/undo kept` takes back what you kept, too."
+            in said
+        )
+        await finish(watcher.session, "/undo kept")
+        assert a.read_text() == "one\ntwo\nthree\nfour\nfive\n"
+        assert "What you had kept was taken back, too. 1 file restored. `/redo` reverses both." in replies(watcher)
+    async with bench.running():
+        again = Watcher(await bench.open(watcher.session.id)).session
+        await finish(again, "/redo")
+        assert a.read_text() == "one\nTWO\nthree\nFOUR\nfive\n"
+        await finish(again, "/undo kept")
+        assert a.read_text() == "one\ntwo\nthree\nfour\nfive\n"
 
 
 async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_opened(bench: Bench) -> None:

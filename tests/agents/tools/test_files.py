@@ -8,7 +8,8 @@ import pytest
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions import policy
-from sould.agents.tools import ToolCallContext, ToolReturn, tool_rejected
+from sould.agents.permissions.approval import Consent
+from sould.agents.tools import ToolCallContext, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
 from sould.agents.workspace import Expected, ResolvedPath, TextFile
 from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, output
@@ -161,6 +162,10 @@ async def test_unsaved_text_is_read_and_said_and_what_saving_changed_is_told(tmp
     edited = await bench.call("StrReplaceFile", path="a", edit={"old": "unsaved", "new": "x = 'y'"})
     assert "unsaved changes in this file; they are kept" in edited.message
     assert "-x = 'y'\n+x = \"y\"" in edited.message
+    assert edited.extras is not None
+    assert edited.extras["path"] == str(tmp_path / "a")
+    assert edited.extras["operation"] == "modify"
+    assert '+x = "y"' in str(edited.extras["user_edits"])
 
 
 # --- WriteFile and StrReplaceFile ------------------------------------------------------------------------------------------
@@ -238,7 +243,7 @@ class ChangingApproval(RecordedApproval):
         super().__init__(path.parent)
         self.path = path
 
-    async def request(
+    async def consent(
         self,
         call: ToolCallContext,
         action: policy.Action,
@@ -246,10 +251,10 @@ class ChangingApproval(RecordedApproval):
         sender: str,
         description: str,
         display: tuple[DisplayBlock, ...] = (),
-    ) -> ToolReturn | None:
+    ) -> Consent:
         if display:
             self.path.write_text("typed by the user")
-        return None
+        return Consent(seen=True)
 
 
 async def test_a_file_changed_while_the_question_was_open_is_not_written_over(tmp_path: Path) -> None:

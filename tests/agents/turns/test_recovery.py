@@ -10,6 +10,7 @@ from sould.agents.wire.messages import (
     ToolResult,
     TurnEnd,
 )
+from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.crash import kill_when
 
@@ -99,7 +100,8 @@ async def test_a_call_behind_one_that_waited_for_approval_has_not_run_and_follow
         replayed = [record.message for record in session.log.replay()]
     assert [message.return_value.is_error for message in replayed if isinstance(message, ToolResult)] == [False, False]
     assert (bench.project / "c.txt").read_text() == "x"
-    assert not [message for message in replayed if isinstance(message, Notification)]
+    told = [message.type for message in replayed if isinstance(message, Notification)]
+    assert told == [TO_REVIEW], "nothing is said of a recovery"
 
 
 async def test_an_approval_whose_file_changed_meanwhile_expires_and_is_no_denial(bench: Bench) -> None:

@@ -15,6 +15,7 @@ from soultest.world import SOULD
 COMMANDS = [
     "run",
     "acp",
+    "review",
     "approve",
     "reject",
     "answer",
@@ -37,6 +38,7 @@ COMMANDS = [
     "daemon",
 ]
 GROUPS = [
+    *(("review", name) for name in ("list", "show", "keep", "reject", "undo")),
     *(("service", name) for name in ("install", "remove", "status")),
     *(("sessions", name) for name in ("list", "show", "timeline", "export", "delete", "rename")),
     *(("agents", name) for name in ("list", "explain")),

@@ -6,7 +6,7 @@ import re
 import select
 import signal
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from soultest.cliuser import User
@@ -14,11 +14,12 @@ from soultest.world import SOULD
 
 
 @contextmanager
-def terminal(user: User, *arguments: str) -> Generator["Terminal"]:
-    """A command at a terminal."""
+def terminal(user: User, *arguments: str, env: Mapping[str, str] | None = None) -> Generator["Terminal"]:
+    """A command at a terminal; `env` is added to what the user has."""
     ours, theirs = pty.openpty()
+    environment = user.environment | dict(env or {})
     process = subprocess.Popen(
-        [str(SOULD), *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=user.environment, cwd=user.project
+        [str(SOULD), *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=user.project
     )
     os.close(theirs)
     try:

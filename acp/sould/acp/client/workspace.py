@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
@@ -71,7 +72,10 @@ class Synced(Struct, frozen=True):
 
 
 class ClientWorkspace:
-    """`inner`, the disk, with the client's buffers over it. `reads` and `writes`: which requests the client offers."""
+    """`inner`, the disk, with the client's buffers over it. `reads` and `writes`: which requests the client offers.
+
+    `reviews_as`: see `TextFile.shown_in`.
+    """
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class ClientWorkspace:
         writes: bool,
         tell: ModelNotes,
         patience: float = PATIENCE,
+        reviews_as: str = "",
     ) -> None:
         self._inner = inner
         self._connection = connection
@@ -91,6 +96,7 @@ class ClientWorkspace:
         self._writes = writes
         self._tell = tell
         self._patience = patience
+        self._reviews_as = reviews_as
         self._gone = False
         self._synced: dict[Path, Synced] = {}
         self._unsaved: set[Path] = set()
@@ -151,6 +157,7 @@ class ClientWorkspace:
             return await self._inner.write_text(path, text, expected=expected)
         before = await self._replaced(path, expected)
         written = await self._written(path, text, before) if self._writes else None
+        by_client = written is not None
         if written is None and before is not None and before.unsaved:
             raise FileChangedError(
                 f"{path} has unsaved changes in the editor, which did not take this edit; save it first"
@@ -159,7 +166,7 @@ class ClientWorkspace:
             digest = before.digest if before is not None else None
             written = await self._inner.write_text(path, text, expected=digest)
         self._remember(_mtime(path), written)
-        return written
+        return replace(written, shown_in=self._reviews_as) if by_client else written
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk: ACP cannot delete. A buffer with unsaved changes keeps its file."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sould.acp.client.brought import ClientServers, pack
 from sould.acp.client.mcp import McpCarrier
+from sould.acp.clients import reviews_as
 from sould.acp.connection.services import Accounts
 from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
+    from sould.acp.connection.projects import OpenProjects
+    from sould.acp.connection.reports import Reports
     from sould.agents.hooks.events import Subscription
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.port import SessionPort
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 NOT_FOUND = -32002
 PROMPT = "session/prompt"
+MOST_SIGNED = 100
+"""Characters of a client's name or title that others are shown."""
 BARE = (
     "This editor passes on almost nothing of your environment, not even HOME, so keys and settings of your shell are "
     "missing here. Give them in its `env`: see “Connect your editor” in sould's README."
@@ -52,6 +57,8 @@ class Peer:
         self._tools: ClientTools | None = None
         """The calls of its own tools; made with its first session."""
         self._host: HostPort | None = None
+        self._projects: OpenProjects | None = None
+        self._reports: Reports | None = None
         self._noted: dict[RequestId, tuple[Request, Unanswered]] = {}
         """Its unanswered requests, as they were last remembered."""
         self._remarks = [] if resume or services.client.environment.get("HOME") else [BARE]
@@ -91,6 +98,12 @@ class Peer:
         return _name(self.info) or "an ACP client"
 
     @property
+    def signature(self) -> str:
+        """Who decides, as others are told: title and name, of which a client may have one or say the same twice."""
+        title, name = _name(self.info)[:MOST_SIGNED], (self.info.name if self.info else "")[:MOST_SIGNED]
+        return self.name[:MOST_SIGNED] if title.lower() == name.lower() or not name else f"{title} ({name})"
+
+    @property
     def speaks_for_user(self) -> bool:
         """See `Client`."""
         return self.capabilities.own.questions
@@ -122,6 +135,32 @@ class Peer:
         if self._host is None:
             self._host = await self.services.host()
         return self._host
+
+    async def projects(self) -> "OpenProjects":
+        """The projects it reviews; the first call may import much."""
+        host = await self.host()
+        if self._projects is None:
+            from sould.acp.connection.projects import OpenProjects  # noqa: PLC0415 -- as above
+
+            home = self.services.client.environment.get("HOME") or os.path.expanduser("~")
+            self._projects = OpenProjects(host, self.connection, self.id, home)
+        return self._projects
+
+    async def reports(self) -> "Reports":
+        """What it says of the files it has open."""
+        projects = await self.projects()
+        if self._reports is None:
+            from sould.acp.connection.reports import Reports  # noqa: PLC0415 -- as above
+
+            takes_edits = self.capabilities.own.buffers
+            self._reports = Reports(projects, self.connection, self.name, takes_edits=takes_edits)
+            self.remember()  # a notification leaves no answer with which that would be done
+        return self._reports
+
+    async def reports_taken(self) -> None:
+        """What it said by now of the files it has open is known when this returns."""
+        if self._reports is not None:
+            await self._reports.all_taken()
 
     def attached(self, session_id: str) -> "Attachment":
         """A session this client shows."""
@@ -189,6 +228,8 @@ class Peer:
             if self._host is not None:
                 await self._host.detach(session_id, self.id)
         self.attachments.clear()
+        if self._projects is not None:
+            await self._projects.aclose()
 
     def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
         """The client's buffers over the disk, when it offers any."""
@@ -211,12 +252,13 @@ class Peer:
             reads=able.read_text_file,
             writes=able.write_text_file,
             tell=tell,
+            reviews_as=reviews_as(self.info),
         )
 
     @property
     def shows_hunks(self) -> bool:
         """D20: clients known to show edits for review."""
-        return self.capabilities.own.review or (self.info is not None and self.info.name.lower() == "zed")
+        return self.capabilities.own.review or bool(reviews_as(self.info))
 
     # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
 
@@ -244,6 +286,8 @@ class Peer:
             sessions={key: attachment.remembered for key, attachment in self.attachments.items()},
             unanswered=self._unanswered(),
             asked=tuple(self.connection.asked),
+            followed=self._projects.followed if self._projects is not None else (),
+            reported=self._reports is not None,
         )
 
     def _unanswered(self) -> "tuple[Unanswered, ...]":

@@ -44,6 +44,7 @@ def _own(peer: Peer) -> Json:
         "timeTravel": {"supported": True},
         "custom": {"supported": True},
         "tools": {"supported": True},
+        "review": {"supported": True},
         "hooks": hooks,
     }
 

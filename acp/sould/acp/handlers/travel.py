@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.schema import RewindParams, SessionParams, TimelineParams
+from sould.acp.schema import RewindParams, SessionParams, TimelineParams, UndoTurnParams
 from sould.agents.operations.travel import NothingToGoTo, TravelResult
 from sould.agents.turns.operating import OperationCancelledError
 
@@ -36,9 +36,9 @@ async def rewind(peer: Peer, params: RewindParams) -> Json:
     return await _answer(peer.attached(params.session_id).session.rewind(params.checkpoint, peer.id))
 
 
-async def undo(peer: Peer, params: SessionParams) -> Json:
+async def undo(peer: Peer, params: UndoTurnParams) -> Json:
     """Go to before the last turn, or a clearing since which there was none."""
-    return await _answer(peer.attached(params.session_id).session.undo(peer.id))
+    return await _answer(peer.attached(params.session_id).session.undo(peer.id, kept=params.kept))
 
 
 async def redo(peer: Peer, params: SessionParams) -> Json:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from sould.acp.content import text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json
-from sould.acp.projection.chunks import chunk
+from sould.acp.projection.chunks import chunk, user_chunks
 from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
+from sould.agents.wire.notice import TO_REVIEW
 
 _SEVERITIES = frozenset({"info", "warning", "error"})
 STOPPED: dict[wire.StopReason, tuple[str, str]] = {
@@ -50,6 +51,15 @@ class Notices:
         said = f"{title}: {description}" if description else title
         return chunk(kind, text_block(f"[{severity}] {said}\n"), f"n{record.seq}")
 
+    @staticmethod
+    def answer(message: wire.Notification, record: Record, *, own: bool) -> Iterator[Json]:
+        """What a command came to that was no turn; `own`: this client sent it, and shows it itself."""
+        if not own:
+            yield from user_chunks(message.title, record.seq)
+        by = message.payload.get("by", "")
+        said = message.body if own or not by else f"{by}: {message.body}"
+        yield chunk("agent_message_chunk", text_block(f"{said}\n"), f"n{record.seq}")
+
     def of(self, message: wire.StepRetry | wire.Notification | wire.HookResolved, record: Record) -> Iterator[Json]:
         """What the user is told of it."""
         match message:
@@ -58,6 +68,8 @@ class Notices:
                 title = f"The model did not answer{status}; trying again"
                 attempt = f"Attempt {message.next_attempt} of {message.max_attempts} in {message.wait_s:.1f} s."
                 yield self.notice("info", title, attempt, record)
+            case wire.Notification(type=kind) if kind == TO_REVIEW:
+                yield self._to_review(message, record)
             case wire.Notification():
                 yield self.notice(message.severity, message.title, message.body, record)
             case wire.HookResolved():
@@ -66,6 +78,13 @@ class Notices:
                 elif message.reason:
                     title = f"A hook for {message.event} failed and decided nothing"
                     yield self.notice("warning", title, message.reason, record)
+
+    def _to_review(self, message: wire.Notification, record: Record) -> Json:
+        """The last line of a turn: how much of it is to be reviewed. A client that opens it by itself has the numbers."""
+        if not self._features.notices:  # a paragraph of its own, also where a client puts all text of a turn together
+            return chunk("agent_message_chunk", text_block(f"\n\n{message.title}: /review\n"), f"n{record.seq}")
+        update = self.notice(message.severity, message.title, "/review", record)
+        return {**update, "_meta": {"sould": {"review": dict(message.payload)}}}
 
     def compacting(self, message: wire.CompactionBegin | wire.CompactionEnd, record: Record) -> Json:
         """A compaction begins or has ended."""

@@ -25,6 +25,7 @@ from sould.agents.sessionlog.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.display import TodoBlock
+from sould.agents.wire.notice import ANSWER
 
 _ABOUT_NO_TURN = (
     wire.Notification,
@@ -209,6 +210,9 @@ class UpdatesV1:
                 yield chunk("agent_message_chunk", text_block(message.content), f"m{record.seq}")
             case wire.BtwBegin() | wire.BtwEnd():
                 yield from self._aside(message, record.seq)
+            case wire.Notification(category=category) if category == ANSWER:
+                own = not self._replaying and message.source_id == self._client_id
+                yield from self._notices.answer(message, record, own=own)
             case wire.StepRetry() | wire.Notification() | wire.HookResolved():
                 # a notice is an event and no history; the words in place of one are part of the conversation
                 yield from () if self._replaying and self._features.notices else self._notices.of(message, record)

@@ -3,7 +3,7 @@
 from sould.acp.content import text_block
 from sould.acp.outbound import Json
 from sould.acp.projection.titles import title
-from sould.agents.timetravel.outcome import LEFT, headline, line
+from sould.agents.timetravel.outcome import LEFT, TAKE_KEPT, headline, line
 from sould.agents.wire.messages import FilesRestored
 
 MOST_NAMED = 100
@@ -16,6 +16,8 @@ def restored(message: FilesRestored, cwd: str) -> Json:
     lines = [f"- {line(file, cwd)}" for file in files]
     if len(message.files) > len(files):
         lines.append(f"- and {len(message.files) - len(files)} more")
+    if message.can_take_kept:
+        lines += ["", TAKE_KEPT]
     changed = [file.path for file in files if file.action not in LEFT]
     return {
         "sessionUpdate": "tool_call",

@@ -19,6 +19,7 @@ from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
+    CHANGED,
     BackgroundTaskBlock,
     BriefBlock,
     DiffBlock,
@@ -41,6 +42,8 @@ _CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
 _LONG_FENCE = re.compile(r"`{3,}")
 _MARKUP = re.compile(r"[`<>*\[\]|~#&\\]|__")
 _FENCED: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
+_CHANGING: frozenset[ToolKind] = frozenset({"edit", "delete", "move"})
+"""What they did is what they have to say."""
 
 
 class Call(Struct):
@@ -175,6 +178,8 @@ class Call(Struct):
         fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, status=self.status)
         content = result_content(result, self.kind, self.cwd)
         fields["rawOutput"] = raw_output(result)
+        if changed := changed_places(result, self.cwd):
+            fields["locations"] = changed
         if not self.terminal:
             if content or self.tail:
                 fields["content"] = content or [*self.content, _text_content(fenced(self.tail))]
@@ -187,7 +192,9 @@ class Call(Struct):
         elif self.late and said:
             updates.append(self.printed(CLEAR + cut(said)))
         beside = [item for item in content if item["type"] == "diff" or words.strip()[-TAIL // 4 :] not in self.tail]
-        if self.granted and beside:
+        if not self.granted:
+            beside = [item for item in beside if item["type"] == "diff"]
+        if beside:
             fields["content"] = [self._terminal(), *beside]  # the tool's own, beside what its command printed
         fields["_meta"] = {"terminal_exit": {"terminal_id": self.id, **exit_status(result)}}
         return [*updates, fields]
@@ -248,15 +255,38 @@ def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:
 
 def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
     """What a person sees of a result: its diffs, else its output, else one line."""
+    diffs = contents((item for item in result.display if isinstance(item, DiffBlock)), cwd)
     if result.is_error:
         said = plain(result.output) or _brief(result) or result.message
-        return [_text_content(cut(said))] if said else []
-    shown = contents((item for item in result.display if not isinstance(item, BriefBlock)), cwd)
-    if shown:
-        return shown
+        return [*([_text_content(cut(said))] if said else []), *diffs]
+    shown = contents((item for item in result.display if not isinstance(item, BriefBlock | DiffBlock)), cwd)
+    if shown or (diffs and (kind in _CHANGING or not result.output)):
+        return [*shown, *diffs]
     parts = (result.output,) if isinstance(result.output, str) else result.output
     output = [_output(part, fence=kind in _FENCED) for part in parts if part != ""]
-    return output or contents(result.display, cwd)
+    return [*output, *diffs] if output else contents(result.display, cwd)
+
+
+def changed_places(result: ToolReturn, cwd: str) -> list[Location]:
+    """The files that a call changed, each with the first line that is another one now."""
+    places: dict[str, Location] = {}
+    for item in result.display:
+        if isinstance(item, DiffBlock):
+            path = os.path.join(cwd, item.path)
+            places[path] = _location(path, None if item.is_summary else first_changed(item.old_text, item.new_text))
+    changed = (result.extras or {}).get(CHANGED)
+    for path in changed if isinstance(changed, list) else []:
+        places.setdefault(str(path), _location(str(path), None))
+    return [*places.values()]
+
+
+def first_changed(old: str, new: str) -> int:
+    """The number of the first line that is not the same, from 1; the last one of a text whose end was cut off."""
+    same, beyond = 0, min(len(old), len(new)) + 1
+    while beyond - same > 1:  # comparing pieces costs a thousandth of comparing characters
+        middle = (same + beyond) // 2
+        same, beyond = (middle, beyond) if old[same:middle] == new[same:middle] else (same, middle)
+    return min(new.count("\n", 0, same), max(0, len(new.splitlines()) - 1)) + 1
 
 
 def _brief(result: ToolReturn) -> str:

@@ -10,8 +10,19 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import accounts, handshake, queue, sessions, tools, travel, turns
+from sould.acp.handlers import accounts, handshake, queue, review, sessions, tools, travel, turns
 from sould.acp.outbound import Json
+from sould.acp.reviewparams import (
+    CommentParams,
+    DecisionParams,
+    FileParams,
+    ListReviewParams,
+    ProjectParams,
+    RejectedParams,
+    ReportParams,
+    SendCommentsParams,
+    UndoParams,
+)
 from sould.acp.schema import (
     ArchiveParams,
     AuthenticateParams,
@@ -29,6 +40,7 @@ from sould.acp.schema import (
     TimelineParams,
     TitleParams,
     ToolsParams,
+    UndoTurnParams,
     WaitingEditParams,
     WaitingMoveParams,
     WaitingParams,
@@ -111,8 +123,19 @@ ROUTES: dict[str, Route] = {
     "_sould/tools/register": route(ToolsParams, tools.register),
     "_sould/timeline": route(TimelineParams, travel.show),
     "_sould/rewind": route(RewindParams, travel.rewind),
-    "_sould/undo": route(SessionParams, travel.undo),
+    "_sould/undo": route(UndoTurnParams, travel.undo),
     "_sould/redo": route(SessionParams, travel.redo),
+    "_sould/review/list": route(ListReviewParams, review.show),
+    "_sould/review/subscribe": route(ProjectParams, review.subscribe),
+    "_sould/review/unsubscribe": route(ProjectParams, review.unsubscribe),
+    "_sould/review/keep": route(DecisionParams, review.keep),
+    "_sould/review/reject": route(DecisionParams, review.reject),
+    "_sould/review/undo": route(UndoParams, review.undo),
+    "_sould/review/base": route(FileParams, review.base),
+    "_sould/review/rejected": route(RejectedParams, review.rejected),
+    "_sould/review/comment": route(CommentParams, review.comment),
+    "_sould/review/comments/send": route(SendCommentsParams, review.send_comments),
+    "_sould/review/report": route(ReportParams, review.report, notification=True),
     "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 

@@ -1,6 +1,7 @@
 """Going on with a client whose daemon died or was restarted (D11): what it had asked, and the sessions it showed."""
 
 import logging
+from pathlib import Path
 
 from sould.acp.client.brought import servers_of, unpack
 from sould.acp.connection.openings import opening_of
@@ -36,7 +37,20 @@ async def go_on(peer: Peer, resume: FaceRecord) -> None:
         except (SouldError, RpcError) as error:
             logger.warning("session %s could not be shown again: %s", session_id, error)
     _answer_prompts(peer, resume)
+    for root in resume.followed:
+        await _follow(peer, Path(root))
+    if resume.reported:
+        connection.notify("_sould/review/forgotten", {})
     peer.remember()
+
+
+async def _follow(peer: Peer, root: Path) -> None:
+    """Tell the client again what changes in a project."""
+    try:
+        async with (await peer.projects()).of(root) as project:
+            project.subscribe(again=True)
+    except (SouldError, OSError) as error:
+        logger.warning("the review of %s could not be followed again: %s", root, error)
 
 
 def _answer_prompts(peer: Peer, resume: FaceRecord) -> None:

@@ -19,7 +19,6 @@ from sould.agents.settings.modeluse import ModelUse
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.timetravel.outcome import left
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.turns.loopcontrols import LoopControls, count
 from sould.agents.wire.messages import Notification
@@ -129,9 +128,11 @@ class LoopRun(StepExtension):
         reached = self._log.context.reaches(checkpoint)
         rewind = self._rewinder.go_back if reached else self._rewinder.restore
         done = await rewind(checkpoint, self._turn.id)
-        conflicts = ", ".join(file.path for file in left(done))
-        kept = f", except {conflicts}, which somebody else has changed since" if conflicts else ""
-        return f"The files you changed in it are as they were before{kept}."
+        conflicts = ", ".join(file.path for file in done.files if file.action == "conflict" or file.conflicts)
+        but = f", except {conflicts}, which somebody else has changed since" if conflicts else ""
+        accepted = ", ".join(file.path for file in done.files if file.kept)
+        kept = f" What the user has kept of your changes stays, in {accepted}." if accepted else ""
+        return f"The files you changed in it are as they were before{but}.{kept}"
 
     def _save(self) -> None:
         self._controls.store.save(self._loop)

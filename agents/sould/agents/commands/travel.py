@@ -27,7 +27,7 @@ class TravelCommands(Struct, frozen=True):
         """See `CommandSource`."""
         yield SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), self._rewind
         undo = "Undo the last turn, files included, or the /clear after it"
-        yield SlashCommand("undo", undo), self._undo
+        yield SlashCommand("undo", undo, "[kept]"), self._undo
         yield SlashCommand("redo", "Redo what the last undo or rewind took back"), self._redo
 
     async def _rewind(self, turn: Turn, argument: str) -> Ending:
@@ -40,8 +40,11 @@ class TravelCommands(Struct, frozen=True):
         done = await self.travel.rewind(int(argument), turn.id)
         return self.conversation.say(unknown) if isinstance(done, NothingToGoTo) else self._say(done)
 
-    async def _undo(self, turn: Turn, _: str) -> Ending:
-        return self._say(await self.travel.undo(turn.id))
+    async def _undo(self, turn: Turn, argument: str) -> Ending:
+        """`kept`: also the changes that the user kept."""
+        if argument not in ("", "kept"):
+            return self.conversation.say("`/undo` takes back the last turn, `/undo kept` also what you kept of it.")
+        return self._say(await self.travel.undo(turn.id, kept=bool(argument)))
 
     async def _redo(self, turn: Turn, _: str) -> Ending:
         return self._say(await self.travel.redo(turn.id))

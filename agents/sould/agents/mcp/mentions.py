@@ -4,7 +4,6 @@ What is mentioned is read for the prompt, once each, within the limits of a call
 to the user and to the model; the turn goes on.
 """
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -44,6 +43,8 @@ def _named(text: str, servers: Mapping[str, Server]) -> Iterator[tuple[Server, s
 
 
 def _linked(text: str, servers: Mapping[str, Server]) -> Iterator[tuple[Server, str]]:
+    import html  # noqa: PLC0415 -- the names of all characters, half a megabyte, for few prompts
+
     for match in _LINK.finditer(text):
         uri = html.unescape(match[1])
         for server in servers.values():
@@ -54,6 +55,8 @@ def _linked(text: str, servers: Mapping[str, Server]) -> Iterator[tuple[Server, 
 
 async def read(server: Server, uri: str) -> tuple[str, str]:
     """What the model is told about one mentioned resource, and the sentence for the user when it cannot be read."""
+    import html  # noqa: PLC0415 -- as above
+
     place = f'server="{html.escape(server.spec.name)}" uri="{html.escape(uri)}"'
     try:
         parts, cut = await server.read(uri)

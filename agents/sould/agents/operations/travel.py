@@ -28,6 +28,12 @@ class WentBack(Struct, frozen=True):
     """What an undo took back; None after a rewind."""
 
 
+class TookKeptBack(Struct, frozen=True):
+    """What the last going back had left, because it was kept, is taken back, too; `restored` is what became of the files."""
+
+    restored: FilesRestored
+
+
 class Returned(Struct, frozen=True):
     """The last going back is taken back; `restored` is what became of the files."""
 
@@ -40,7 +46,7 @@ class NothingToGoTo(Struct, frozen=True):
     reason: Literal["unknown_checkpoint", "nothing_to_undo", "nothing_to_redo"]
 
 
-TravelResult: TypeAlias = WentBack | Returned | NothingToGoTo
+TravelResult: TypeAlias = WentBack | TookKeptBack | Returned | NothingToGoTo
 
 
 class Timeline(Struct, frozen=True):
@@ -82,12 +88,19 @@ class TimeTravel(Struct, frozen=True):
             return NothingToGoTo("unknown_checkpoint")
         return await self._go_back(checkpoint, turn_id)
 
-    async def undo(self, turn_id: str = "") -> WentBack | NothingToGoTo:
-        """To before the last turn, or to before a clearing since which there was none. See `rewind`."""
+    async def undo(self, turn_id: str = "", *, kept: bool = False) -> WentBack | TookKeptBack | NothingToGoTo:
+        """To before the last turn, or to before a clearing since which there was none. See `rewind`.
+
+        What the user kept of the turn's changes stays. `kept`: it is taken back, too; after an undo or rewind that left some
+        such changes, only these are.
+        """
+        left = await self.rewinder.take_kept_back(turn_id) if kept else None
+        if left is not None:
+            return TookKeptBack(left)
         last = self.log.context.undoable
         if last is None:
             return NothingToGoTo("nothing_to_undo")
-        return await self._go_back(last.checkpoint, turn_id, "clearing" if last.cleared else "turn")
+        return await self._go_back(last.checkpoint, turn_id, "clearing" if last.cleared else "turn", kept=kept)
 
     async def redo(self, turn_id: str = "") -> Returned | NothingToGoTo:
         """To where the last undo or rewind left from, as long as nobody went on from there. See `rewind`."""
@@ -116,8 +129,8 @@ class TimeTravel(Struct, frozen=True):
         self.log.publish(TextPart(text=said))
 
     async def _go_back(
-        self, checkpoint: int, turn_id: str, undid: Literal["turn", "clearing"] | None = None
+        self, checkpoint: int, turn_id: str, undid: Literal["turn", "clearing"] | None = None, *, kept: bool = False
     ) -> WentBack:
-        restored = await self.rewinder.go_back(checkpoint, turn_id)
+        restored = await self.rewinder.go_back(checkpoint, turn_id, kept=kept)
         self.compactor.tell_used()
         return WentBack(checkpoint, restored, undid)

@@ -1,6 +1,6 @@
 """What an operation came to, in words: the same in the answer of a slash command and in the notice to all clients. Pure."""
 
-from sould.agents.operations.travel import NothingToGoTo, Returned, TravelResult
+from sould.agents.operations.travel import NothingToGoTo, Returned, TookKeptBack, TravelResult
 from sould.agents.timetravel.outcome import describe
 
 CLEARED = "The context has been cleared."
@@ -19,6 +19,8 @@ def travelled(done: TravelResult) -> tuple[str, str]:
     files = describe(done.restored)
     if isinstance(done, Returned):
         return "Returned.", files
+    if isinstance(done, TookKeptBack):
+        return "What you had kept was taken back, too.", f"{files} `/redo` reverses both."
     match done.undid:
         case "turn":
             return "The last turn was undone.", f"{files} `/redo` reverses this."

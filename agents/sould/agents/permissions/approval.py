@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import JsonValue
 
@@ -72,6 +73,13 @@ class CurrentMode(Protocol):
 
 RulesSource: TypeAlias = Callable[[], Rules]
 """The user's rules, as they are now."""
+
+
+class Consent(Struct, frozen=True):
+    """Whether an action may go ahead. `refused`: why not, as the call's result. `seen`: a person was shown it and said yes."""
+
+    refused: ToolReturn | None = None
+    seen: bool = False
 
 
 class Approval:
@@ -172,6 +180,21 @@ class Approval:
     ) -> ToolReturn | None:
         """None: go ahead with exactly this action. A `ToolReturn`: it was refused; return it as the tool's result.
 
+        See `consent`.
+        """
+        return (await self.consent(call, action, sender=sender, description=description, display=display)).refused
+
+    async def consent(
+        self,
+        call: ToolCallContext,
+        action: Action,
+        *,
+        sender: str,
+        description: str,
+        display: tuple[DisplayBlock, ...] = (),
+    ) -> Consent:
+        """Whether exactly this action may go ahead, and whether a person said so who was shown it.
+
         Waits without limit for an answer (D16); cancellation is the task's. What a command runs is looked at once more
         when everything else is done: when it is not what was shown, it is asked about again (F31).
         """
@@ -181,7 +204,7 @@ class Approval:
         while True:
             action, verdict = await self._judged(action, call)
             if verdict.decision == "deny":
-                return denied(verdict.reason)
+                return Consent(denied(verdict.reason))
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
                 async with self._shown:
                     # an answer given meanwhile may have settled this one
@@ -190,12 +213,13 @@ class Approval:
                     if verdict.decision == "ask":
                         lost = await self._not_kept(action, call)
                         question = _question(call, action, verdict, sender, f"{description}{lost}", display)
-                        refused = await self._put(question, verdict)
+                        async with call.asking():
+                            refused = await self._put(question, verdict)
                         if refused is not None:
-                            return refused
+                            return Consent(refused)
                         shown = now
             elif watched:
-                return None
+                return Consent(seen=shown is not None)
             else:
                 await call.effects()
                 watched = True

@@ -9,7 +9,9 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Final, Literal, Protocol, cast
+
+from msgspec import Struct
 
 from sould.agents.filelocks import FileLocks
 from sould.agents.permissions.approval import Approval, denied
@@ -43,12 +45,66 @@ class Reading(Protocol):
         ...
 
 
+class Looks:
+    """Is told which files an agent knows: subclass it and override what is heard; `agent_id` is "" for the session's own agent."""
+
+    __slots__ = ()
+
+    def looked(self, agent_id: str, file: TextFile) -> None:
+        """The agent was shown the file."""
+
+    def passed(self, agent_id: str, file: TextFile) -> None:
+        """A tool of the agent saw the file, and the agent did not."""
+
+    def wrote(self, agent_id: str, file: TextFile) -> None:
+        """The agent wrote the file, and knows what it holds now."""
+
+
+UNHEARD: Final = Looks()
+
+
+class Contest(Struct, frozen=True):
+    """A write meets what another session's agent wrote and nobody reviewed yet: the hunks `ids`. `can_ask`: a person is there."""
+
+    ids: tuple[int, ...]
+    why: str
+    can_ask: bool
+
+
+class OtherWork:
+    """What other sessions have under review: subclass it. As it is, they have nothing."""
+
+    __slots__ = ()
+
+    async def contest(self, path: Path, text: str) -> Contest | None:
+        """What a file is about to lose or meet when this is written, and is to be asked about first; None: nothing."""
+
+    def allowed(self, path: Path, contest: Contest) -> None:
+        """A person said yes: it is not asked about again."""
+
+    async def beside(self, path: Path) -> str:
+        """What of them is in the file now, in words; "" when there is nothing."""
+        return ""
+
+
+ALONE: Final = OtherWork()
+
+
 class CallFiles:
     """A `Workspace` in which opening asks; one for each call. Whoever is refused gets a RefusedError, which ends the call."""
 
     def __init__(
-        self, workspace: Workspace, approval: Approval, locks: FileLocks, call: ToolCallContext = NO_CALL
+        self,
+        workspace: Workspace,
+        approval: Approval,
+        locks: FileLocks,
+        call: ToolCallContext = NO_CALL,
+        looks: Looks = UNHEARD,
+        others: OtherWork = ALONE,
     ) -> None:
+        self.others = others
+        """What a write may meet."""
+        self._looks = looks
         self._workspace = workspace
         self._approval = approval
         self._locks = locks
@@ -61,7 +117,7 @@ class CallFiles:
         inner = self._workspace
         if isinstance(inner, PerCall):
             inner = cast("Workspace", inner.for_call(call))
-        return CallFiles(inner, self._approval, self._locks, call)
+        return CallFiles(inner, self._approval, self._locks, call, self._looks, self.others)
 
     # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
 
@@ -128,11 +184,19 @@ class CallFiles:
         Raises:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
-        return await self._read(self._found(path), self._workspace.read_text)
+        file = await self._read(self._found(path), self._workspace.read_text)
+        self._looks.looked(self._agent_id, file)
+        return file
 
     async def known_text(self, path: Path | ResolvedPath) -> TextFile:
         """As `read_text`, from what is known without asking an editor."""
-        return await self._read(self._found(path), self._workspace.known_text)
+        file = await self._read(self._found(path), self._workspace.known_text)
+        self._looks.looked(self._agent_id, file)
+        return file
+
+    @property
+    def _agent_id(self) -> str:
+        return self._call.source.agent_id if self._call.source is not None else ""
 
     async def _read(self, path: ResolvedPath, reading: Reading) -> TextFile:
         await self._ask_for(path, READ)
@@ -169,11 +233,13 @@ class CallFiles:
         """
         await self._ask_for(path, TO_EDIT, to_edit=True)
         try:
-            return await (self.known_text(path) if asked else self.read_text(path))
+            file = await self._read(path, self._workspace.known_text if asked else self._workspace.read_text)
         except NotAFileError:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
             return None
+        self._looks.passed(self._agent_id, file)
+        return file
 
     def passed_over(self, searched: ResolvedPath) -> tuple[str, ...]:
         """Globs of names and of the ends of paths, without case, that a search opens only where the search itself was asked about: secrets.
@@ -240,7 +306,9 @@ class CallFiles:
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """See `Workspace`."""
-        return await self._workspace.write_text(path, text, expected=expected)
+        written = await self._workspace.write_text(path, text, expected=expected)
+        self._looks.wrote(self._agent_id, written)
+        return written
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """See `Workspace`."""

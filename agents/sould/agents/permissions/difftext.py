@@ -13,7 +13,7 @@ def diff_lines(path: str, old: str, new: str) -> list[str]:
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     name = file_name(path)
     lines = difflib.unified_diff(_lines(old), _lines(new), name, name, lineterm="")
-    return [visible_ends(part) for line in lines for part in line.split("\n")]
+    return [part[:1] + visible_ends(part[1:]) for line in lines for part in line.split("\n")]
 
 
 def _lines(text: str) -> list[str]:

@@ -77,11 +77,15 @@ class ReadFile(Struct, frozen=True):
 
 
 class EditFile(Struct, frozen=True):
-    """Create, change or delete a file. `secret`: why it holds one, when that was found in its text."""
+    """Create, change or delete a file.
+
+    `secret`: why it holds one, when that was found in its text. `others`: what of another session's it meets.
+    """
 
     path: ResolvedPath
     operation: WriteOperation
     secret: str = ""
+    others: str = ""
 
 
 class RunCommand(Struct, frozen=True):
@@ -199,7 +203,10 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
     secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:
-        return Verdict("ask", f"{secret}; {UNDO_ENDS}, and {A_YES}", grant=_grant(EDIT_SECRET, path))
+        reasons = (f"{secret}; {UNDO_ENDS}, and {A_YES}", action.others)
+        return Verdict("ask", "; ".join(filter(None, reasons)), grant=_grant(EDIT_SECRET, path))
+    if action.others:
+        return Verdict("ask", action.others)
     if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     offer = Rule("allow", "edit", cwd="workspace") if inside else _path_offer("edit", path)

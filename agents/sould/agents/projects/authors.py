@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sould.agents.edits.editlog import read_events
+from sould.agents.edits.logrecords import LogRecords
+from sould.agents.edits.ownership import ALONE
+from sould.agents.edits.project import LOG
+from sould.agents.edits.sessionlogs import OLD_LOG
+from sould.agents.edits.state import Edit, EditState
 from sould.agents.permissions.projectfiles import Change
-from sould.agents.projects.editlog import read_events
-from sould.agents.projects.logrecords import LogRecords
-from sould.agents.projects.ownership import ALONE
-from sould.agents.projects.project import LOG
-from sould.agents.projects.sessionlogs import OLD_LOG
-from sould.agents.projects.state import Edit, EditState
 
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""
@@ -80,7 +80,7 @@ def _needle(path: Path, root: Path) -> bytes:
 
 def _of(data: bytes, root: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
     state = EditState(root)
-    for event in read_events(data)[0]:
+    for _, event in read_events(data):
         state.apply(event)
     for path, edits in state.edits().items():
         if path in files:

@@ -7,11 +7,15 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from sould.agents.edits.editlog import Intent
+from sould.agents.edits.project import Project
+from sould.agents.edits.reviewed import Reader
+from sould.agents.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
 from sould.agents.patience import run_shielded_in_thread, shielded
-from sould.agents.projects.editlog import Intent
-from sould.agents.projects.project import Project
 from sould.agents.projects.projects import Place, Projects
-from sould.agents.projects.sessionlogs import add_logs, logs_of, old_edits, set_aside
+from sould.agents.reviewing.activity import Finder, RootActivity
+from sould.agents.reviewing.answers import DecisionListener
+from sould.agents.reviewing.review import Review
 from sould.agents.workspace import Workspace
 
 
@@ -19,9 +23,10 @@ class BorrowedProjects:
     """Of the session that works in `workspace` and keeps its things in `directory`; None: of the user, without a session."""
 
     def __init__(
-        self, projects: Projects, workspace: Workspace, directory: Path | None, never: frozenset[Path]
+        self, projects: Projects, workspace: Workspace, directory: Path | None, never: frozenset[Path], session_id: str
     ) -> None:
-        """`never`: directories that are no projects."""
+        """`never`: directories that are no projects. `session_id`: "" of the user."""
+        self._session_id = session_id
         self._projects = projects
         self._workspace = workspace
         self._directory = directory
@@ -29,6 +34,9 @@ class BorrowedProjects:
         self._by_log: dict[str, Project] = {}
         self._by_place: dict[Place, Project] = {}
         self._one = asyncio.Lock()
+        self._listener: DecisionListener | None = None
+        self._stepping = False
+        self._reader: Reader | None = None
 
     def __iter__(self) -> Iterator[Project]:
         """Those that are borrowed by now."""
@@ -78,7 +86,88 @@ class BorrowedProjects:
             if log_id in self._by_log:
                 await self._projects.give_back(log_id)
             self._by_log[log_id] = self._by_place[place] = project
+            self._serve(project)
             return project
+
+    def review(self, project: Project) -> Review:
+        """What is to be decided in one that is borrowed."""
+        return self._projects.review(project)
+
+    def reviews(self) -> Sequence[Review]:
+        """What is to be decided in those that are borrowed by now."""
+        return [self._projects.review(project) for project in self]
+
+    async def open_reviews(self) -> Sequence[Review]:
+        """Likewise, first that of the directory the session works in. Raises as `of`."""
+        own = await self.of(self._workspace.root / "any")
+        return [self._projects.review(project) for project in (own, *(each for each in self if each is not own))]
+
+    def tell(self, listener: DecisionListener) -> None:
+        """From now on of what is decided about the session's hunks. Said once."""
+        self._listener = listener
+        for project in self:
+            self._serve(project)
+
+    def tell_edits(self, reader: Reader) -> None:
+        """From now on of what users make of files under review. Said once, before a project is borrowed."""
+        self._reader = reader
+
+    def step_begins(self) -> None:
+        """What the session wrote is not taken from under its agents from now on, wherever it is."""
+        self._stepping = True
+        for review in self.reviews():
+            review.step_begins(self._session_id)
+
+    async def step_ended(self) -> None:
+        """They do nothing with files now: what waited for that is done."""
+        self._stepping = False
+        for review in self.reviews():
+            review.step_over(self._session_id)
+        for review in self.reviews():
+            await review.carry_out_waiting()
+
+    async def command_begins(self, call_id: str, finder: Finder) -> None:
+        """The call runs programs from here on, in these and where the session works.
+
+        What files hold and how git stands until here is not its doing.
+        """
+        await self.command_ended(call_id)
+        for review in self.reviews():
+            await review.look_at_all()
+        for activity in await asyncio.to_thread(self._activities):
+            activity.begin(self._key(call_id), await asyncio.to_thread(activity.git.now), finder)
+
+    async def command_ended(self, call_id: str) -> None:
+        """It has ended, and what it did to files is kept."""
+        activities = self._projects.activities.running(self._key(call_id))
+        try:
+            for review in self.reviews() if activities else ():
+                await review.git.note_agent()
+        finally:
+            for activity in activities:
+                activity.end(self._key(call_id))
+        for review in self.reviews() if activities else ():
+            await review.command_ended()
+
+    def _key(self, call_id: str) -> str:
+        return f"{self._session_id} {call_id}"
+
+    def _activities(self) -> Sequence[RootActivity]:
+        places = [self._projects.place_of(each / "any", self._directories(), self._never) for each in self.watched]
+        roots = dict.fromkeys((*(place.root for place in places), *(project.root for project in self)))
+        return [self._projects.activities.at(root) for root in roots]
+
+    def _serve(self, project: Project) -> None:
+        """What is decided about the session's hunks is written as its clients see the files, and told."""
+        review = self._projects.review(project)
+        if self._session_id:
+            review.files.sessions[self._session_id] = self._workspace
+            if self._listener is not None:
+                review.listeners[self._session_id] = self._listener
+        if self._reader is not None:
+            project.review.readers[self._session_id] = self._reader
+        if self._stepping:
+            review.step_begins(self._session_id)
 
     async def take_over(self, session_id: str, directory: Path) -> None:
         """The edits that earlier versions kept beside a session; they are in the projects' logs when this returns."""
@@ -100,7 +189,11 @@ class BorrowedProjects:
     async def _give_back(self) -> None:
         self._by_place.clear()
         while self._by_log:
-            log_id, _ = self._by_log.popitem()
+            log_id, project = self._by_log.popitem()
+            review = self._projects.review(project)
+            review.files.sessions.pop(self._session_id, None)
+            review.listeners.pop(self._session_id, None)
+            project.review.readers.pop(self._session_id, None)
             await self._projects.give_back(log_id)
 
     async def _open_logs(self, ids: Sequence[str]) -> None:
@@ -111,6 +204,7 @@ class BorrowedProjects:
                 project = self._by_log.get(log_id) or await self._projects.borrow_log(log_id)
                 if project is not None:
                     self._by_log[log_id] = project
+                    self._serve(project)
 
     async def _note(self, log_id: str) -> None:
         """Before the first edit of the session is in it."""

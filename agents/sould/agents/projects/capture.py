@@ -9,29 +9,32 @@ so, or, of a background task, whoever else wrote meanwhile. Then it is `shared`:
 import asyncio
 import contextlib
 import logging
-import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.config import CaptureLimits
+from sould.agents.directories.directory import Directory
+from sould.agents.directories.folders import FileVersion
+from sould.agents.directories.gitfiles import GitFiles
+from sould.agents.directories.lateness import Difference, portions
+from sould.agents.directories.preimages import PreimageStore
+from sould.agents.directories.refs import DIRECTORY, UNKEPT
+from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.edits.moments import moment
 from sould.agents.errors import SouldError
-from sould.agents.patience import Behind, in_time, run_shielded_in_thread
+from sould.agents.patience import Behind, in_time, readable, run_shielded_in_thread
 from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text, named
-from sould.agents.projects.directory import Directory
-from sould.agents.projects.folders import FileVersion
-from sould.agents.projects.gitfiles import GitFiles
-from sould.agents.projects.lateness import Difference, portions
-from sould.agents.projects.moments import moment
-from sould.agents.projects.preimages import PreimageStore
+from sould.agents.projects.heldcommand import HeldCommand
 from sould.agents.projects.projects import Projects
-from sould.agents.projects.refs import DIRECTORY, UNKEPT
-from sould.agents.projects.secretblobs import SecretJudge
 from sould.agents.projects.writers import Interval, Writers
-from sould.agents.workspace import CommandExit, RunningCommand
+from sould.agents.review.hunk import AgentCall
+from sould.agents.workspace import RunningCommand
 
 logger = logging.getLogger(__name__)
 
@@ -41,10 +44,18 @@ COPYING = 0.01
 """Seconds of copying at a time while nobody waits, and of leaving it between two times."""
 CLOSING = 5.0
 """Seconds that a session stays for what is still to be found of its calls."""
+RESTING = 2.0
+"""Seconds that looking stands still for one search."""
 LATE = (
     "The project is still being looked at: what this changed in places that had not been reached by then is told when "
     "that is done."
 )
+
+
+def _happened() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
 
 
 class Capture(Struct):
@@ -74,6 +85,9 @@ class Capture(Struct):
     """The others that ended in this turn."""
     _behind: Behind = field(default_factory=lambda: Behind("looking behind"))
     _listener: LateListener | None = None
+    _searches: int = 0
+    _calm: asyncio.Event = field(default_factory=_happened)
+    """Nothing stands still for a search."""
 
     def tell(self, listener: LateListener) -> None:
         """From now on tell it what is found late."""
@@ -83,6 +97,20 @@ class Capture(Struct):
         """Calls may have effects in a while: begin to look, and to copy what they may change. Nobody waits for it."""
         if not self._directories and not self._behind.busy:
             self._behind.begin(self._go_on())
+
+    @contextmanager
+    def giving_way(self) -> Generator[None]:
+        """A search runs. Looking that nobody waits for would take the processors from it, and stands still for a while."""
+        self._searches += 1
+        self._rest()
+        timer = asyncio.get_running_loop().call_later(RESTING, self._rest_no_more)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._searches -= 1
+            if not self._searches:
+                self._rest_no_more()
 
     async def sweep(self) -> None:
         """A turn has ended that ran commands: find what they wrote through memory maps into files that were touched before."""
@@ -96,15 +124,21 @@ class Capture(Struct):
             written = {root: [each for each in some if each.rewrote] for root, some in found.items()}
             await self._keep(written, self._current())
 
-    async def begin(self, call_id: str, turn_id: str, agent: str, title: str = "") -> None:
+    async def begin(self, call: AgentCall, title: str = "") -> None:
         """The call may have its effects from here on. Called again, it is from there on. `title`: for what is found late."""
         async with self._one:
-            await self._attribute(self._current(leave=call_id))
+            await self._attribute(self._current(leave=call.call_id))
             for directory in self._directories.values():
                 directory.calls_run()
-            if call_id not in self._intervals:
-                self._intervals[call_id] = Interval(turn_id, agent, moment(), title)
+            if call.call_id not in self._intervals:
+                self._intervals[call.call_id] = Interval(call, moment(), title)
             self.writers.begin(self.session_id, self._roots())
+        await self.files.command_begins(call.call_id, self._find)
+
+    async def _find(self) -> None:
+        """Keep what has been changed by now."""
+        async with self._one:
+            await self._attribute(self._current())
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         """Those of the files of which no copy is kept, as far as is known by now."""
@@ -120,28 +154,31 @@ class Capture(Struct):
         interval = self._intervals.get(call_id)
         if interval is None:
             return Findings()
-        async with self._one:
-            await self._attribute(call_id)
-            interval.end()
-            if not interval.holds:
-                self._close(call_id)
-            found = self._found.pop(call_id, Findings())
-            return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
+        try:
+            async with self._one:
+                await self._attribute(call_id)
+                interval.end()
+                if not interval.holds:
+                    self._close(call_id)
+                found = self._found.pop(call_id, Findings())
+                return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
+        finally:
+            await self.files.command_ended(call_id)
 
-    async def running(
-        self, call_id: str, turn_id: str, start: Callable[[], Awaitable[RunningCommand]]
-    ) -> RunningCommand:
+    async def running(self, call: AgentCall, start: Callable[[], Awaitable[RunningCommand]]) -> RunningCommand:
         """Start a command for the call, whose interval stays open until the command has ended.
 
         A call that has ended by then left it in the background.
         """
+        call_id = call.call_id
         if call_id not in self._intervals:
-            await self.begin(call_id, turn_id, "")
+            await self.begin(call)
             self._intervals[call_id].end()
+            await self.files.command_ended(call_id)  # it is in the background: nobody waits for it to look at files
         interval = self._intervals[call_id]
         interval.hold()
         try:
-            return _Held(await start(), self, call_id)
+            return HeldCommand(await start(), partial(self.release, call_id))
         except BaseException:
             await self.release(call_id)
             raise
@@ -168,7 +205,7 @@ class Capture(Struct):
             paths = [path for path in found if is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
-                await self.files.note(changes, moment(), turn_id, call_id)
+                await self.files.note(changes, moment(), AgentCall(self.session_id, turn_id, call_id))
         return paths, whole and not self.files.unwatched
 
     async def aclose(self) -> None:
@@ -257,7 +294,7 @@ class Capture(Struct):
         since = min(self._looked[0], interval.started) if late else self._looked[0]
         others = self.writers.others(self.session_id, since)
         by_user = self.projects.buffers.written_since(since)
-        at_work = {each.agent for each in self._intervals.values() if not each.done}
+        at_work = {each.call.subagent for each in self._intervals.values() if not each.done}
         unsure = interval.background or len(at_work) > 1
         judged = [
             replace(each, shared=each.shared or unsure or each.path in by_user or _lies_in(each.path, others))
@@ -265,12 +302,12 @@ class Capture(Struct):
             if is_text(each.path)
         ]
         try:
-            noted = await self.files.note(judged, interval.since, interval.turn_id, call_id) if judged else ()
+            noted = await self.files.note(judged, interval.since, interval.call) if judged else ()
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             self._add(call_id, Findings((), f"What it changed could not be saved: {why.removesuffix('.')}."), late=late)
             return
-        known = set(noted)
+        known = {each.path for each in noted}
         lost = {each.path: None for each in judged if UNKEPT in (each.before, each.after) and each.path in known}
         lost |= {each.path: None for each in changes if not is_text(each.path)}
         guessed = [each.path for each in changes if each.shared and each.path not in lost]
@@ -279,7 +316,7 @@ class Capture(Struct):
     def _add(self, call_id: str, findings: Findings, *, late: bool) -> None:
         if not late:
             before = self._found.get(call_id, Findings())
-            merged = tuple(dict.fromkeys((*before.paths, *findings.paths)))
+            merged = (*before.changes, *findings.changes)
             self._found[call_id] = Findings(merged, findings.note or before.note)
         elif self._listener is not None and (findings.paths or findings.note):
             self._listener.found_late(self._unsettled[call_id].title, findings)
@@ -318,7 +355,20 @@ class Capture(Struct):
     def _roots(self) -> tuple[Path, ...]:
         return (self.files.root, *self.files.additional)
 
+    def _rest(self) -> None:
+        """Unless no search runs, or somebody waits."""
+        if self._searches and not self._intervals and not self._one.locked():
+            self._calm.clear()
+            for directory in self._directories.values():
+                directory.rest()
+
+    def _rest_no_more(self) -> None:
+        self._calm.set()
+        for directory in self._directories.values():
+            directory.go_on()
+
     async def _look(self, *, told: bool, touched: Sequence[Path] = ()) -> dict[Path, list[Difference]]:
+        self._rest_no_more()
         self._looked = (self._looked[1], time.monotonic())
         found = await run_shielded_in_thread(self._differences, tuple(self.files.watched), told, touched)
         if self._unfinished and not self._behind.busy:
@@ -345,10 +395,13 @@ class Capture(Struct):
     async def _go_on(self) -> None:
         """Finish looking, and copy what calls may change, while nobody waits."""
         if not self._directories:
+            await self._calm.wait()
             async with self.projects.beforehand, self._one:
                 if not self._directories:
                     await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
+            self._rest()
         while True:
+            await self._calm.wait()
             directories = tuple(self._directories.values())
             copying = next((each for each in directories if each.uncopied and not self._intervals), None)
             if (late := self._first_late) is not None:
@@ -361,7 +414,7 @@ class Capture(Struct):
                 break
 
     async def _catch_up(self, late: int) -> None:
-        await _readable(late)
+        await readable(late)
         async with self._one:
             await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
 
@@ -419,17 +472,6 @@ class Capture(Struct):
         return UNKEPT
 
 
-async def _readable(descriptor: int) -> None:
-    """Wait for it, also when its owner closes it meanwhile."""
-    loop, event, own = asyncio.get_running_loop(), asyncio.Event(), os.dup(descriptor)
-    loop.add_reader(own, event.set)
-    try:
-        await event.wait()
-    finally:
-        loop.remove_reader(own)
-        os.close(own)
-
-
 def _lies_in(path: Path, roots: Sequence[Path]) -> bool:
     return any(path.is_relative_to(root) for root in roots)
 
@@ -437,32 +479,3 @@ def _lies_in(path: Path, roots: Sequence[Path]) -> bool:
 def _topmost(roots: Sequence[Path]) -> list[Path]:
     top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
     return [root for root in dict.fromkeys(top) if root.is_dir()]
-
-
-class _Held(Struct):
-    """A running command that says once that it has ended."""
-
-    running: RunningCommand
-    capture: Capture
-    call_id: str
-    _said: bool = False
-
-    def output(self) -> AsyncIterator[bytes]:
-        """As the command."""
-        return self.running.output()
-
-    async def wait(self) -> CommandExit:
-        """As the command."""
-        ended = await self.running.wait()
-        await self._release()
-        return ended
-
-    async def kill(self) -> None:
-        """As the command."""
-        await self.running.kill()
-        await self._release()
-
-    async def _release(self) -> None:
-        if not self._said:
-            self._said = True
-            await self.capture.release(self.call_id)

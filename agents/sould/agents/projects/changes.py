@@ -8,11 +8,11 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.projects.refs import UNKEPT
-from sould.agents.projects.state import Edit
+from sould.agents.directories.refs import UNKEPT
+from sould.agents.edits.state import Edit
+from sould.agents.review.hunk import AgentCall
+from sould.agents.reviewing.activity import Finder
 
-CHANGED = "changed"
-"""In a result's extras: the paths that were found changed."""
 MOST_NAMED = 200
 """Paths of one call that its result names."""
 
@@ -31,16 +31,21 @@ class Change(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """What one call did; `note` is for its card, "" when there is nothing to say."""
+    """What one call did, oldest first; `note` is for its card, "" when there is nothing to say."""
 
-    paths: Sequence[Path] = ()
+    changes: Sequence[Change] = ()
     note: str = ""
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """Each once."""
+        return tuple(dict.fromkeys(change.path for change in self.changes))
 
 
 def together(found: Sequence[Findings]) -> Findings:
     """What was found of one call in several intervals."""
-    paths = dict.fromkeys(path for each in found for path in each.paths)
-    return Findings(tuple(paths), next((each.note for each in found if each.note), ""))
+    changes = tuple(change for each in found for change in each.changes)
+    return Findings(changes, next((each.note for each in found if each.note), ""))
 
 
 class WatchedFiles(Protocol):
@@ -71,8 +76,16 @@ class WatchedFiles(Protocol):
         """The files that agents changed and editors have open."""
         ...
 
-    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> Sequence[Path]:
-        """Keep the changes, but for what edits since the mark (`moment`) explain; the paths of what is left.
+    async def command_begins(self, call_id: str, finder: Finder) -> None:
+        """The call runs programs from here on; what it has changed by some time is found with `finder`."""
+        ...
+
+    async def command_ended(self, call_id: str) -> None:
+        """It has ended, and what it did to files is kept."""
+        ...
+
+    async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> Sequence[Change]:
+        """Keep the changes as the call's, but for what edits since the mark (`moment`) explain; what is left.
 
         Raises:
             OSError, SouldError: they could not be kept.

@@ -6,7 +6,7 @@ Tools hold this one object for the session's life; which client stands behind it
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from sould.agents.projects.buffers import Buffers
+from sould.agents.reviewing.buffers import Buffers
 from sould.agents.workspace import Command, Expected, ResolvedPath, RunningCommand, TextFile, Workspace
 
 
@@ -33,8 +33,10 @@ class ClientFiles:
         self._asking = client_id
 
     def _serving(self, path: Path) -> Workspace:
-        """Of the clients that have it open, the one focused last; else the one that asked for the turn, else the newest."""
-        holders = [self._clients[holder] for holder in self._buffers.holders(path) if holder in self._clients]
+        """Of the clients that have it open, also without the session, the one focused last; else who asked for the turn, or the newest."""
+        all_holders = self._buffers.holders(path)
+        told = (self._clients.get(holder) or self._buffers.workspace(holder) for holder in all_holders)
+        holders = [each for each in told if each is not None]
         newest = next(reversed(self._clients.values()), self._disk)
         return holders[0] if holders else self._clients.get(self._asking, newest)
 

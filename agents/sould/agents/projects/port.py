@@ -4,22 +4,30 @@ No session and no model is needed for it, and none is started. A face imports no
 """
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
+from sould.agents.edits.droppedtext import DroppedText
+from sould.agents.edits.ownership import ALONE, never_projects
+from sould.agents.edits.reviewed import Follower
+from sould.agents.edits.state import Edit, EditKey
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.restore import FileOutcome, take_back
 from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.projects.state import Edit, EditKey
-from sould.agents.workspace import Command, RunningCommand, WorkspaceError
+from sould.agents.reviewing.answers import Outcome
+from sould.agents.reviewing.comments import ReviewComments
+from sould.agents.reviewing.listing import EVERYTHING, FileReview, KnownDecision, PutAside, Selection
+from sould.agents.reviewing.review import Order
+from sould.agents.workspace import Command, RunningCommand, Workspace, WorkspaceError
 
 
 class ProjectPort:
     """One client's view of one project, as long as `opened` lasts. Paths are resolved."""
 
     def __init__(self, projects: Projects, files: SessionFiles, client_id: str) -> None:
+        [self._review] = files.reviews()
         self._buffers = projects.buffers
         self._files = files
         self._client_id = client_id
@@ -35,35 +43,121 @@ class ProjectPort:
             OSError: its log cannot be opened.
             ProjectOpenElsewhereError: another process holds it.
         """
-        disk = LocalWorkspace(directory, (), _no_commands, home)
+        disk = LocalWorkspace(directory, (), no_commands, home)
         files = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, Author("", None, home))
+        port = cls(projects, files, client_id)
         try:
-            yield cls(projects, files, client_id)
+            with files.reviews()[0].watcher.attended():
+                yield port
         finally:
-            projects.buffers.left(client_id, directory)
+            port.leave()
             await files.aclose()
 
+    @staticmethod
+    def root_of(projects: Projects, path: Path, home: Path) -> Path:
+        """The root of the project of a resolved file or directory.
+
+        One that belongs to none is a project itself when it is a directory that may be one; else it stands alone (`/`). Blocks.
+        """
+        never = never_projects(home)
+        is_directory = path.is_dir()
+        root = projects.place_of(path / "any" if is_directory else path, (), never).root
+        return path if root == ALONE and is_directory and path not in never else root
+
     # --- what the client has open: its buffers serve the agents' reads and writes first ---------------------------------
+
+    def serve(self, workspace: Workspace | None, name: str = "") -> None:
+        """The client reads and writes the files it has open through this, None: it does not. `name` is what people call it."""
+        self._buffers.serve(self._client_id, workspace, name)
 
     def open_file(self, path: Path) -> None:
         """The client shows the file as it is on disk."""
         self._buffers.opened(self._client_id, path)
+        self._review.look_soon(str(path))
 
-    def change_file(self, path: Path) -> None:
-        """The client's text is not what the disk holds."""
-        self._buffers.changed(self._client_id, path)
+    def change_file(self, path: Path, text: str | None = None) -> None:
+        """The client's text is not what the disk holds; `text`: it is this."""
+        self._buffers.changed(self._client_id, path, text)
+        self._review.typed(str(path))
 
     def save_file(self, path: Path) -> None:
         """The client's text is what the disk holds."""
         self._buffers.saved(self._client_id, path)
+        self._review.saved(str(path))
 
     def close_file(self, path: Path) -> None:
-        """The client has the file open no more."""
+        """The client has the file open no more; what it had not saved is gone."""
+        discarded = path in self._buffers.unsaved_of(self._client_id)
         self._buffers.closed(self._client_id, path)
+        if discarded:  # so the client said what the file holds now
+            self._review.typed(str(path))
+        else:
+            self._review.look_soon(str(path))
+
+    def leave(self) -> None:
+        """The client has nothing open any more."""
+        for path in self._buffers.unsaved_of(self._client_id):
+            if path.is_relative_to(self.root):
+                self.close_file(path)
+        self._buffers.left(self._client_id, self.root)
 
     def focus(self) -> None:
         """The user looks at this client."""
         self._buffers.focused(self._client_id)
+
+    # --- what is to be reviewed -----------------------------------------------------------------------------------------
+
+    @property
+    def root(self) -> Path:
+        """The project's."""
+        return self._review.root
+
+    @property
+    def revision(self) -> int:
+        """Counts what happened in the project."""
+        return self._review.revision
+
+    def pending_files(self) -> Collection[str]:
+        """The paths of the files of which something is pending, as far as it is known without a look at them."""
+        return self._review.pending_files()
+
+    def files(self, paths: Collection[str]) -> Sequence[FileReview]:
+        """These files as they are known, by path; also those of which nothing is pending."""
+        return self._review.now(paths)
+
+    def decisions(self, after: int) -> Sequence[KnownDecision]:
+        """Who decided what after the revision `after`, and all decisions that wait for a step to end; oldest first."""
+        return self._review.decisions(after)
+
+    async def review(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> Sequence[FileReview]:
+        """What is pending, by path, in the files as they are now. `absent`: also hunks whose text is not in its file."""
+        await self._review.look_at_all()
+        return self._review.pending(selection, absent=absent)
+
+    async def decide(self, order: Order) -> Outcome:
+        """Keep, reject, or take such a decision back: all that can be done is, the rest is named."""
+        return await self._review.decide(order)
+
+    async def base(self, path: Path) -> str | None:
+        """The text of a file as its user accepted it; None: it is not under review, or no text."""
+        return await self._review.base(str(path))
+
+    def put_aside(self, selection: Selection = EVERYTHING) -> Sequence[PutAside]:
+        """What was rejected, undone, or is absent: each file remembers the last 300 of its hunks that are not pending."""
+        return self._review.put_aside(selection)
+
+    async def dropped(self, selection: Selection = EVERYTHING) -> Sequence[tuple[DroppedText, KnownDecision | None]]:
+        """Texts of the user that rejects dropped, and by whom that was decided, as far as it is known."""
+        return await self._review.dropped(selection)
+
+    @property
+    def comments(self) -> ReviewComments:
+        """What users have to say about it."""
+        return self._review.comments
+
+    def following(self, follower: Follower) -> AbstractContextManager[None]:
+        """Tell it of each file whose review changes, as long as the block lasts."""
+        return self._review.following(follower)
 
     # --- what agents changed ----------------------------------------------------------------------------------------------
 
@@ -75,10 +169,14 @@ class ProjectPort:
         """What a file held before or after an edit. Raises BlobMissingError."""
         return await self._files.content(digest)
 
-    async def restore(self, keys: Collection[EditKey], restore_id: str) -> Sequence[FileOutcome]:
-        """Take these edits back, which is an edit itself; what somebody else wrote since stays, or is a conflict."""
-        return await take_back(self._files, lambda edit: edit.key in keys, restore_id, "")
+    async def restore(self, keys: Collection[EditKey], restore_id: str, *, kept: bool = False) -> Sequence[FileOutcome]:
+        """Take these edits back, which is an edit itself; what the user kept of them stays, unless `kept`.
+
+        What somebody else wrote since stays, or is a conflict.
+        """
+        return await take_back(self._files, lambda edit: edit.key in keys, restore_id, "", kept=kept)
 
 
-async def _no_commands(command: Command) -> RunningCommand:
+async def no_commands(command: Command) -> RunningCommand:
+    """What a workspace of files alone runs commands with. Raises WorkspaceError."""
     raise WorkspaceError(f"a project runs no commands: {command.line}")

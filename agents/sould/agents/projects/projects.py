@@ -5,25 +5,33 @@ and no client.
 """
 
 import asyncio
+import os
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from msgspec import Struct, field
 
+from sould.agents.config import Config
+from sould.agents.directories.folderevents import FolderEvents
+from sould.agents.directories.identity import DirectoryIdentity
+from sould.agents.directories.secretblobs import SecretBlobs
+from sould.agents.directories.watching import Watches
+from sould.agents.edits.blobs import BlobStore
+from sould.agents.edits.logrecords import LogRecords, place_identity
+from sould.agents.edits.ownership import root_of
+from sould.agents.edits.project import Project
 from sould.agents.filelocks import FileLocks
+from sould.agents.liveconfig import FixedConfig, LiveConfig
 from sould.agents.patience import run_shielded_in_thread, shielded
 from sould.agents.processlock import alone_without_blocking
-from sould.agents.projects.blobs import BlobStore
-from sould.agents.projects.buffers import Buffers
-from sould.agents.projects.identity import DirectoryIdentity
-from sould.agents.projects.logrecords import LogRecords, place_identity
-from sould.agents.projects.ownership import root_of
-from sould.agents.projects.project import Project
-from sould.agents.projects.secretblobs import SecretBlobs
-from sould.agents.projects.watching import Watches
+from sould.agents.reviewing.activity import Activities
+from sould.agents.reviewing.buffers import Buffers
+from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.gitreview import GitReview
+from sould.agents.reviewing.review import Review
 
 
 class Place(Struct, frozen=True):
@@ -43,9 +51,17 @@ class Projects(Struct, dict=True):
     """What clients say of the files they have open."""
     watches: Watches = field(default_factory=Watches)
     """What tells where programs changed something."""
+    at_work: set[str] = field(default_factory=set[str])
+    """The sessions of which a turn runs."""
+    variables: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.defpath})
+    """With which git is run to look at a project for everybody: the daemon's own."""
+    events: FolderEvents = field(default_factory=FolderEvents)
+    """What tells clients at once that somebody changed a file under review."""
+    config: LiveConfig = field(default_factory=lambda: FixedConfig(Config()))
     beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
+    _reviews: dict[str, Review] = field(default_factory=dict[str, Review])
     _borrowers: Counter[str] = field(default_factory=Counter[str])
     _assigning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _opening: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
@@ -54,6 +70,11 @@ class Projects(Struct, dict=True):
     @cached_property
     def _records(self) -> LogRecords:
         return LogRecords(self.state_dir / "projects")
+
+    @cached_property
+    def activities(self) -> Activities:
+        """What goes on in each project just now."""
+        return Activities(self.variables)
 
     @property
     def store(self) -> BlobStore:
@@ -80,6 +101,33 @@ class Projects(Struct, dict=True):
         root = await asyncio.to_thread(self._records.root_of_log, log_id)
         return await self._borrowed(log_id, root) if root is not None else None
 
+    def log_ids(self) -> Sequence[str]:
+        """Of all logs there are. Blocks."""
+        return sorted(self._records.roots(()))
+
+    async def age(self, log_id: str, sessions: Collection[str], since: float) -> int:
+        """See `Project.age`; a project that nobody has open is opened for it, unless its directory is not there.
+
+        Raises:
+            OSError, ProjectOpenElsewhereError
+        """
+        async with self._lock(log_id):
+            project = self._open.get(log_id)
+            if project is not None:
+                return await project.age(sessions, since)
+            root = await asyncio.to_thread(self._records.root_of_log, log_id)
+            if root is None or not await asyncio.to_thread(root.is_dir):
+                return 0
+            project = await Project.open(self._records.directory / log_id, root, self.store)
+            try:
+                return await project.age(sessions, since)
+            finally:
+                await shielded(project.aclose())
+
+    def review(self, project: Project) -> Review:
+        """What is to be decided in a project that somebody borrowed."""
+        return self._reviews[project.log_id]
+
     async def give_back(self, log_id: str) -> None:
         """Whoever borrowed it needs it no more."""
         await shielded(self._give_back(log_id))
@@ -89,9 +137,17 @@ class Projects(Struct, dict=True):
             self._borrowers[log_id] -= 1
             if not self._borrowers[log_id]:
                 del self._borrowers[log_id]
+                await self._reviews.pop(log_id).aclose()
                 await self._open.pop(log_id).aclose()
 
     async def _borrowed(self, log_id: str, root: Path) -> Project:
+        is_first = log_id not in self._open
+        project = await self._opened(log_id, root)
+        if is_first:  # without the log's lock: whoever holds a file may be waiting for that
+            await self._reviews[log_id].carry_out_waiting()
+        return project
+
+    async def _opened(self, log_id: str, root: Path) -> Project:
         async with self._lock(log_id):
             # another borrower may have found it elsewhere by now
             root = await asyncio.to_thread(self._records.root_of_log, log_id) or root
@@ -99,6 +155,9 @@ class Projects(Struct, dict=True):
             if project is None:
                 directory = self._records.directory / log_id
                 project = self._open[log_id] = await Project.open(directory, root, self.store)
+                git = GitReview(project, self.activities, self.config)
+                files = ReviewFiles(self.store, self.buffers)
+                self._reviews[log_id] = Review(project, self.locks, files, git, self.events)
             elif project.root != root:
                 await project.move_to(root)
             self._borrowers[log_id] += 1

@@ -1,43 +1,58 @@
-"""Taking edits back: every file as it was before them, with what the user changed since.
+"""Taking edits back: every file as it was before them, with what the user kept, typed or changed since, and nothing else touched.
 
-Only files the session has edits of are touched. Edits are taken back one by one, newest first; what somebody else wrote in
-between or since is merged in, and where that cannot be done the file stays as it is and the conflict is told. Every
-restored file is an edit itself, so a restore can be taken back too, and one that was cut off by a crash
-can simply be done again: what is done already is found done.
+Only files the session has edits of are touched. What a text becomes is `undoing`'s; what is no text goes back only where nobody
+changed it since. What cannot go back stays, and is told. Every restored file is an edit itself, so a restore can be taken back
+too, and one that was cut off by a crash can simply be done again: what is done already is found done.
 """
 
 import asyncio
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from sould.agents.projects.blobs import BlobMissingError
-from sould.agents.projects.merge import merge
-from sould.agents.projects.nodes import Node
-from sould.agents.projects.refs import DIRECTORY
+from sould.agents.directories.nodes import Node, Put, digest_of_node, is_file
+from sould.agents.directories.refs import DIRECTORY
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.blobs import BlobMissingError
+from sould.agents.edits.history import PastWrite
+from sould.agents.edits.project import Project
+from sould.agents.edits.state import Edit
+from sould.agents.edits.texts import as_lines
+from sould.agents.edits.undoing import WithoutWrites, without_writes
+from sould.agents.projects.moves import RESTORE, Moves
 from sould.agents.projects.sessionfiles import SessionFiles
-from sould.agents.projects.state import Edit
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.text import ReviewedText
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
 Chosen: TypeAlias = Callable[[Edit], bool]
-Action: TypeAlias = Literal["restored", "deleted", "created", "conflict"]
+Action: TypeAlias = Literal["restored", "deleted", "created", "conflict", "kept"]
 
 BOTH = "it was changed since in the same place"
 GONE = "it was deleted since"
 EXTENDED = "it was made by the agent and changed since"
 SHARED = "a command changed it while others may have changed it too"
+OCCUPIED = "something else is at {} by now"
+KEPT = "you kept what was changed in it"
 
 
 class FileOutcome(Struct, frozen=True):
-    """What became of one file; `reason` only of a conflict."""
+    """What became of one file: how many `changes` went back, how many could not, for `reason`, and where what was kept stays.
+
+    `kept`: see `WithoutWrites`.
+    """
 
     path: Path
     action: Action
     reason: str = ""
+    changes: int = 0
+    kept: tuple[int, ...] = ()
+    conflicts: int = 0
 
 
 class _Conflict(Exception):  # noqa: N818 -- an outcome inside this module
@@ -48,7 +63,17 @@ class _Conflict(Exception):  # noqa: N818 -- an outcome inside this module
 
 def restore_call(restore_id: str) -> str:
     """The call id that the edits of a restore carry in the files."""
-    return f"restore:{restore_id}"
+    return f"{RESTORE}{restore_id}"
+
+
+def is_of(edit: Edit, restore_id: str) -> bool:
+    """Whether an edit is of a restore, or of one that took back what that had left (`kept_too`)."""
+    return edit.call_id in (restore_call(restore_id), restore_call(kept_too(restore_id)))
+
+
+def kept_too(restore_id: str) -> str:
+    """The id of the restore that takes back what another one left because it was kept."""
+    return f"{restore_id}.kept"
 
 
 def touched(files: SessionFiles, chosen: Chosen) -> list[Path]:
@@ -56,55 +81,226 @@ def touched(files: SessionFiles, chosen: Chosen) -> list[Path]:
     return [path for path, edits in files.edits.items() if any(map(chosen, edits))]
 
 
-async def take_back(files: SessionFiles, chosen: Chosen, restore_id: str, turn_id: str) -> list[FileOutcome]:
-    """Take the chosen edits back; files that need nothing are left out. Directories go last, when they are empty."""
-    outcomes: list[FileOutcome] = []
-    paths = sorted(touched(files, chosen))
-    directories = {path for path in paths if await asyncio.to_thread(_is_directory, path)}
-    for path in [*(path for path in paths if path not in directories), *sorted(directories, reverse=True)]:
-        edits = [edit for edit in files.edits[path] if chosen(edit)]
-        outcomes += await _outcomes(files, path, edits, restore_id, turn_id)
-    return sorted(outcomes, key=lambda outcome: outcome.path)
-
-
-async def _outcomes(
-    files: SessionFiles, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
+async def take_back(
+    files: SessionFiles, chosen: Chosen, restore_id: str, turn_id: str, *, kept: bool = False
 ) -> list[FileOutcome]:
-    ours = [edit for edit in edits if not edit.shared]
-    try:
-        outcome = await _restore(files, path, ours, restore_id, turn_id)
-    except _Conflict as conflict:
-        outcome = FileOutcome(path, "conflict", conflict.reason)
-    except (WorkspaceError, BlobMissingError) as error:
-        outcome = FileOutcome(path, "conflict", str(error))
-    shared = [FileOutcome(path, "conflict", SHARED)] if len(ours) < len(edits) else []
-    return [outcome, *shared] if outcome is not None and outcome.action != "conflict" else shared or _listed(outcome)
+    """Take the chosen edits back; files that need nothing are left out. `kept`: also where the user kept what they did.
+
+    Directories come before what is moved back into them, and go last, when they are empty.
+    """
+    edits = {path: [edit for edit in files.edits[path] if chosen(edit)] for path in sorted(touched(files, chosen))}
+    moves = Moves(edits)
+    restore = _Restore(files, (restore_call(restore_id), turn_id), moves.modes, kept=kept)
+    others = sorted(edits.keys() - moves.paths)
+    directories = [path for path in others if await asyncio.to_thread(_is_directory, path)]
+    files_first = [(path, edits[path]) for path in others if path not in directories]
+    directories_last = [(path, edits[path]) for path in reversed(directories)]
+    outcomes: dict[Path, list[FileOutcome]] = {}
+    for path, each in [*files_first, *moves.stretches(), *directories_last]:
+        for outcome in await restore.outcomes(path, each):
+            earlier = outcomes.setdefault(outcome.path, [])
+            earlier[-1:] = _joined(earlier[-1], outcome) if earlier else [outcome]
+    return [outcome for path in sorted(outcomes) for outcome in outcomes[path]]
 
 
-def _listed(outcome: FileOutcome | None) -> list[FileOutcome]:
-    return [outcome] if outcome is not None else []
+def _joined(one: FileOutcome, then: FileOutcome) -> list[FileOutcome]:
+    """What became of a file that was put back where it had been, and taken further back there."""
+    match one.action, then.action:
+        case "created", "deleted":
+            return []
+        case ("created" | "restored" as action, "restored"):
+            pass
+        case "deleted", "created":
+            action = "restored"
+        case _:
+            return [one, then]
+    kept = tuple(sorted({*one.kept, *then.kept}))
+    changes, conflicts = one.changes + then.changes, one.conflicts + then.conflicts
+    return [FileOutcome(then.path, action, then.reason or one.reason, changes, kept, conflicts)]
 
 
-async def _restore(
-    files: SessionFiles, path: Path, edits: Sequence[Edit], restore_id: str, turn_id: str
-) -> FileOutcome | None:
-    for attempt in (1, 2):
-        now = await files.node(path)
+class _Restore:
+    """One restore, file by file, by a call of a turn. `modes`: which modes moved files had where they had been."""
+
+    def __init__(
+        self,
+        files: SessionFiles,
+        by: tuple[str, str],
+        modes: Mapping[Path, int | None],
+        *,
+        kept: bool,
+    ) -> None:
+        self._files = files
+        self._call_id, self._turn_id = by
+        self._modes = modes
+        self._kept = kept
+
+    async def outcomes(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+        """What became of one file; of two, where one was moved."""
+        ours = [edit for edit in edits if not edit.shared]
+        try:
+            outcomes = await self._taken_back(path, ours)
+        except _Conflict as conflict:
+            outcomes = [FileOutcome(path, "conflict", conflict.reason)]
+        except (WorkspaceError, BlobMissingError) as error:
+            outcomes = [FileOutcome(path, "conflict", str(error))]
+        shared = [FileOutcome(path, "conflict", SHARED)] if len(ours) < len(edits) else []
+        done = [outcome for outcome in outcomes if outcome.action != "conflict"]
+        return [*done, *shared] if done else shared or outcomes
+
+    async def _taken_back(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+        try:
+            return await self._try(path, edits)
+        except FileChangedError:  # somebody typed just now: look once more
+            return await self._try(path, edits)
+
+    async def _try(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+        async with self._files.editing(path, *(Path(edit.moved_from) for edit in edits if edit.moved_from)):
+            project = await self._files.looked_at(path)
+            now = await self._files.node(path)
+            await project.judge(path, digest_of_node(now))
+            keys = {edit.key for edit in edits}
+            edits = [edit for edit in self._files.edits.get(path, ()) if edit.key in keys]
+            reviewed = await self._reviewed(project, path, now, edits) if is_file(now) else None
+            if reviewed is None:
+                return await self._take_back_nodes(path, now, edits)
+            return await self._take_back_text(project, path, now, edits, *reviewed)
+
+    async def _reviewed(
+        self, project: Project, path: Path, now: Node | None, edits: Sequence[Edit]
+    ) -> tuple[TrackedFile, list[PastWrite]] | None:
+        """The file under review with the writes that are to be taken back; None: they are about something that is no text."""
+        file = project.review.state.files.get(str(path))
+        if file is None:
+            lines = as_lines(now.data) if now is not None else ()
+            if lines is None:
+                return None
+            there = now is not None
+            file = TrackedFile(str(path), ReviewedText.of(lines, 1), there, there)
+        known = await asyncio.to_thread(project.history, path)
+        writes: list[PastWrite] = []
+        for edit in edits:
+            found = known.get(edit.n)
+            if found is None or found.call_id != edit.call_id or _was_seen_before(edit, found):
+                found = await self._of_texts(path, edit)
+            if found is None:
+                return None
+            writes.append(found)
+        return file, writes
+
+    async def _of_texts(self, path: Path, edit: Edit) -> PastWrite | None:
+        """An edit that the review does not know."""
+        nodes = [await self._version(edit.before, edit.before_mode), await self._version(edit.after, edit.after_mode)]
+        texts = [as_lines(node.data) if node is not None else None for node in nodes]
+        if any(
+            node is not None and (not is_file(node) or text is None) for node, text in zip(nodes, texts, strict=True)
+        ):
+            return None
+        return PastWrite.of_texts(path, texts[0], texts[1], edit.call_id)
+
+    # --- files under review -----------------------------------------------------------------------------------------------
+
+    async def _take_back_text(
+        self,
+        project: Project,
+        path: Path,
+        now: Node | None,
+        edits: Sequence[Edit],
+        file: TrackedFile,
+        writes: Sequence[PastWrite],
+    ) -> list[FileOutcome]:
+        result = await self._without(project, file, writes)
+        reason = GONE if "deleted" in result.conflicts else BOTH if result.conflicts else KEPT if result.kept else ""
+        left = FileOutcome(
+            path, "conflict" if result.conflicts else "kept", reason, 0, result.kept, len(result.conflicts)
+        )
+        wanted = await self._node(now, edits, result)
+        target = Path(result.file.path)
+        if target == path and wanted == now:
+            return [left] if reason else []
+        if target != path:
+            return await self._move_back(path, now, wanted, result)
+        await self._files.put(path, Put(now, wanted, result.file), self._turn_id, self._call_id)
+        action: Action = "deleted" if wanted is None else "created" if now is None else "restored"
+        return [replace(left, action=action, changes=max(1, result.changes))]
+
+    async def _without(self, project: Project, file: TrackedFile, writes: Sequence[PastWrite]) -> WithoutWrites:
+        state = project.review.state
+        while True:
+            first = state.next_id
+            result = await asyncio.to_thread(without_writes, file.numbered(first), writes, kept=self._kept)
+            up_to = result.file.text.next_id
+            if up_to == first or state.next_id == first:  # else another file has these ids by now
+                state.claim(up_to)
+                return result
+
+    async def _node(self, now: Node | None, edits: Sequence[Edit], result: WithoutWrites) -> Node | None:
+        """What is to be there, with the mode it is to have: what edits changed is changed back, what others changed stays."""
+        file = result.file
+        if not file.exists:
+            return None
+        data = await self._files.content(file.content) if file.content else "".join(file.text.current).encode()
+        mode = now.mode if now is not None else None
+        for edit in () if result.mode_decided else reversed(edits):
+            mode = _mode(mode, edit)
+        return Node(mode, data)
+
+    async def _move_back(
+        self, path: Path, now: Node | None, wanted: Node | None, result: WithoutWrites
+    ) -> list[FileOutcome]:
+        target = Path(result.file.path)
+        if wanted is not None:
+            wanted = replace(wanted, mode=self._modes.get(target) or wanted.mode)
+        there = await self._files.node(target)
+        if there is not None and not _same(there, wanted):
+            raise _Conflict(OCCUPIED.format(target))
+        if there != wanted:  # else a restore that was cut off has put it there
+            await self._files.put(target, Put(there, wanted, result.file), self._turn_id, self._call_id)
+        gone = TrackedFile(str(path), ReviewedText((), result.file.text.next_id), exists=False, in_base=False)
+        await self._files.put(path, Put(now, None, gone), self._turn_id, self._call_id)
+        left = len(result.conflicts)
+        made = FileOutcome(target, "created", BOTH if left else "", result.changes, result.kept, left)
+        return [made, FileOutcome(path, "deleted")]
+
+    # --- whatever is no text ----------------------------------------------------------------------------------------------
+
+    async def _take_back_nodes(self, path: Path, now: Node | None, edits: Sequence[Edit]) -> list[FileOutcome]:
         wanted = now
         for edit in reversed(edits):
-            wanted = await _without(files, edit, wanted)
+            wanted = await self._without_edit(edit, wanted)
         if wanted == now or await asyncio.to_thread(_in_use, path, now, wanted):
-            return None
-        try:
-            await files.put(path, now, wanted, turn_id, restore_call(restore_id))
-        except FileChangedError:  # somebody typed just now: look once more
-            if attempt == 2:
-                raise
-            continue
+            return []
+        file = TrackedFile(str(path), ReviewedText((), 1), wanted is not None, wanted is not None)
+        becomes = replace(file, content=digest_of(wanted.data)) if wanted is not None else file
+        put = Put(now, wanted, becomes if is_file(now) and is_file(wanted) else None)
+        await self._files.put(path, put, self._turn_id, self._call_id)
         if stat.S_IFDIR in {node.kind for node in (now, wanted) if node is not None}:
-            return None  # people care for files
-        return FileOutcome(path, "deleted" if wanted is None else "created" if now is None else "restored")
-    return None
+            return []  # people care for files
+        action: Action = "deleted" if wanted is None else "created" if now is None else "restored"
+        return [FileOutcome(path, action, changes=1)]
+
+    async def _without_edit(self, edit: Edit, now: Node | None) -> Node | None:
+        """`now` with one edit taken back."""
+        before = await self._version(edit.before, edit.before_mode)
+        if not edit.settled and _same(now, before):  # nobody knew if it happened
+            return now
+        if _same(now, await self._version(edit.after, edit.after_mode)):
+            return _with_mode(before, edit, now)
+        if _same(now, before):
+            return _with_mode(now, edit, now)
+        raise _Conflict(GONE if now is None else EXTENDED if before is None else BOTH)
+
+    async def _version(self, digest: str | None, mode: int | None) -> Node | None:
+        if digest is None:
+            return None
+        if digest == DIRECTORY and mode is None:
+            mode = stat.S_IFDIR | (0o777 & ~self._files.umask)
+        return Node(mode, await self._files.content(digest))
+
+
+def _was_seen_before(edit: Edit, write: PastWrite) -> bool:
+    """What the edit made was taken for somebody else's, until it was found whose it was."""
+    return edit.captured and not edit.moved_from and edit.before != edit.after and write.before == write.after
 
 
 def _is_directory(path: Path) -> bool:
@@ -116,46 +312,6 @@ def _in_use(path: Path, now: Node | None, wanted: Node | None) -> bool:
     return wanted is None and now is not None and now.kind == stat.S_IFDIR and bool(os.listdir(path))
 
 
-async def _without(files: SessionFiles, edit: Edit, now: Node | None) -> Node | None:
-    """`now` with one edit taken back."""
-    if not edit.settled:  # nobody knew if it happened
-        before = await _version(files, edit.before, edit.before_mode)
-        if _same(now, before):
-            return now
-    after = await _version(files, edit.after, edit.after_mode)
-    before = await _version(files, edit.before, edit.before_mode)
-    if _same(now, after):
-        return _with_mode(before, edit, now)
-    if _same(now, before):
-        return _with_mode(now, edit, now)
-    merged, data = False, None
-    if after is not None and now is not None and before is not None and _texts(after, now, before):
-        merged, data = await asyncio.to_thread(_merge, after, now, before)
-    if not merged:
-        raise _Conflict(GONE if now is None else EXTENDED if before is None else BOTH)
-    return _with_mode(Node(None, data or b""), edit, now)
-
-
-def _merge(after: Node, now: Node, before: Node) -> tuple[bool, bytes | None]:
-    merged, text = merge(after.data.decode(), now.data.decode(), before.data.decode())
-    return merged, text.encode() if text is not None else None
-
-
-def _texts(*nodes: Node) -> bool:
-    try:
-        return all(node.kind == stat.S_IFREG and "\0" not in node.data.decode() for node in nodes)
-    except UnicodeDecodeError:
-        return False
-
-
-async def _version(files: SessionFiles, digest: str | None, mode: int | None) -> Node | None:
-    if digest is None:
-        return None
-    if digest == DIRECTORY and mode is None:
-        mode = stat.S_IFDIR | (0o777 & ~files.umask)
-    return Node(mode, await files.content(digest))
-
-
 def _same(one: Node | None, other: Node | None) -> bool:
     """The same thing with the same content, whatever its mode."""
     if one is None or other is None:
@@ -164,11 +320,15 @@ def _same(one: Node | None, other: Node | None) -> bool:
 
 
 def _with_mode(result: Node | None, edit: Edit, now: Node | None) -> Node | None:
-    """`result` with the mode it is to have: what the edit changed is changed back, what others changed since stays."""
+    """`result` with the mode it is to have."""
     if result is None or (now is not None and result.kind != now.kind):
         return result
-    if now is None or now.mode is None:
-        return Node(edit.before_mode if edit.before_mode is not None else result.mode, result.data)
-    if edit.before_mode is not None and edit.after_mode is not None and now.mode == edit.after_mode:
-        return Node(edit.before_mode, result.data)
-    return Node(now.mode, result.data)
+    mode = _mode(now.mode if now is not None else None, edit)
+    return Node(mode if mode is not None else result.mode, result.data)
+
+
+def _mode(now: int | None, edit: Edit) -> int | None:
+    """The mode without an edit: what it changed is changed back, what others changed since stays."""
+    if edit.before_mode is None or (now is not None and now != edit.after_mode):
+        return now
+    return edit.before_mode if now is None or edit.after_mode is not None else now

@@ -7,25 +7,18 @@ text can be had back and who replaced it is known. Nothing here decides what is 
 import asyncio
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from sould.agents.diskfile import digest_of
-from sould.agents.environment import USUAL_UMASK
-from sould.agents.errors import SouldError
-from sould.agents.patience import run_shielded_in_thread
-from sould.agents.projects.blobs import BlobMissingError
-from sould.agents.projects.borrowing import BorrowedProjects
-from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Change, explained
-from sould.agents.projects.editlog import Captured, Intent
-from sould.agents.projects.moments import moment
-from sould.agents.projects.nodes import (
+from sould.agents.directories.nodes import (
     Node,
+    Put,
+    content_of,
     digest_of_node,
     is_file,
     is_text,
@@ -34,12 +27,31 @@ from sould.agents.projects.nodes import (
     set_permissions,
     surroundings,
 )
-from sould.agents.projects.ownership import ALONE, never_projects
-from sould.agents.projects.project import Project
+from sould.agents.directories.refs import DIRECTORY
+from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.blobs import BlobMissingError
+from sould.agents.edits.editlog import Captured, Intent
+from sould.agents.edits.moments import moment
+from sould.agents.edits.ownership import ALONE, never_projects
+from sould.agents.edits.project import Project
+from sould.agents.edits.state import Edit, FileChange, changes_of
+from sould.agents.environment import USUAL_UMASK
+from sould.agents.errors import SouldError
+from sould.agents.patience import run_shielded_in_thread
+from sould.agents.projects.attributed import AttributedWorkspace, Writing, captured
+from sould.agents.projects.borrowing import BorrowedProjects
+from sould.agents.projects.capture import Capture
+from sould.agents.projects.changes import Change, explained
 from sould.agents.projects.projects import Projects
-from sould.agents.projects.refs import DIRECTORY
-from sould.agents.projects.secretblobs import SecretJudge
-from sould.agents.projects.state import Edit, FileChange, changes_of
+from sould.agents.projects.steps import AgentsAtWork
+from sould.agents.projects.untold import Untold
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.hunk import AgentCall
+from sould.agents.reviewing.activity import Finder
+from sould.agents.reviewing.answers import DecisionListener
+from sould.agents.reviewing.review import Review
+from sould.agents.reviewing.settlerule import settle_rule
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.workspace import (
     Command,
@@ -79,8 +91,13 @@ class SessionFiles:
         self._author = author
         self._locks = projects.locks
         self._buffers = projects.buffers
+        self._config = projects.config
         never = never_projects(author.home, author.temporary)
-        self._borrowed = BorrowedProjects(projects, inner, author.directory, never)
+        self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
+        self.work = AgentsAtWork(self._borrowed)
+        self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets)
+        if author.session_id:
+            self._borrowed.tell_edits(self.untold)
 
     @classmethod
     async def open(cls, inner: Workspace, projects: Projects, author: Author) -> "SessionFiles":
@@ -150,6 +167,22 @@ class SessionFiles:
         """The files the session changed, by resolved path."""
         return changes_of(self.edits)
 
+    def reviews(self) -> Sequence[Review]:
+        """What is to be decided in the projects the session works in."""
+        return self._borrowed.reviews()
+
+    async def review_of(self, path: Path) -> Review:
+        """What is to be decided in the project of a file. Raises OSError, SouldError."""
+        return self._borrowed.review(await self._borrowed.of(path))
+
+    async def open_reviews(self) -> Sequence[Review]:
+        """Likewise, first that of the directory the session works in. Raises OSError, SouldError."""
+        return await self._borrowed.open_reviews()
+
+    def tell(self, listener: DecisionListener) -> None:
+        """From now on of what is decided about the session's hunks. Said once."""
+        self._borrowed.tell(listener)
+
     async def text(self, digest: str) -> str:
         """A text named in `changes`. Raises BlobMissingError."""
         return (await self.content(digest)).decode()
@@ -164,8 +197,16 @@ class SessionFiles:
                 missing = error
         raise missing
 
-    async def note(self, changes: Sequence[Change], since: int, turn_id: str, call_id: str) -> list[Path]:
-        """Keep changes that were found on disk, but for what the session's edits since the mark explain; what is left.
+    async def command_begins(self, call_id: str, finder: Finder) -> None:
+        """See `WatchedFiles`."""
+        await self._borrowed.command_begins(call_id, finder)
+
+    async def command_ended(self, call_id: str) -> None:
+        """See `WatchedFiles`."""
+        await self._borrowed.command_ended(call_id)
+
+    async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> list[Change]:
+        """Keep changes that were found on disk as the call's, but for what the session's edits since the mark explain; what is left.
 
         Raises:
             OSError, SouldError: they could not be kept.
@@ -173,7 +214,7 @@ class SessionFiles:
         own: dict[Path, Sequence[Edit]] = {}
         for project in self._borrowed:
             own |= project.edits_since(self._author.session_id, since)
-        noted: list[Path] = []
+        noted: list[Change] = []
         drafts: dict[int, tuple[Project, list[Captured]]] = {}
         roots: dict[Path, Project] = {}
         for found in changes:
@@ -182,27 +223,22 @@ class SessionFiles:
                 if parent not in roots:
                     roots[parent] = await self._borrowed.of(change.path)
                 project = roots[parent]
-                drafts.setdefault(id(project), (project, []))[1].append(self._captured(change, turn_id, call_id))
-                noted.append(change.path)
+                if change.before_mode == change.after_mode and project.review.is_decided(
+                    str(change.path), change.after, since
+                ):
+                    continue  # a reject that did not wait for the command
+                drafts.setdefault(id(project), (project, []))[1].append(
+                    captured(change, call, allowed=self._unreviewed)
+                )
+                noted.append(change)
         for project, events in drafts.values():
-            await project.record(events)
+            await project.record(events, since)
         return noted
 
-    def _captured(self, change: Change, turn_id: str, call_id: str) -> Captured:
-        return Captured(
-            n=0,
-            path=str(change.path),
-            before=change.before,
-            after=change.after,
-            before_mode=change.before_mode,
-            after_mode=change.after_mode,
-            session_id=self._author.session_id,
-            turn_id=turn_id,
-            call_id=call_id,
-            timestamp=time.time(),
-            shared=change.shared,
-            secret=change.secret,
-        )
+    @property
+    def _unreviewed(self) -> bool:
+        """Nothing that agents do is to be reviewed."""
+        return settle_rule(self._config) == "never"
 
     # --- whatever a path is ------------------------------------------------------------------------------------------
 
@@ -217,16 +253,25 @@ class SessionFiles:
             return node
         return Node(node.mode if node is not None else None, data)
 
-    async def put(self, path: Path, found: Node | None, wanted: Node | None, turn_id: str, call_id: str) -> None:
-        """Put `wanted` where `found` is, as an edit. Raises as `write`; a directory goes only when it is empty."""
+    def editing(self, *paths: Path) -> AbstractAsyncContextManager[None]:
+        """Hold files for a block, in which the same task may write them."""
+        return self._locks.editing(*paths)
+
+    async def looked_at(self, path: Path) -> Project:
+        """The project of a file, which is held; it knows what the file holds now. Raises WorkspaceError."""
+        project = await self._writable(path)
+        await self._borrowed.review(project).look(str(path), {self._author.session_id})
+        return project
+
+    async def put(self, path: Path, step: Put, turn_id: str, call_id: str) -> None:
+        """Put something else where something is, as an edit. Raises as `write`; a directory goes only when it is empty."""
+        found, wanted = step.found, step.wanted
         async with self._locks.editing(path):
             project = await self._writable(path)
             await project.judge(path, digest_of_node(found))
-            intent = self._intent(path, digest_of_node(found), digest_of_node(wanted), turn_id, call_id)
-            modes = {"before_mode": found and found.mode, "after_mode": wanted and wanted.mode}
-            intent = intent.model_copy(update=modes)
-            contents = [node.data for node in (found, wanted) if node is not None and node.kind != stat.S_IFDIR]
-            n = await self._announce(project, path, intent, contents)
+            intent = self._intent(path, digest_of_node(found), digest_of_node(wanted), self._call(turn_id, call_id))
+            intent = replace(intent, before_mode=found and found.mode, after_mode=wanted and wanted.mode)
+            n = await self._announce(project, path, intent, (content_of(found), content_of(wanted)), step.becomes)
             try:
                 if is_file(found) and is_file(wanted) and is_text(found) and is_text(wanted):
                     await self._put_text(path, found, wanted)
@@ -261,7 +306,9 @@ class SessionFiles:
 
     def for_call(self, call: ToolCallContext) -> "AttributedWorkspace":
         """The workspace as one tool call sees it."""
-        return AttributedWorkspace(self, call.turn_id, call.id)
+        agent_id = call.source.agent_id if call.source is not None else ""
+        made_by = AgentCall(self._author.session_id, call.turn_id, call.id, agent_id, call.model)
+        return AttributedWorkspace(self, Writing(made_by, call.allowed))
 
     @property
     def root(self) -> Path:
@@ -287,11 +334,11 @@ class SessionFiles:
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write for no tool call in particular (a command of the user's)."""
-        return await self.write(path, text, expected=expected, turn_id="", call_id="")
+        return await self.write(path, text, expected=expected, writing=Writing(self._call()))
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Delete for no tool call in particular."""
-        await self.remove(path, expected=expected, turn_id="", call_id="")
+        await self.remove(path, expected=expected, writing=Writing(self._call()))
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
         """As the workspace inside."""
@@ -305,7 +352,7 @@ class SessionFiles:
         """As the workspace inside."""
         return await self.inner.run(command)
 
-    async def write(self, path: Path, text: str, *, expected: Expected, turn_id: str, call_id: str) -> TextFile:
+    async def write(self, path: Path, text: str, *, expected: Expected, writing: Writing) -> TextFile:
         """Save the old text, note the intent, write, note the outcome.
 
         Raises:
@@ -317,27 +364,29 @@ class SessionFiles:
         except UnicodeEncodeError as error:
             raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
         async with self._locks.editing(path):
-            written = await self._change(path, text, data, expected, turn_id, call_id)
+            written = await self._change(path, text, data, expected, writing)
         return written or TextFile(path, text, digest_of(data))
 
-    async def remove(self, path: Path, *, expected: str, turn_id: str, call_id: str) -> None:
+    async def remove(self, path: Path, *, expected: str, writing: Writing) -> None:
         """Save the text, note the intent, delete the file, note the outcome. Raises as `write`."""
         async with self._locks.editing(path):
-            await self._change(path, None, None, expected, turn_id, call_id)
+            await self._change(path, None, None, expected, writing)
 
     async def _change(
-        self, path: Path, text: str | None, data: bytes | None, expected: Expected, turn_id: str, call_id: str
+        self, path: Path, text: str | None, data: bytes | None, expected: Expected, writing: Writing
     ) -> TextFile | None:
         project = await self._writable(path)
         before = await self._before(project, path, expected)
+        await self._borrowed.review(project).take_saved(str(path))
+        await self._borrowed.review(project).look_before_write(str(path), before)
         digest = before.digest if before is not None else None
         written: TextFile | None = None
         mode, missing = await asyncio.to_thread(surroundings, path)
-        intent = self._intent(path, digest, digest_of(data) if data is not None else None, turn_id, call_id)
+        intent = self._intent(path, digest, digest_of(data) if data is not None else None, writing.call)
+        intent = replace(intent, allowed=writing.allowed or self._unreviewed)
         if before is not None:
-            intent = intent.model_copy(update={"before_mode": mode, "after_mode": mode if data is not None else None})
-        kept = [each for each in (before.text.encode() if before is not None else None, data) if each is not None]
-        n = await self._announce(project, path, intent, kept)
+            intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
+        n = await self._announce(project, path, intent, (before.text.encode() if before is not None else None, data))
         try:
             if text is not None:
                 written = await self.inner.write_text(path, text, expected=JustRead(before))
@@ -348,30 +397,56 @@ class SessionFiles:
             raise
         # Any other failure, cancellation included, leaves the edit unsettled: the file will tell which text it holds.
         mark = moment()
-        await project.settle(n, written=True)
+        await project.settle(n, written=True, shown_in=written.shown_in if written is not None else "")
+        if written is not None:
+            await self._save_by_editor(project, intent, before, written)
         if missing and data is not None:
             made = await asyncio.to_thread(_made, missing)
             with contextlib.suppress(OSError, SouldError):  # then they stay when the edit is taken back
-                await self.note(made, mark, turn_id, call_id)
+                await self.note(made, mark, writing.call)
         return written
 
-    def _intent(self, path: Path, before: str | None, after: str | None, turn_id: str, call_id: str) -> Intent:
+    async def _save_by_editor(
+        self, project: Project, intent: Intent, before: TextFile | None, written: TextFile
+    ) -> None:
+        """What an editor makes of a write while it saves it belongs to the write, also when it reports that later."""
+        path, mode, data = Path(intent.path), intent.after_mode, written.text.encode()
+        call = AgentCall(intent.session_id, intent.turn_id, intent.call_id, intent.subagent, intent.model)
+        secret = intent.secret or await asyncio.to_thread(self._is_secret, path, [data])
+        draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
+        await project.record_saved(draft, data)
+        if self._buffers.holders(path) and (before is None or not before.unsaved):
+            self._borrowed.review(project).saves.wrote(replace(draft, before=written.digest))
+
+    def _intent(self, path: Path, before: str | None, after: str | None, call: AgentCall) -> Intent:
         return Intent(
             n=0,
             path=str(path),
             before=before,
             after=after,
-            session_id=self._author.session_id,
-            turn_id=turn_id,
-            call_id=call_id,
+            session_id=call.session_id,
+            turn_id=call.turn_id,
+            call_id=call.call_id,
+            subagent=call.subagent,
+            model=call.model,
             timestamp=time.time(),
         )
 
-    async def _announce(self, project: Project, path: Path, intent: Intent, contents: Sequence[bytes]) -> int:
-        """Save the contents, then the intent; its number. Raises WorkspaceError: then nothing may be written."""
-        secret = await asyncio.to_thread(self._is_secret, path, contents)
+    def _call(self, turn_id: str = "", call_id: str = "") -> AgentCall:
+        return AgentCall(self._author.session_id, turn_id, call_id)
+
+    async def _announce(
+        self,
+        project: Project,
+        path: Path,
+        intent: Intent,
+        contents: tuple[bytes | None, bytes | None],
+        becomes: TrackedFile | None = None,
+    ) -> int:
+        """Save the contents before and after, then the intent; its number. Raises WorkspaceError: then nothing may be written."""
+        secret = await asyncio.to_thread(self._is_secret, path, [data for data in contents if data is not None])
         try:
-            return await project.announce(intent.model_copy(update={"secret": secret}), contents)
+            return await project.announce(replace(intent, secret=secret), *contents, becomes)
         except OSError as error:
             raise WorkspaceError(
                 f"{path} was not written: its old text could not be saved ({error.strerror or 'the disk refused'})"
@@ -397,59 +472,6 @@ class SessionFiles:
     def _is_secret(self, path: Path, contents: Sequence[bytes]) -> bool:
         judge = self._author.secrets
         return judge is not None and any(judge.secret_in(path, data) for data in contents)
-
-
-class AttributedWorkspace(Struct, frozen=True):
-    """The session's files as one tool call sees them."""
-
-    files: SessionFiles
-    turn_id: str
-    call_id: str
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory."""
-        return self.files.root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """Further directories that count as inside."""
-        return self.files.additional
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """As the session's files."""
-        return self.files.resolve(path)
-
-    async def read_text(self, path: Path) -> TextFile:
-        """As the session's files."""
-        return await self.files.read_text(path)
-
-    async def known_text(self, path: Path) -> TextFile:
-        """As the session's files."""
-        return await self.files.known_text(path)
-
-    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
-        """Write in the name of this call."""
-        return await self.files.write(path, text, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
-
-    async def delete(self, path: Path, *, expected: str) -> None:
-        """Delete in the name of this call."""
-        await self.files.remove(path, expected=expected, turn_id=self.turn_id, call_id=self.call_id)
-
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """As the session's files."""
-        return await self.files.read_bytes(path, limit)
-
-    async def unsaved(self) -> Collection[Path]:
-        """As the session's files."""
-        return await self.files.unsaved()
-
-    async def run(self, command: Command) -> RunningCommand:
-        """As the session's files; what it does to files is this call's, also after the call has ended."""
-        capture = self.files.capture
-        if capture is None:
-            return await self.files.run(command)
-        return await capture.running(self.call_id, self.turn_id, lambda: self.files.run(command))
 
 
 def _made(directories: Sequence[Path]) -> list[Change]:

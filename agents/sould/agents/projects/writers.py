@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from sould.agents.projects.tree import file_clock
+from sould.agents.directories.tree import file_clock
+from sould.agents.review.hunk import AgentCall
 
 
 class Writers(Struct):
@@ -37,8 +38,7 @@ class Writers(Struct):
 class Interval(Struct):
     """One call."""
 
-    turn_id: str
-    agent: str
+    call: AgentCall
     since: int
     """A mark in the order of edits: those after it may explain something."""
     title: str = ""

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same
-from sould.agents.review.lines import Lines
-from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing
+from sould.agents.review.lines import Lines, stacked
+from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
 from sould.agents.review.text import ReviewedText
-from sould.agents.review.useredit import ended_or_trimmed
 
 Verdict: TypeAlias = Literal["keep", "reject"]
 Choice: TypeAlias = Literal["drop", "mine", "leave"]
@@ -106,7 +105,7 @@ def _rejected(text: ReviewedText, found: PlacedHunk, choice: Choice | None) -> D
     if mixed and choice in (None, "leave"):
         return NeedsChoice(found, mixed)
     stayed = tuple(line.text for line in hunk.lines if line.own or (line.mixed and choice == "mine"))
-    return Decided(text.replaced(found, _settled(hunk, "rejected", (*hunk.base, *stayed))), hunk, stayed)
+    return Decided(text.replaced(found, _settled(hunk, "rejected", stacked(hunk.base, stayed))), hunk, stayed)
 
 
 def _settled(hunk: Hunk, state: AwayState, lines: Lines) -> list[Piece]:
@@ -122,11 +121,10 @@ def _cut_out(text: ReviewedText, found: PlacedHunk, start: int, stop: int) -> tu
     below = replace(hunk, base=(), lines=hunk.lines[stop:])
     if start:
         below = replace(below, id=text.next_id + 1, absorbed=())
-    beside = [ended_or_trimmed(each, each) if each.lines else [] for each in (above, below)]
+    beside = [trimmed(each) if each.lines else [] for each in (above, below)]
     parts: list[Part] = []
     for part in text.parts:
-        pieces = (*beside[0], chosen, *beside[1]) if part is hunk else (part,)
-        parts += [piece for piece in pieces if not isinstance(piece, Left)]
+        parts += [*beside[0], chosen, *beside[1]] if part is hunk else [part]
     cut = ReviewedText(tuple(parts), text.next_id + 2, text.away)
     return cut, PlacedHunk(chosen, found.start + start, found.base_start + (len(hunk.base) if start else 0))
 
@@ -138,8 +136,8 @@ def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
         return UnknownHunk(hunk_id)
     if away.state not in ("kept", "rejected", "undone"):
         return NotThere(away)
-    there = text.current[away.start : away.stop]
-    if there not in _possible(away):
+    there, below = text.current[away.start : away.stop], text.current[away.stop : away.stop + 1]
+    if all(stacked(lines, below) != (*there, *below) for lines in _possible(away)):
         return SomethingElseThere(away)
     return _put_back(text, away)
 
@@ -149,16 +147,28 @@ def _possible(away: Away) -> Iterable[Lines]:
     if away.state == "kept":
         return (hunk.texts,)
     mine = tuple(line.text for line in hunk.lines if line.own or line.mixed)
-    return ((*hunk.base, *hunk.own), (*hunk.base, *mine))
+    return (stacked(hunk.base, hunk.own), stacked(hunk.base, mine))
 
 
 def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
-    splicing = Splicing(text.parts)
+    splicing = Splicing([part for each in text.parts for part in without_end(each)])
     taken = splicing.take(away.start, away.stop)
     if any(isinstance(part, Hunk) for part in taken.parts):
         return SomethingElseThere(away)
-    splicing.put([away.hunk])
+    splicing.leave_removals(away.below)
+    splicing.put([away.hunk if away.hunk.has_agent else Same(away.hunk.texts)])
     edit = LineEdit(away.start, away.stop, away.hunk.texts)
     edits = [edit] if edit.lines != text.current[away.start : away.stop] else []
-    rest = replace(text, away=tuple(each for each in text.away if each is not away))
-    return Decided(rest.changed(splicing.pieces(), edits), away.hunk)
+    back = text.changed(splicing.pieces(), edits)
+    above = {each.hunk.id: each for each in text.away if _is_above(each, away)}
+    places = tuple(_at(each, above.get(each.hunk.id)) for each in back.away)
+    return Decided(replace(back, away=places), away.hunk)
+
+
+def _is_above(each: Away, away: Away) -> bool:
+    """Of two hunks that went, where no line stands at the place of either."""
+    return each.start == each.stop == away.start == away.stop and away.hunk.id in each.below
+
+
+def _at(away: Away, place: Away | None) -> Away:
+    return away if place is None else replace(away, start=place.start, stop=place.stop)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
-from rapidfuzz.distance import Indel
 
 from sould.agents.review.lines import Lines
 
@@ -18,7 +17,7 @@ MOST_COMPARED = 400_000_000
 """Lines of one side times lines of the other: above it, which is 50 MB of memory, a stretch is one edit."""
 
 
-class LineEdit(Struct, frozen=True):
+class LineEdit(Struct, frozen=True, array_like=True):
     """Lines `start` to `stop` (from 0, `stop` not included) became `lines`."""
 
     start: int
@@ -91,6 +90,8 @@ def _compared(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[
     if at.a == at.b or at.c == at.d or (at.b - at.a) * (at.d - at.c) > MOST_COMPARED:
         yield at
         return
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 -- slow to load, and every session loads this module
+
     for step in Indel.opcodes(old[at.a : at.b], new[at.c : at.d]):
         if step.tag != "equal":
             ends = step.src_start + at.a, step.src_end + at.a, step.dest_start + at.c, step.dest_end + at.c
@@ -106,3 +107,11 @@ def _joined(gaps: Iterator[_Stretch]) -> list[_Stretch]:
         elif gap.a < gap.b or gap.c < gap.d:
             joined.append(gap)
     return joined
+
+
+def applied(lines: Lines, edits: Sequence[LineEdit]) -> Lines:
+    """Lines after edits of them, in order."""
+    result = list(lines)
+    for edit in reversed(edits):
+        result[edit.start : edit.stop] = edit.lines
+    return tuple(result)

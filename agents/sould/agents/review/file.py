@@ -4,13 +4,14 @@ Being made, deleted, renamed, given another mode, other line ends or other bytes
 kind as hunks have. What is to happen on disk is a value beside the new state (`filedecisions`), never done here.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.review.difference import LineEdit
+from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same
 from sould.agents.review.lines import LineEnd, Lines, with_end
 from sould.agents.review.text import ReviewedText
@@ -23,7 +24,7 @@ NAMES: Final[dict[LineEnd, str]] = {"\n": "lf", "\r\n": "crlf", "\r": "cr"}
 ENDS: Final[dict[str, LineEnd]] = {name: end for end, name in NAMES.items()}
 
 
-class FileChange(Struct, frozen=True):
+class FileChange(Struct, frozen=True, gc=False):
     """Something that agents did to a file as a whole.
 
     `before` and `after` are paths, octal modes, names of line ends or digests, "" where nothing is. `text` is what a file held
@@ -37,8 +38,34 @@ class FileChange(Struct, frozen=True):
     agents: tuple[AgentCall, ...]
     text: ReviewedText | None = None
 
+    @property
+    def digest(self) -> str:
+        """What a decision names beside the id: as a hunk's, over what was and what is."""
+        return hashlib.sha256(f"{self.kind}\n{self.before}\n{self.after}".encode()).hexdigest()[:16]
 
-class TrackedFile(Struct, frozen=True):
+
+class GoneText(Struct, frozen=True):
+    """What a file held that somebody who is no agent took away: it may be back (`git stash`)."""
+
+    text: ReviewedText
+    in_base: bool
+
+
+class DecidedChange(Struct, frozen=True, gc=False):
+    """A change of the file as a whole that was kept or rejected."""
+
+    change: FileChange
+    verdict: Literal["keep", "reject"]
+    over: ReviewedText | None = None
+    """What somebody had put there since, and the reject replaced because it was told to."""
+    over_content: str = ""
+
+
+MOST_DECIDED: Final = 50
+"""Decided changes that a file remembers, so that such a decision can be taken back."""
+
+
+class TrackedFile(Struct, frozen=True, gc=False):
     """One path. `text` is empty for a file that does not exist or is not text; it also counts the ids."""
 
     path: str
@@ -49,6 +76,12 @@ class TrackedFile(Struct, frozen=True):
     content: str = ""
     """The digest of a file that is not text."""
     changes: tuple[FileChange, ...] = ()
+    gone: GoneText | None = None
+    """Of a file that does not exist, where hunks went with it."""
+    decided: tuple[DecidedChange, ...] = ()
+    """The latest last."""
+    absent: tuple[FileChange, ...] = ()
+    """Deletions of files that are there again (`git stash`): pending when they go once more."""
 
     def pending_change(self, kind: Kind) -> FileChange | None:
         """What agents did to the file in this respect and nobody decided about."""
@@ -65,22 +98,25 @@ class TrackedFile(Struct, frozen=True):
         return replace(self, text=self.text.agent_wrote(edits, agent, allowed=allowed))
 
     def agent_made(self, lines: Lines, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
-        """An agent made the file, which did not exist. One that it had deleted is as that change says."""
+        """An agent made the file, which did not exist. To one that it had deleted, that is an edit of what it had deleted."""
         deleted = self.pending_change("delete")
-        if deleted is not None and deleted.text is not None and deleted.text.current == lines:
-            return self._without(deleted, replace(deleted.text, next_id=self.text.next_id))
-        made = replace(self, exists=True, in_base=allowed)
+        restored = self._restored(lines) or (self._restored(deleted.text.current) if deleted and deleted.text else None)
+        if restored is not None:
+            return restored.agent_wrote(edits_between(restored.text.current, lines), agent, allowed=allowed)
+        made = replace(self, exists=True, in_base=allowed, gone=None)
         if not lines and not allowed:
             return made._changed("add", "", "", agent)
         return made.agent_wrote([LineEdit(0, 0, lines)] if lines else [], agent, allowed=allowed)
 
     def agent_deleted(self, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent deleted the file. One that agents had made, and nobody else wrote to, is as if it had never been."""
-        gone = replace(self, text=self._emptied(), exists=False, content="")
+        gone = replace(self, text=self._emptied(), exists=False, content="", absent=())
         if allowed or (not self.in_base and not self.text.base):
-            return replace(gone, in_base=False, changes=())
-        before = gone._changed("delete", self.content, "", agent)
-        return before._with_text("delete", self.text)
+            return replace(gone, in_base=False, changes=tuple(each for each in self.changes if each.kind == "delete"))
+        # a deletion that is pending already was of what stood there before somebody made the file again: both can be had back
+        change = FileChange(gone.text.next_id, "delete", self.content, "", (agent,), self.text)
+        text = replace(gone.text, next_id=change.id + 1)
+        return replace(gone, text=text, changes=(*self.changes, change))
 
     def agent_renamed(self, path: str, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent moved the file to another path."""
@@ -97,8 +133,10 @@ class TrackedFile(Struct, frozen=True):
 
     def agent_replaced(self, before: str, after: str, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent put other bytes in the place of bytes, one of which are no text: digests."""
-        replaced = replace(self, text=self._emptied(), content=after)
-        if allowed or (not self.in_base and not self.text.base):
+        replaced = replace(self, text=self._emptied(), exists=True, content=after)
+        if not self.in_base and not self.text.base:
+            return replace(replaced, in_base=True) if allowed else replaced._changed("add", "", after, agent)
+        if allowed:
             return replaced
         return replaced._changed("content", before, after, agent)._with_text("content", self.text)
 
@@ -108,18 +146,33 @@ class TrackedFile(Struct, frozen=True):
         """Somebody who is no agent changed the text of the file."""
         return replace(self, text=self.text.user_wrote(edits, how, returning=returning))
 
-    def user_made(self, lines: Lines) -> "TrackedFile":
-        """Somebody made the file, which did not exist. With the text of one that an agent had deleted, that is undone."""
-        deleted = self.pending_change("delete")
-        if deleted is not None and deleted.text is not None and deleted.text.current == lines:
-            return self._without(deleted, replace(deleted.text, next_id=self.text.next_id))
-        text = replace(self.text, parts=(Same(lines),) if lines else ())
-        return replace(self, text=text, exists=True, in_base=True)
+    def user_made(self, lines: Lines, how: How = "typed") -> "TrackedFile":
+        """Somebody made the file, which did not exist.
+
+        With the text of one that an agent had deleted, that is undone, or absent unless somebody typed it; with that of one
+        that had gone otherwise, its hunks are back.
+        """
+        restored = self._restored(lines)
+        if restored is not None:
+            undone = () if how == "typed" else (each for each in self.changes if each not in restored.changes)
+            return replace(restored, absent=(*self.absent, *undone))
+        made = replace(self, exists=True, in_base=True, gone=None)
+        if self.gone is not None and self.gone.text.current == lines:
+            return replace(made, text=replace(self.gone.text, next_id=self.text.next_id), in_base=self.gone.in_base)
+        return replace(made, text=replace(self.text, parts=(Same(lines),) if lines else ()))
 
     def user_deleted(self) -> "TrackedFile":
-        """Somebody deleted the file: all its hunks are gone with it."""
+        """Somebody deleted the file: all its hunks are gone with it. Where an agent's deletion was absent, that is back."""
+        same = (each for each in self.absent if each.text is not None and each.text.current == self.text.current)
+        deleted = next(same, None)
+        if deleted is not None:
+            others = tuple(each for each in self.absent if each is not deleted)
+            changes = (*self.changes, replace(deleted, text=self.text))
+            return replace(self, text=self._emptied(), exists=False, content="", changes=changes, absent=others)
         edits = [LineEdit(0, len(self.text.current), ())] if self.text.current else []
-        return replace(self, text=self.text.user_wrote(edits, "disk"), exists=False, in_base=False, content="")
+        text = self.text.user_wrote(edits, "disk")
+        gone = GoneText(self.text, self.in_base) if self.text.has_hunks else None
+        return replace(self, text=text, exists=False, in_base=False, content="", gone=gone)
 
     def user_renamed(self, path: str) -> "TrackedFile":
         """Somebody moved the file to another path, whatever agents had done before."""
@@ -152,10 +205,15 @@ class TrackedFile(Struct, frozen=True):
         changes = (replace(each, text=each.text or text) if each.kind == kind else each for each in self.changes)
         return replace(self, changes=tuple(changes))
 
-    def _without(self, change: FileChange, text: ReviewedText) -> "TrackedFile":
-        """As before a change that took the text away."""
-        others = tuple(each for each in self.changes if each is not change)
-        return replace(self, text=text, exists=True, in_base=True, content=change.before, changes=others)
+    def _restored(self, lines: Lines) -> "TrackedFile | None":
+        """As before it was deleted, when these lines are the text that it had."""
+        deletions = (each for each in reversed(self.changes) if each.kind == "delete" and each.text is not None)
+        deleted = next((each for each in deletions if each.text is not None and each.text.current == lines), None)
+        if deleted is None or deleted.text is None:
+            return None
+        text = replace(deleted.text, next_id=self.text.next_id)
+        others = tuple(each for each in self.changes if each is not deleted)
+        return replace(self, text=text, exists=True, in_base=True, content=deleted.before, changes=others)
 
 
 def ended(text: ReviewedText, end: LineEnd) -> ReviewedText:

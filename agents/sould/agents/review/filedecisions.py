@@ -9,8 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.review.decisions import Decided, Decision, Refusal, Verdict, decided
-from sould.agents.review.file import ENDS, FileChange, TrackedFile, ended
-from sould.agents.review.lines import Lines
+from sould.agents.review.file import ENDS, MOST_DECIDED, DecidedChange, FileChange, TrackedFile, ended
+from sould.agents.review.lines import Lines, line_end
+from sould.agents.review.text import ReviewedText
 
 
 class PutText(Struct, frozen=True):
@@ -44,6 +45,20 @@ class SetMode(Struct, frozen=True):
 
 
 Effect: TypeAlias = PutText | PutContent | Move | SetMode
+
+
+def removes(effect: Effect) -> bool:
+    """Whether no file is at its path after it."""
+    return isinstance(effect, Move) or (
+        effect.wanted is None if isinstance(effect, PutText) else isinstance(effect, PutContent) and not effect.wanted
+    )
+
+
+def creates(effect: Effect) -> bool:
+    """Whether it writes a text where no file was."""
+    return isinstance(effect, PutText) and effect.expected is None
+
+
 ConflictChoice: TypeAlias = Literal["replace", "leave"]
 
 
@@ -55,6 +70,16 @@ class Conflict(Struct, frozen=True):
     replaceable: bool
 
 
+class ChangeDecided(Struct, frozen=True):
+    """Somebody was first with this change."""
+
+    decision: DecidedChange
+
+
+class ChangeAbsent(Struct, frozen=True):
+    """The file is as it was before the change, for as long as that lasts."""
+
+
 class Done(Struct, frozen=True):
     """The file after a decision, and what is to happen on disk."""
 
@@ -62,6 +87,8 @@ class Done(Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     stayed: Lines = ()
     """Lines of the user that a reject left."""
+    hunk_id: int = 0
+    """Of what was decided, when it is lines of a text: a part of a hunk has its own, to undo it by."""
 
 
 def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
@@ -77,15 +104,28 @@ def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
             after = replace(after, exists=stays, in_base=stays)
             after = replace(after, changes=tuple(each for each in after.changes if each not in adds))
     if after.exists and after.text.current == file.text.current:
-        return Done(after, (), answer.stayed)
+        return Done(after, (), answer.stayed, answer.hunk.id)
     wanted = after.text.current if after.exists else None
-    return Done(after, (PutText(file.path, file.text.current, wanted),), answer.stayed)
+    return Done(after, (PutText(file.path, file.text.current, wanted),), answer.stayed, answer.hunk.id)
 
 
 def decide_change(
     file: TrackedFile, change: FileChange, verdict: Verdict, *, occupied: bool = False, choice: ConflictChoice = "leave"
 ) -> Done | Conflict:
     """Keep or reject a pending change of the file as a whole. `occupied`: something is at the path a rename came from."""
+    done = _decided_change(file, change, verdict, occupied=occupied, choice=choice)
+    if isinstance(done, Conflict):
+        return done
+    decision = DecidedChange(change, verdict)
+    if verdict == "reject" and change.kind == "delete" and file.exists:
+        decision = replace(decision, over=file.text, over_content=file.content)
+    known = (*file.decided, decision)[-MOST_DECIDED:]
+    return replace(done, file=replace(done.file, decided=known))
+
+
+def _decided_change(
+    file: TrackedFile, change: FileChange, verdict: Verdict, *, occupied: bool, choice: ConflictChoice
+) -> Done | Conflict:
     others = tuple(each for each in file.changes if each is not change)
     if verdict == "keep":
         return Done(replace(file, changes=others, in_base=file.in_base if change.kind != "add" else True))
@@ -101,8 +141,10 @@ def decide_change(
             text = ended(file.text, ENDS[change.before])
             return Done(replace(rest, text=text), (PutText(file.path, file.text.current, text.current),))
         case "add":
-            if file.text.current:
+            if file.text.current or file.content != change.after:  # somebody else's, too
                 return Done(replace(rest, in_base=True))
+            if file.content:
+                return Done(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
             return Done(replace(rest, exists=False), (PutText(file.path, (), None),))
         case "delete" | "content":
             return _brought_back(file, rest, change, choice)
@@ -120,3 +162,76 @@ def _brought_back(file: TrackedFile, rest: TrackedFile, change: FileChange, choi
     if change.before or file.content:
         return Done(after, (PutContent(file.path, file.content, change.before),))
     return Done(after, (PutText(file.path, file.text.current if file.exists else None, text.current),))
+
+
+def change_taken_back(file: TrackedFile, decision: DecidedChange, *, occupied: bool = False) -> Done | Conflict:
+    """Undo the decision about a change: it is pending again, when the file is as the decision left it.
+
+    `occupied`: something is at the path that a rename went to.
+    """
+    change = decision.change
+    known = tuple(each for each in file.decided if each is not decision)
+    before = replace(file, changes=(*file.changes, change), decided=known)
+    if decision.verdict == "keep":
+        before = replace(before, in_base=file.in_base and change.kind != "add")
+        return Done(before) if _is_as_changed(file, change) else Conflict(change, file.path, replaceable=False)
+    if change.kind == "rename" and occupied:
+        return Conflict(change, change.after, replaceable=False)
+    return _changed_again(file, before, decision) or Conflict(change, file.path, replaceable=False)
+
+
+def _is_as_changed(file: TrackedFile, change: FileChange) -> bool:
+    """The file is as the change left it, as far as that shows."""
+    match change.kind:
+        case "rename":
+            return file.path == change.after
+        case "mode":
+            return file.exists
+        case "line_ends":
+            return line_end(file.text.current) == ENDS[change.after]
+        case "delete":
+            return not file.exists
+        case "add":
+            return file.exists and not file.text.current and file.content == change.after
+        case "content":
+            return file.exists and file.content == change.after
+
+
+def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChange) -> Done | None:
+    """A rejected change, made once more, or what it had been told to replace; None where the file is another one by now."""
+    change, over = decision.change, decision.over
+    match change.kind:
+        case "rename" if file.path == change.before:
+            return Done(replace(before, path=change.after), (Move(change.before, change.after),))
+        case "mode" if file.exists:
+            return Done(before, (SetMode(file.path, change.after),))
+        case "line_ends" if line_end(file.text.current) == ENDS[change.before]:
+            text = ended(file.text, ENDS[change.after])
+            return Done(replace(before, text=text), (PutText(file.path, file.text.current, text.current),))
+        case "add" if not file.exists:
+            made = replace(before, exists=True, in_base=False, content=change.after)
+            empty = PutText(file.path, None, ())
+            return Done(made, (PutContent(file.path, "", change.after) if change.after else empty,))
+        case "delete" if over is not None and file.exists and _is_back(file, change):
+            there = replace(before, text=replace(over, next_id=file.text.next_id), content=decision.over_content)
+            if file.content or there.content:
+                return Done(there, (PutContent(file.path, file.content, there.content),))
+            return Done(there, (PutText(file.path, file.text.current, over.current),))
+        case "delete" if file.exists and _is_back(file, change):
+            gone = replace(before, exists=False, text=_emptied(file), content="")
+            put = PutText(file.path, file.text.current, None)
+            return Done(gone, (PutContent(file.path, file.content, "") if file.content else put,))
+        case "content" if file.exists and change.before and file.content == change.before:
+            replaced = replace(before, text=_emptied(file), content=change.after)
+            return Done(replaced, (PutContent(file.path, change.before, change.after),))
+        case _:
+            return None
+
+
+def _is_back(file: TrackedFile, change: FileChange) -> bool:
+    """The file is what the reject of its deletion brought back."""
+    return change.text is not None and file.text.current == change.text.current and file.content == change.before
+
+
+def _emptied(file: TrackedFile) -> ReviewedText:
+    return replace(file.text, parts=(), away=())

@@ -1,4 +1,8 @@
-"""What a review is made of: lines with their authors, hunks, and the text they stand in. Pure data."""
+"""What a review is made of: lines with their authors, hunks, and the text they stand in. Pure data.
+
+A project keeps it as msgpack or JSON. What there is thousands of is written as arrays: its fields are never reordered, and a
+new one comes last, with a default.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -11,17 +15,21 @@ from msgspec.structs import replace
 from sould.agents.review.lines import Lines
 
 
-class AgentCall(Struct, frozen=True):
-    """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent."""
+class AgentCall(Struct, frozen=True, array_like=True, gc=False):
+    """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent.
+
+    `shown_in`: the editor that took the write and lets its user review it, "" where none does (D43).
+    """
 
     session_id: str
     turn_id: str
     call_id: str
     subagent: str = ""
     model: str = ""
+    shown_in: str = ""
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, array_like=True, gc=False):
     """A current line of a hunk. Its author is an agent, the user (`own`), or both (`mixed`)."""
 
     text: str
@@ -40,7 +48,7 @@ class Line(Struct, frozen=True):
         return self.agent is not None and self.retyped
 
 
-class Hunk(Struct, frozen=True):
+class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     """Lines of base that became other lines and are to be reviewed. `id` is never used again, `absorbed` are ids it took over."""
 
     id: int
@@ -74,6 +82,11 @@ class Hunk(Struct, frozen=True):
         return frozenset(agent.turn_id for agent in self.agents)
 
     @property
+    def calls(self) -> frozenset[str]:
+        """The calls that had a part in it."""
+        return frozenset(agent.call_id for agent in self.agents)
+
+    @property
     def sessions(self) -> frozenset[str]:
         """The sessions that had a part in it."""
         return frozenset(agent.session_id for agent in self.agents)
@@ -93,7 +106,7 @@ class Hunk(Struct, frozen=True):
         return replace(self, agents=tuple(dict.fromkeys((*self.agents, *agents))))
 
 
-class Same(Struct, frozen=True):
+class Same(Struct, frozen=True, array_like=True, tag="same", gc=False):
     """Lines that base and current have alike."""
 
     lines: Lines

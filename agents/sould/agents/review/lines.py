@@ -27,9 +27,21 @@ def line_end(lines: Iterable[str]) -> LineEnd | None:
     return ends.pop() if len(ends) == 1 else None
 
 
+def without_ends(lines: Iterable[str]) -> Lines:
+    """The lines without their ends."""
+    return tuple(line.rstrip("\r\n") for line in lines)
+
+
 def with_end(lines: Iterable[str], end: LineEnd) -> Lines:
     """The same with this end for every line that has one."""
     return tuple(line if (old := _end(line)) is None else line.removesuffix(old) + end for line in lines)
+
+
+def stacked(above: Lines, below: Lines) -> Lines:
+    """Lines below others; the last of a file, which has no end, gets one when it is not the last any more."""
+    if not above or not below or _end(above[-1]) is not None:
+        return (*above, *below)
+    return (*above[:-1], above[-1] + (_end(below[0]) or "\n"), *below)
 
 
 def _end(line: str) -> LineEnd | None:

@@ -40,6 +40,18 @@ def _version(line: Line, text: str) -> Line:
     return replace(line, text=text, retyped=True)
 
 
+def is_version(old: Sequence[Line], new: Lines) -> bool:
+    """Whether some new line is one of the agents' lines with little changed, or nothing but its white space."""
+    lines = [line.text for line in old]
+    found = ((old[i], lines[i], new[j]) for i, j in pairs(lines, new))
+    return any(
+        line.agent is not None
+        and without_white_space([text]) != ""
+        and _likeness(_WORD.findall(text), _WORD.findall(other)) > ALIKE
+        for line, text, other in found
+    )
+
+
 def _new(gone: Sequence[Line], text: str) -> Line:
     words = Counter(_WORD.findall(text))
     theirs = Counter(word for line in gone for word in _WORD.findall(line.text))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import PlacedHunk
-from sould.agents.review.lines import Lines
+from sould.agents.review.lines import Lines, without_ends
 from sould.agents.review.text import ReviewedText
 
 
@@ -21,4 +21,5 @@ def _is_in(placed: PlacedHunk, edits: Sequence[LineEdit]) -> bool:
     if any(edit.start < placed.stop and placed.start < edit.stop for edit in touching):
         return False
     around = not placed.hunk.lines and any(edit.start < edit.stop for edit in touching)
-    return not around and all(set(placed.hunk.base).isdisjoint(edit.lines) for edit in touching)
+    base = set(without_ends(placed.hunk.base))  # the last line of base has an end where something else stands below it
+    return not around and all(base.isdisjoint(without_ends(edit.lines)) for edit in touching)

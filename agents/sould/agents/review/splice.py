@@ -1,13 +1,13 @@
 """Replacing stretches of a reviewed text from its last line to its first, so that what is above keeps its numbers. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.review.hunk import Hunk, Line, Part, Same, size
-from sould.agents.review.lines import Lines
+from sould.agents.review.hunk import Hunk, Line, Part, Same, current_lines, size
+from sould.agents.review.lines import Lines, line_end, stacked
 
 AwayState: TypeAlias = Literal["absent", "stale", "rejected", "kept", "undone", "ended"]
 """Why a hunk is not pending: its text is gone and base stands there; something else stands there; it was decided; its
@@ -22,16 +22,29 @@ class Left(Struct, frozen=True):
     lines: int
 
 
-class Away(Struct, frozen=True):
-    """A hunk that is not pending; lines `start` to `stop` of the current text stand at its place."""
+class Away(Struct, frozen=True, array_like=True, gc=False):
+    """A hunk that is not pending; lines `start` to `stop` of the current text stand at its place.
+
+    `below`: where no line does, the hunks without current lines that have the same place and stand below it.
+    """
 
     hunk: Hunk
     state: AwayState
     start: int
     stop: int
+    below: tuple[int, ...] = ()
 
 
 Piece: TypeAlias = Part | Left
+
+
+Normal: TypeAlias = Callable[[Hunk], Sequence[Part]]
+"""What an edited hunk is by now: itself, less, several, or no hunk any more."""
+
+
+def lines_of(pieces: Iterable[Piece]) -> Lines:
+    """The current lines of some pieces."""
+    return current_lines(piece for piece in pieces if not isinstance(piece, Left))
 
 
 class Taken(Struct, frozen=True):
@@ -46,6 +59,22 @@ class Taken(Struct, frozen=True):
         """The current lines of the stretch; those that are in base, too, are the user's."""
         lines = [line for part in self.parts for line in _lines(part)]
         return lines[self.head : len(lines) - self.tail]
+
+    @property
+    def each(self) -> "tuple[Taken, ...]":
+        """The same part by part."""
+        last = len(self.parts) - 1
+        return tuple(
+            Taken((part,), self.head if n == 0 else 0, self.tail if n == last else 0)
+            for n, part in enumerate(self.parts)
+        )
+
+    @property
+    def crossed(self) -> tuple[int, int]:
+        """The ids of the hunks in the middle of which the stretch begins and ends, 0 where there is none."""
+        first, last = (self.parts[0], self.parts[-1]) if self.parts else (None, None)
+        above = first.id if isinstance(first, Hunk) and self.head else 0
+        return above, last.id if isinstance(last, Hunk) and self.tail else 0
 
     @property
     def above(self) -> tuple[Line, ...]:
@@ -68,9 +97,11 @@ class Splicing:
     """A text that is cut from its end: `take` a stretch above all that was taken before, then `put` what stands there now."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
         self._above = list(parts)
         self._length = sum(map(size, parts))
         self._below: list[Piece] = []
+        self._head = 0
 
     def take(self, start: int, stop: int) -> Taken:
         """Take lines `start` to `stop` out, with every hunk that has lines on both sides of one of these edges.
@@ -93,6 +124,7 @@ class Splicing:
             elif cut > 0:
                 head = cut
             taken.append(part)
+        self._head = head
         return Taken(tuple(reversed(taken)), head, tail)
 
     def _leave_below(self, start: int, stop: int) -> None:
@@ -111,23 +143,35 @@ class Splicing:
             self._length = stop
 
     def put(self, pieces: Sequence[Piece]) -> None:
-        """What stands where something was taken."""
+        """What stands where something was taken. Where that began within a hunk, this begins with one, which can be taken again."""
+        first = pieces[0] if self._head and pieces else None
+        if isinstance(first, Hunk):
+            pieces = pieces[1:]
+            self._above.append(first)
+            self._length += len(first.lines)
         self._below += reversed(pieces)
 
-    def take_removal(self, turns: Collection[str] = ()) -> Hunk | None:
-        """The lowest hunk without current lines that stands directly above what was taken last, of `turns` where these are given."""
-        return self._take_above(lambda hunk: not hunk.lines and (not turns or not hunk.turns.isdisjoint(turns)))
+    def leave_removals(self, ids: Collection[int]) -> None:
+        """These hunks without current lines, directly above what was taken last, stand below what is put next."""
+        while self._above and isinstance(last := self._above[-1], Hunk) and not last.lines and last.id in ids:
+            self._below.append(self._above.pop())
 
-    def widened(self, taken: Taken, above: int, below: int) -> Taken:
-        """What was taken last, with the hunk of id `above` when that stands directly above, and that of `below` likewise."""
+    def take_removal(self, new: Lines) -> Hunk | None:
+        """A hunk without current lines directly above what was taken last: the lowest, or one whose base `new` begins with."""
+        first = self._take_above(lambda hunk: not hunk.lines and hunk.base == new[: len(hunk.base)])
+        return first or self._take_above(lambda hunk: not hunk.lines)
+
+    def widened(self, taken: Taken, above: Callable[[Hunk], bool], below: Callable[[Hunk], bool]) -> Taken:
+        """What was taken last, with such hunks directly beside it; a hunk in the middle of which it ends is there already."""
         parts, head, tail = taken.parts, taken.head, taken.tail
-        upper = None if head or parts else self._take_above(lambda hunk: above in hunk.ids)
+        upper = None if head else self._take_above(above)
         if upper is not None:
-            parts, head = (upper,), len(upper.lines)
+            parts, head = (upper, *parts), len(upper.lines)
         lower = self._below[-1] if self._below else None
-        if isinstance(lower, Hunk) and below in lower.ids and not tail:
+        if isinstance(lower, Hunk) and below(lower) and not tail:
             self._below.pop()
             parts, tail = (*parts, lower), len(lower.lines)
+        self._head = head
         return Taken(parts, head, tail)
 
     def _take_above(self, wanted: Callable[[Hunk], bool]) -> Hunk | None:
@@ -148,6 +192,22 @@ class Splicing:
         """The whole text."""
         return [*self._above, *reversed(self._below)]
 
+    def normal_pieces(self, normal: Normal, state: Callable[[Hunk], AwayState]) -> Iterator[Piece]:
+        """The whole text with hunks that are others now in normal form. Those of which nothing is left are told with their `state`.
+
+        Only here, at the end: in the middle a hunk still lacks the edits further up in it.
+        """
+        before = {part.id: part for part in self._parts if isinstance(part, Hunk)}
+        for piece in self.pieces():
+            if not isinstance(piece, Hunk) or before.get(piece.id) is piece:
+                yield piece
+                continue
+            parts = normal(piece)
+            if not any(isinstance(part, Hunk) for part in parts):
+                gone = (before[number] for number in piece.ids if number in before)
+                yield from (Left(hunk, state(hunk), len(piece.lines)) for hunk in gone)
+            yield from parts
+
 
 class Finished(Struct, frozen=True):
     """A text in its normal form, the hunks that are pending no more, and the next free id."""
@@ -163,10 +223,12 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
     away: list[Away] = []
     run: list[str] = []
     at = 0
-    for piece in pieces:
+    for piece in _with_ends(pieces):
         if isinstance(piece, Left):
             away.append(Away(piece.hunk, piece.state, at, at + piece.lines))
             continue
+        if isinstance(piece, Hunk) and not piece.lines:
+            away = [_above(each, piece, at) for each in away]
         at += size(piece)
         if isinstance(piece, Same):
             run += piece.lines
@@ -188,6 +250,62 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
     return Finished(tuple(parts), tuple(away), next_id)
 
 
+def _above(away: Away, removal: Hunk, at: int) -> Away:
+    """What went, with a removal that follows it at the same place."""
+    return replace(away, below=(*away.below, removal.id)) if away.start == away.stop == at else away
+
+
+def _with_ends(pieces: Iterable[Piece]) -> list[Piece]:
+    """The same, and no line of base or of the current text is glued to one below it: what was the last line gets an end.
+
+    Where it is the last on one side only, the hunk below has this end. A hunk that was no more than that has ended.
+    """
+    done: list[Piece] = []
+    base: Lines = ()
+    lines: Lines = ()
+    for piece in reversed(list(pieces)):
+        if isinstance(piece, Left):
+            done.append(piece)
+            continue
+        base_above, above = (piece.base, piece.texts) if isinstance(piece, Hunk) else (piece.lines, piece.lines)
+        if _is_glued(base_above, base) or _is_glued(above, lines):
+            done += reversed(_ended(piece, base, lines, done))
+        else:
+            done.append(piece)
+        base, lines = base_above[:1] or base, above[:1] or lines
+    return done[::-1]
+
+
+def _is_glued(above: Lines, below: Lines) -> bool:
+    return bool(above and below) and not above[-1].endswith(("\n", "\r"))
+
+
+def _ended(piece: Part, base: Lines, lines: Lines, done: list[Piece]) -> Sequence[Piece]:
+    """A part with an end where base or the text goes on below it; the hunk there is the last one `done`, and may be taken."""
+    if isinstance(piece, Hunk):
+        texts = stacked(piece.texts, lines)
+        ended = tuple(replace(line, text=text) for line, text in zip(piece.lines, texts, strict=False))
+        parts = trimmed(replace(piece, base=stacked(piece.base, base)[: len(piece.base)], lines=ended))
+        left = [] if any(isinstance(part, Hunk) for part in parts) else [Left(piece, "ended", len(piece.lines))]
+        return [*left, *parts]
+    if base and lines:
+        return [Same(stacked(piece.lines, lines)[: len(piece.lines)])]
+    hunk = next(each for each in reversed(done) if isinstance(each, Hunk))
+    done.remove(hunk)
+    [was], [now] = (stacked(piece.lines[-1:], below)[:1] for below in (base, lines))
+    grown = replace(hunk, base=(was, *hunk.base), lines=(Line(now, hunk.agents[0]), *hunk.lines))
+    return [Same(piece.lines[:-1]), grown]
+
+
+def without_end(part: Part) -> Sequence[Part]:
+    """A part; apart from the last line of base where a hunk is more than this line's end."""
+    if isinstance(part, Same) or len(part.base) != 1 or line_end(part.base) is not None:
+        return [part]
+    if part.texts[:1] != stacked(part.base, part.texts[1:])[:1] or part.lines[1:] == ():
+        return [part]
+    return [Same(part.base), replace(part, base=(), lines=part.lines[1:])]
+
+
 def _is_one(upper: Hunk, lower: Hunk, turn_id: str) -> bool:
     """Lines of the user would change their order if hunks with such became one."""
     alone = frozenset((turn_id,))
@@ -203,3 +321,29 @@ def merged(hunks: Sequence[Hunk], base: Lines, lines: tuple[Line, ...]) -> Hunk:
     ids = sorted({number for hunk in hunks for number in hunk.ids if number})
     agents = dict.fromkeys(agent for hunk in hunks for agent in hunk.agents)
     return Hunk(ids[0] if ids else 0, base, lines, tuple(agents), tuple(ids[1:]))
+
+
+def trimmed(hunk: Hunk) -> list[Part]:
+    """A hunk without the lines at its edges that are as in base; no hunk when nothing of an agent is left in it."""
+    above, below = _as_in_base(hunk)
+    base, lines = hunk.base[above : len(hunk.base) - below], hunk.lines[above : len(hunk.lines) - below]
+    less = replace(hunk, base=base, lines=lines)
+    if hunk.texts == hunk.base or not less.has_agent:
+        return [Same(hunk.texts)]
+    return [Same(hunk.base[:above]), less, Same(hunk.base[len(hunk.base) - below :])]
+
+
+def _as_in_base(hunk: Hunk) -> tuple[int, int]:
+    """How many lines at the upper and at the lower edge are as in base; the user's own stay where they are."""
+    most = min(len(hunk.base), len(hunk.lines))
+    above = 0
+    while above < most and _is(hunk.lines[above], hunk.base[above]):
+        above += 1
+    below = 0
+    while below < most - above and _is(hunk.lines[-1 - below], hunk.base[-1 - below]):
+        below += 1
+    return above, below
+
+
+def _is(line: Line, base: str) -> bool:
+    return not line.own and line.text == base

@@ -6,17 +6,18 @@ Base plus the pending hunks is current by construction: both are read off the sa
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.review.agentedit import agent_pieces
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
 from sould.agents.review.lines import Lines
-from sould.agents.review.places import moved, returned
-from sould.agents.review.splice import Away, Piece, finished
-from sould.agents.review.useredit import How, user_pieces
+from sould.agents.review.places import bounded, moved, returned, with_below, with_gone_below
+from sould.agents.review.splice import Away, Piece, finished, lines_of
+from sould.agents.review.useredit import How, by_hunk, user_pieces
 
 
-class ReviewedText(Struct, frozen=True):
+class ReviewedText(Struct, frozen=True, gc=False):
     """A text with its hunks. `next_id` is the id the next new hunk gets."""
 
     parts: tuple[Part, ...]
@@ -44,24 +45,48 @@ class ReviewedText(Struct, frozen=True):
         """What is pending, from the top."""
         return tuple(placed(self.parts))
 
+    @property
+    def has_hunks(self) -> bool:
+        """Something is pending."""
+        return any(isinstance(part, Hunk) for part in self.parts)
+
+    @property
+    def has_missing(self) -> bool:
+        """Some hunk was never decided about, and is not pending because its text is not there."""
+        return any(each.state in ("absent", "stale") for each in self.away)
+
     def agent_wrote(self, edits: Sequence[LineEdit], agent: AgentCall, *, allowed: bool = False) -> "ReviewedText":
         """After edits of an agent; `allowed`: a person saw their diff and said yes before."""
         return self.changed(agent_pieces(self.parts, edits, agent, allowed=allowed), edits, agent.turn_id)
 
     def user_wrote(self, edits: Sequence[LineEdit], how: How = "typed", *, returning: bool = True) -> "ReviewedText":
         """After edits that no agent made. `returning`: hunks whose text they bring back are pending again."""
+        edits = by_hunk(self.parts, edits)
         after = self.changed(user_pieces(self.parts, edits, how), edits)
         if not returning:
             return after
-        pieces, away = returned(after.parts, self.current, edits, self.away)
-        gone = {each.hunk.id for each in self.away} - {each.hunk.id for each in away}
-        done = finished(pieces, after.next_id)
-        return ReviewedText(done.parts, done.next_id, tuple(each for each in after.away if each.hunk.id not in gone))
+        return after.changed(returned(after.parts, self.current, edits, self.away), ())
 
     def changed(self, pieces: Iterable[Piece], edits: Sequence[LineEdit], turn_id: str = "") -> "ReviewedText":
         """With other parts; `edits` say what that did to the current text, `turn_id` whose agent did it."""
         done = finished(pieces, self.next_id, turn_id)
-        return ReviewedText(done.parts, done.next_id, (*moved(self.away, edits), *done.away))
+        pending = {number for part in done.parts if isinstance(part, Hunk) for number in part.ids}
+        places = moved([self._with_taken_below(each, edits, done.parts) for each in self.away], edits)
+        both = zip(self.away, places, strict=True)
+        earlier = [with_gone_below(was, now, edits, done.away) for was, now in both]
+        gone = [with_below(each, earlier) for each in done.away]
+        away = [each for each in (*earlier, *gone) if each.hunk.id not in pending]
+        return ReviewedText(done.parts, done.next_id, bounded(away))
+
+    def _with_taken_below(self, away: Away, edits: Sequence[LineEdit], after: Sequence[Part]) -> Away:
+        """Where no line stands at its place and those below were taken away, what took them stands below it."""
+        taken = [edit for edit in edits if away.stop == away.start == edit.start < edit.stop]
+        if not taken:
+            return away
+        before = {each.hunk.id for each in self.hunks if each.start == each.stop == away.start}
+        place = moved([away], edits)[0].start
+        ids = (each.hunk.id for each in placed(after) if each.start == each.stop == place)
+        return replace(away, below=(*away.below, *(number for number in ids if number not in before)))
 
     def pending(self, hunk_id: int) -> PlacedHunk | None:
         """The pending hunk of this id, or the one that took it over."""
@@ -74,16 +99,7 @@ class ReviewedText(Struct, frozen=True):
 
     def replaced(self, hunk: PlacedHunk, pieces: Sequence[Piece]) -> "ReviewedText":
         """With something else in place of a pending hunk."""
-        new = [line for piece in pieces if isinstance(piece, Same | Hunk) for line in current_lines([piece])]
-        edit = LineEdit(hunk.start, hunk.stop, tuple(new))
+        edit = LineEdit(hunk.start, hunk.stop, lines_of(pieces))
         edits = [edit] if edit.lines != hunk.hunk.texts else []
         parts = [piece for part in self.parts for piece in (pieces if part is hunk.hunk else (part,))]
         return self.changed(parts, edits)
-
-
-def applied(lines: Lines, edits: Sequence[LineEdit]) -> Lines:
-    """Lines after edits of them, in order."""
-    result = list(lines)
-    for edit in reversed(edits):
-        result[edit.start : edit.stop] = edit.lines
-    return tuple(result)

@@ -1,33 +1,60 @@
 """What the user typed, or a program nobody knows wrote: lines outside of hunks go into base, others join the hunk. Pure."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, Line, Part, Same, size
+from sould.agents.review.difference import LineEdit, applied
+from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
 from sould.agents.review.lines import Lines
-from sould.agents.review.retyping import pairs, retyped
-from sould.agents.review.splice import AwayState, Left, Piece, Splicing, Taken, merged
+from sould.agents.review.retyping import is_version, pairs, retyped
+from sould.agents.review.splice import AwayState, Left, Piece, Splicing, Taken, merged, trimmed
 
 How: TypeAlias = Literal["typed", "disk", "git"]
 """A client reported it; it was found on disk; it was found on disk after git had moved to another state."""
 
 
-def user_pieces(parts: Sequence[Part], edits: Sequence[LineEdit], how: How) -> list[Piece]:
+def user_pieces(parts: Sequence[Part], edits: Sequence[LineEdit], how: How) -> Iterable[Piece]:
     """The text after edits that no agent made, in order."""
     text = Splicing(parts)
     for edit in reversed(edits):
         taken = text.take(edit.start, edit.stop)
         text.put(_changed(taken, edit.lines, how) if taken.parts else _beside_removal(text, edit.lines))
-    return text.pieces()
+    return text.normal_pieces(trimmed, _gone)
+
+
+def by_hunk(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Sequence[LineEdit]:
+    """The same edits; where they make base of hunks that touch, as they do on a stash, there is one for each of these."""
+    result = list(edits)
+    for run in _touching(parts):
+        start, stop = run[0].start, run[-1].stop
+        met = [edit for edit in edits if edit.start <= stop and start <= edit.stop]
+        if not met or met[0].start < start or stop < met[-1].stop:
+            continue
+        shifted = [LineEdit(edit.start - start, edit.stop - start, edit.lines) for edit in met]
+        hunks = [each.hunk for each in run]
+        if applied(current_lines(hunks), shifted) == base_lines(hunks):
+            at = result.index(met[0])
+            result[at : at + len(met)] = [LineEdit(each.start, each.stop, each.hunk.base) for each in run]
+    return result
+
+
+def _touching(parts: Sequence[Part]) -> Iterator[list[PlacedHunk]]:
+    """Hunks without a line between them, two at least."""
+    run: list[PlacedHunk] = []
+    for each in placed(parts):
+        if run and run[-1].stop < each.start:
+            yield from (run,) if len(run) > 1 else ()
+            run = []
+        run.append(each)
+    yield from (run,) if len(run) > 1 else ()
 
 
 def _beside_removal(text: Splicing, new: Lines) -> list[Piece]:
     """Lines inserted outside of all hunks: they may be those that a hunk had taken away."""
-    removal = text.take_removal()
+    removal = text.take_removal(new)
     if removal is None:
         return [Same(new)]
     count = len(removal.base)
@@ -42,61 +69,29 @@ def _changed(taken: Taken, new: Lines, how: How) -> list[Piece]:
     divided = _divided(taken, new)
     if divided is None:
         return _grown(taken, new) if how == "typed" else _replaced(taken, new, how)
-    pieces: list[Piece] = []
-    last = len(taken.parts) - 1
-    for n, (part, lines) in enumerate(zip(taken.parts, divided, strict=True)):
-        own = Taken((part,), taken.head if n == 0 else 0, taken.tail if n == last else 0)
-        pieces += _within(part, own, lines, how)
-    return pieces
+    each = zip(taken.parts, taken.each, divided, strict=True)
+    return [piece for part, own, lines in each for piece in _within(part, own, lines, how)]
 
 
 def _within(part: Part, taken: Taken, new: Lines, how: How) -> list[Piece]:
     """An edit of lines of one part only."""
     if isinstance(part, Same):
         return [Same(new)]
-    if how != "typed" and part.lines and not (taken.head or taken.tail):
+    replaced = part.lines and not (taken.head or taken.tail)
+    if replaced and (how == "git" or (how == "disk" and (new == part.base or not is_version(part.lines, new)))):
         state = _gone(part) if how == "git" or new == part.base else "stale"
         return [Left(part, state, len(new)), Same(new)]
     lines = (*taken.above, *retyped(taken.lines, new), *taken.below)
-    return ended_or_trimmed(replace(part, lines=lines), part)
+    return [replace(part, lines=lines)]
 
 
 def _gone(hunk: Hunk) -> AwayState:
     return "rejected" if hunk.rejected else "absent"
 
 
-def ended_or_trimmed(hunk: Hunk, before: Hunk, state: AwayState | None = None) -> list[Piece]:
-    """A hunk without the lines at its edges that are as in base; what it was when nothing of an agent is left in it."""
-    above, below = _as_in_base(hunk)
-    base, lines = hunk.base[above : len(hunk.base) - below], hunk.lines[above : len(hunk.lines) - below]
-    trimmed = replace(hunk, base=base, lines=lines)
-    if hunk.texts == hunk.base or not trimmed.has_agent:
-        return [Left(before, state or _gone(before), len(hunk.lines)), Same(hunk.texts)]
-    upper, lower = hunk.base[:above], hunk.base[len(hunk.base) - below :]
-    return [Same(upper), trimmed, Same(lower)]
-
-
-def _as_in_base(hunk: Hunk) -> tuple[int, int]:
-    """How many lines at the upper and at the lower edge are as in base; the user's own stay where they are."""
-    most = min(len(hunk.base), len(hunk.lines))
-    above = 0
-    while above < most and _is(hunk.lines[above], hunk.base[above]):
-        above += 1
-    below = 0
-    while below < most - above and _is(hunk.lines[-1 - below], hunk.base[-1 - below]):
-        below += 1
-    return above, below
-
-
-def _is(line: Line, base: str) -> bool:
-    return not line.own and line.text == base
-
-
 def _divided(taken: Taken, new: Lines) -> list[Lines] | None:
     """The new lines of each part, None where nobody can say which are whose."""
-    counts = [size(part) for part in taken.parts]
-    counts[0] -= taken.head
-    counts[-1] -= taken.tail
+    counts = [len(own.lines) for own in taken.each]
     if not new:
         return [()] * len(counts)
     versions = dict(pairs([line.text for line in taken.lines], new))
@@ -127,19 +122,14 @@ def _cut(versions: dict[int, int], at: int, upper: Part, lower: Part) -> int | N
 def _grown(taken: Taken, new: Lines) -> list[Piece]:
     """One hunk of all parts: it grows over the lines of base that the edit touches."""
     hunks = [part for part in taken.parts if isinstance(part, Hunk)]
-    base = tuple(line for part in taken.parts for line in (part.lines if isinstance(part, Same) else part.base))
     lines = (*taken.above, *retyped(taken.lines, new), *taken.below)
-    grown = merged(hunks, base, lines)
-    return ended_or_trimmed(grown, grown)
+    return [merged(hunks, base_lines(taken.parts), lines)]
 
 
 def _replaced(taken: Taken, new: Lines, how: How) -> list[Piece]:
     """Hunks that are wholly within the edit are gone; of those at its edges what is outside stays."""
-    pieces: list[Piece] = []
-    last = len(taken.parts) - 1
-    for n, part in enumerate(taken.parts):
-        if isinstance(part, Hunk) and not (n == 0 and taken.head) and not (n == last and taken.tail):
-            pieces.append(Left(part, _gone(part) if how == "git" else "stale", 0))
+    within = [part for own in taken.each if not (own.head or own.tail) for part in own.parts if isinstance(part, Hunk)]
+    gone = [Left(part, _gone(part) if how == "git" else "stale", len(new)) for part in within]
     first = [replace(part, lines=taken.above) for part in taken.parts[:1] if isinstance(part, Hunk) and taken.head]
     final = [replace(part, lines=taken.below) for part in taken.parts[-1:] if isinstance(part, Hunk) and taken.tail]
-    return [*first, *pieces, Same(new), *final]
+    return [*first, *gone, Same(new), *final]

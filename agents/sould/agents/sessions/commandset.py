@@ -6,6 +6,7 @@ from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.flows import FlowCommands
 from sould.agents.commands.loops import LoopCommands
 from sould.agents.commands.looptasks import LoopTasks
+from sould.agents.commands.review import ReviewCommands
 from sould.agents.commands.servers import ServerCommands
 from sould.agents.commands.sharing import SharingCommands
 from sould.agents.commands.showing import ShowingCommands
@@ -19,7 +20,12 @@ from sould.agents.turns.queueing import PromptQueue
 
 
 def command_sources(
-    parts: Parts, conversation: Conversation, registry: CommandRegistry, waiting: PromptQueue, loops: LoopCommands
+    parts: Parts,
+    conversation: Conversation,
+    registry: CommandRegistry,
+    waiting: PromptQueue,
+    loops: LoopCommands,
+    review: ReviewCommands,
 ) -> tuple[CommandSource, ...]:
     """All of them. The session's own come first: they win over those of skills, flows and servers."""
     operations, workplace = parts.operations, parts.services.workplace
@@ -27,6 +33,7 @@ def command_sources(
         ContextCommands(conversation, operations.context),
         _mode_commands(parts, conversation),
         TravelCommands(conversation, operations.travel),
+        review,
         _showing_commands(parts, conversation, registry, waiting),
         _workplace_commands(parts, conversation),
         SharingCommands(conversation, operations.sharing),
@@ -36,6 +43,11 @@ def command_sources(
         loops,
         ServerCommands(conversation, parts.further.mcp),
     )
+
+
+def make_review(parts: Parts, conversation: Conversation) -> ReviewCommands:
+    """`/review`, `/keep`, `/reject`."""
+    return ReviewCommands(conversation, parts.operations.review, parts.attached, parts.entry.info.cwd)
 
 
 def make_loops(

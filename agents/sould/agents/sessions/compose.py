@@ -4,6 +4,7 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 """
 
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from sould.agents.config import Config
 from sould.agents.dmail.router import Mailbox
 from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.errors import SessionNotFoundError
 from sould.agents.external.registry import ExternalTools
 from sould.agents.hooks.command import HookRunner
 from sould.agents.hooks.engine import Hooks
@@ -28,6 +30,7 @@ from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.opening.opening import Opening
 from sould.agents.operations.context import ModelContext
 from sould.agents.operations.directories import AddedDirectories
+from sould.agents.operations.reviews import SessionReview
 from sould.agents.operations.sharing import Sharing
 from sould.agents.operations.travel import TimeTravel
 from sould.agents.permissions.approval import Approval
@@ -40,6 +43,7 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.othersessions import OtherSessions
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.children import FOLDER, SessionSubagents
@@ -76,7 +80,7 @@ from sould.agents.soul.reminders import TaskReminder
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.store.entry import SessionEntry
-from sould.agents.store.store import StoredSession
+from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
 from sould.agents.toolapi.questions import Questions
@@ -110,6 +114,7 @@ class Operations(Struct, frozen=True):
     context: ModelContext
     sharing: Sharing
     directories: AddedDirectories
+    review: SessionReview
 
 
 class Parts(Struct, frozen=True):
@@ -154,7 +159,7 @@ async def compose(
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     permission = make_permission(policy, configuration.live, stored, log, workplace, switch, Company(attached, modes))
     mailbox = host.dmail.open(stored.info.id, opening.cwd)
-    files = await open_files(host, stored, log, workplace, permission.approval, mailbox)
+    files = await open_files(host, stored, log, workplace, permission, mailbox)
     opened.push_async_callback(files.recorded.aclose)
     project_hooks = ProjectHooks(storage.directory / "hooks.json", policy.trust, opening.cwd)
     runner = HookRunner(host.guard, workplace.environment, opening.cwd)
@@ -195,6 +200,7 @@ def make_operations(
         context,
         Sharing(services.stored, services.host.storage.store, context, disk, services.permission.approval),
         AddedDirectories(log, entry, workplace.directories, workplace.environment.home, agent, mcp, context),
+        SessionReview(services.stored.info.id, workplace.opening.cwd, services.files.recorded, log),
     )
 
 
@@ -297,14 +303,16 @@ async def open_files(
     stored: StoredSession,
     log: SessionLog,
     workplace: Workplace,
-    approval: Approval,
+    permission: Permission,
     mailbox: Mailbox,
 ) -> WorkFiles:
     """What the session's agents open and change, also by the programs they run."""
     environment, projects = workplace.environment, host.files.projects
     clients = ClientFiles(local_workspace(host.guard, workplace), projects.buffers)
     temporary = environment.variables.get("TMPDIR", "")
-    author = Author(stored.info.id, stored.directory, environment.home, approval, environment.umask, temporary)
+    author = Author(
+        stored.info.id, stored.directory, environment.home, permission.approval, environment.umask, temporary
+    )
     files = await SessionFiles.open(clients, projects, author)
     capture = Capture(
         files,
@@ -315,11 +323,23 @@ async def open_files(
         host.policy.own,
         host.files.writers,
         host.configuration.live.now.capture,
-        approval,
+        permission.approval,
     )
     capture.tell(LateNotices(log))
     files.watch(capture)
-    return WorkFiles(CallFiles(files, approval, projects.locks), files, clients, Rewinder(log, files, mailbox))
+    others = OtherSessions(
+        stored.info.id, files, partial(_session_name, host.storage.store), permission.company, projects.at_work
+    )
+    judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others)
+    return WorkFiles(judged, files, clients, Rewinder(log, files, mailbox), others)
+
+
+def _session_name(store: SessionStore, session_id: str) -> str:
+    """What people call a session. Blocks."""
+    try:
+        return store.find(session_id).info.title or session_id
+    except SessionNotFoundError:
+        return session_id
 
 
 def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:

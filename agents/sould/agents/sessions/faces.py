@@ -55,6 +55,10 @@ class FaceRecord(Struct, frozen=True):
     """Its requests; those for a turn know which."""
     asked: tuple[int, ...] = ()
     """Our requests without an answer."""
+    followed: tuple[str, ...] = ()
+    """The roots of the projects whose review it follows."""
+    reported: bool = False
+    """It said what it has open, which only the daemon that heard it knows."""
     cut: bool = True
     """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
@@ -86,6 +90,8 @@ class FaceRecord(Struct, frozen=True):
                 sessions={key: AttachedSession(**value) for key, value in raw["sessions"].items()},
                 unanswered=tuple(Unanswered(**each) for each in raw["unanswered"]),
                 asked=tuple(raw["asked"]),
+                followed=tuple(raw.get("followed", ())),
+                reported=raw.get("reported", False),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not the record of a connection: {error}") from error

@@ -24,6 +24,8 @@ from sould.agents.errors import (
 from sould.agents.flows.loopstate import LoopState
 from sould.agents.logwhere import WHERE
 from sould.agents.opening.opening import Client, Opening
+from sould.agents.projects.housekeeping import clear_daily
+from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.loopkeeper import LoopKeeper
@@ -69,12 +71,19 @@ class SessionHost:
                 group.create_task(
                     asyncio.to_thread(self._store.forget_blank, time.time() - BLANK_S), name="blank sessions"
                 )
+                clearing = group.create_task(clear_daily(self.projects), name="old edits")
                 self.started.set()
                 await self._closing.wait()
+                clearing.cancel()
                 for session in self._sessions.values():
                     await session.aclose(handing_over=self._handing_over)
                 for task in self._waiting_loops:
                     task.cancel()  # the turns they wait for end with another daemon
+
+    @property
+    def projects(self) -> Projects:
+        """Where the sessions' files are, and those of projects that have none."""
+        return self._services.files.projects
 
     @property
     def sessions(self) -> Mapping[str, Session]:

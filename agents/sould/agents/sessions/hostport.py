@@ -6,12 +6,14 @@ What a face gets of a live session is its `SessionPort`, never the session. The 
 import asyncio
 import time
 from collections.abc import Container, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from msgspec import Struct
 
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
 from sould.agents.opening.opening import Opening
+from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
@@ -39,7 +41,7 @@ class Pruned(Struct, frozen=True):
 
 
 class HostPort:
-    """The sessions of one daemon, in two groups: the live ones, and all that are stored, live or not."""
+    """The sessions of one daemon, in two groups: the live ones, and all that are stored, live or not; and the projects."""
 
     def __init__(self, host: SessionHost, store: SessionStore) -> None:
         self._host = host
@@ -89,6 +91,16 @@ class HostPort:
     async def close(self, session_id: str, client_id: str) -> None:
         """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
         await self._host.close(session_id, client_id)
+
+    # --- projects, with sessions or without ---------------------------------------------------------------------------
+
+    async def project_root(self, path: Path, home: Path) -> Path:
+        """The root of the project that a file or a directory belongs to: see `ProjectPort.root_of`."""
+        return await asyncio.to_thread(ProjectPort.root_of, self._host.projects, path, home)
+
+    def project(self, root: Path, home: Path, client_id: str) -> AbstractAsyncContextManager[ProjectPort]:
+        """A project for a client, as long as the block lasts. Raises as `ProjectPort.opened`."""
+        return ProjectPort.opened(self._host.projects, root, home, client_id)
 
     # --- stored ones, live or not -------------------------------------------------------------------------------------
 

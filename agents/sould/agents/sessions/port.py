@@ -15,7 +15,7 @@ from sould.agents.hooks.events import Subscription as HookSubscription
 from sould.agents.opening.opening import Client
 from sould.agents.operations.context import Compacted, NotCompacted
 from sould.agents.operations.sharing import Exported, Imported
-from sould.agents.operations.travel import NothingToGoTo, Returned, Timeline, TravelResult, WentBack
+from sould.agents.operations.travel import NothingToGoTo, Returned, Timeline, TookKeptBack, TravelResult, WentBack
 from sould.agents.operations.wording import CLEARED, travelled
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
@@ -236,9 +236,9 @@ class SessionPort:
         """Context and files as they were at a checkpoint."""
         return await self._travel(client_id, lambda: self._session.operations.travel.rewind(checkpoint))
 
-    async def undo(self, client_id: str) -> WentBack | NothingToGoTo:
-        """To before the last turn, or to before a clearing since which there was none."""
-        return await self._travel(client_id, self._session.operations.travel.undo)
+    async def undo(self, client_id: str, *, kept: bool = False) -> WentBack | TookKeptBack | NothingToGoTo:
+        """To before the last turn, or to before a clearing since which there was none; `kept`: see `TimeTravel.undo`."""
+        return await self._travel(client_id, lambda: self._session.operations.travel.undo(kept=kept))
 
     async def redo(self, client_id: str) -> Returned | NothingToGoTo:
         """To where the last undo or rewind left from, as long as nobody went on from there."""

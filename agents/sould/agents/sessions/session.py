@@ -17,7 +17,7 @@ from sould.agents.flows.loopstate import LoopStore
 from sould.agents.opening.opening import Client
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
-from sould.agents.sessions.commandset import command_sources, make_loops
+from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.soul.loop import Ending
@@ -26,7 +26,7 @@ from sould.agents.soul.usage import usage_of
 from sould.agents.store.blank import noticing
 from sould.agents.store.store import SessionInfo
 from sould.agents.toolapi.background import IdleListener
-from sould.agents.turns.atonce import AnswersAtOnce, GoingAway
+from sould.agents.turns.atonce import AnswersAtOnce, CommandsAtOnce, GoingAway
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.missed import MissedNotifications
 from sould.agents.turns.operating import Work
@@ -76,9 +76,15 @@ class Session:
         self._commands = CommandReader(conversation, self._registry, services.workplace.skills)
         self.waiting = PromptQueue(parts.log, self._turns, self._commands.is_command)
         self._loop_commands = make_loops(parts, conversation, self._registry, self.loops)
-        self._registry.add(*command_sources(parts, conversation, self._registry, self.waiting, self._loop_commands))
-        away = GoingAway(choices.mode_switch, self._turns)
-        self._at_once: tuple[AnswersAtOnce, ...] = (self._side_questions, self.waiting, away, self.loops)
+        review, registry, away = (
+            make_review(parts, conversation),
+            self._registry,
+            GoingAway(choices.mode_switch, self._turns),
+        )
+        registry.add(*command_sources(parts, conversation, registry, self.waiting, self._loop_commands, review))
+        self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
+        own: tuple[AnswersAtOnce, ...] = (self._side_questions, self.waiting, self._operating)
+        self._at_once: tuple[AnswersAtOnce, ...] = (*own, away, self.loops)
         self._preparation = TurnPreparation(parts)
 
     @property
@@ -131,6 +137,7 @@ class Session:
             not (
                 self.clients.any or self.running or self.queue or self._turns.operating or self._side_questions.running
             )
+            and not self._operating.running
             and not self.tasks.running
         )
 
@@ -193,13 +200,15 @@ class Session:
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:
-            await self._preparation.prepare(prompt)
-            ending = await self._run_prepared(
-                Turn(prompt.turn_id, prompt.client_id, self._config.now.loop_control), prompt
-            )
-            await self._after(prompt, ending)
-            return ending
+            with self._parts.services.files.others.turn_runs():
+                await self._preparation.prepare(prompt)
+                ending = await self._run_prepared(
+                    Turn(prompt.turn_id, prompt.client_id, self._config.now.loop_control), prompt
+                )
+                await self._after(prompt, ending)
+                return ending
         finally:
+            self.operations.review.tell_turn(prompt.turn_id)
             await self._save_state()
 
     async def _run_prepared(self, turn: Turn, prompt: Prompt) -> Ending:
@@ -294,7 +303,12 @@ class Session:
         self.mcp.start()
         try:
             source = "resume" if self.info.turns else "startup"
-            async with self.hooks.around(source), self.tasks.serving(), self._side_questions.serving():
+            async with (
+                self.hooks.around(source),
+                self.tasks.serving(),
+                self._side_questions.serving(),
+                self._operating.serving(),
+            ):
                 await self._turns.serve()
         finally:
             await self.mcp.aclose()

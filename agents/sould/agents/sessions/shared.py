@@ -17,6 +17,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.othersessions import OtherSessions
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.projects.writers import Writers
@@ -108,6 +109,8 @@ class WorkFiles(Struct, frozen=True):
     """Below both: the disk, and the buffers of who looks."""
     rewinder: Rewinder
     """What the session changed, taken back."""
+    others: OtherSessions
+    """What other sessions have under review."""
 
 
 class Permission(Struct, frozen=True):

@@ -21,6 +21,7 @@ from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.looking import LookingBeside
 from sould.agents.soul.loop import Soul, StepExtension
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
+from sould.agents.soul.reviewnews import ReviewNews
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
@@ -77,6 +78,7 @@ def build_soul(
             PlanReminder(log, permission.approval),
             AwayReminder(log, permission.modes, config),
             TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),
+            ReviewNews(log, services.files.recorded.untold, judged.root, crew.agent_id),
             *(LookingBeside(capture) for capture in (services.files.recorded.capture,) if capture is not None),
             *extensions,
         ),
@@ -125,5 +127,6 @@ def tool_runner(services: SessionServices, spec: AgentSpec, log: SessionLog, too
         cwd,
         hooks=services.hooks,
         capture=files.capture,
+        work=files.work,
         read_only=spec.fields.read_only,
     )

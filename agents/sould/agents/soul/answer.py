@@ -19,6 +19,7 @@ from sould.agents.llm.provider import (
     Delta,
     DeltaStream,
     Finish,
+    ModelInfo,
     ProviderProtocolError,
     ThoughtLevel,
 )
@@ -101,11 +102,11 @@ class ModelCaller(Struct, frozen=True):
             )
 
         async with stream_with_retry(model.provider, request, self.policy, publish_retry) as stream:
-            finish = await self._publish(stream, calls, gives_ids=model.provider.info.gives_call_ids)
+            finish = await self._publish(stream, calls, model.provider.info)
         self.meter.count(model.provider.info, finish)
         return finish.reason
 
-    async def _publish(self, stream: DeltaStream, calls: StepCalls, *, gives_ids: bool) -> Finish:
+    async def _publish(self, stream: DeltaStream, calls: StepCalls, model: ModelInfo) -> Finish:
         publish = self.log.publish
         room = MAX_ANSWER_CHARS
         async for batch in stream:
@@ -128,8 +129,8 @@ class ModelCaller(Struct, frozen=True):
                         calls.extend(delta)
                     case ToolCall():
                         room -= len(delta.function.arguments or "")
-                        call_id = self.call_ids.keep(delta.id) if gives_ids else self.call_ids.new()
-                        calls.open(delta, call_id, self.toolset.preview(delta.function.name))
+                        call_id = self.call_ids.keep(delta.id) if model.gives_call_ids else self.call_ids.new()
+                        calls.open(delta, call_id, self.toolset.preview(delta.function.name), model.model)
                     case Finish():
                         return delta
                 if room < 0:

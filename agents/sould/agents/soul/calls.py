@@ -7,9 +7,9 @@ intent is on disk, and what changes or runs something keeps the model's order (`
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 from msgspec import Struct, field
@@ -21,6 +21,9 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.changes import Findings, together
+from sould.agents.projects.founddiffs import found_diffs
+from sould.agents.projects.steps import AgentsAtWork
+from sould.agents.review.hunk import AgentCall
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
@@ -38,6 +41,7 @@ from sould.agents.wire.messages import (
     ToolCall,
     ToolCallDetail,
     ToolCallPart,
+    ToolKind,
     ToolOutput,
     ToolResult,
     ToolReturn,
@@ -52,6 +56,7 @@ NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for ap
 NEVER_RAN = "Not run: the answer was cut before the call was complete."
 NOT_BEGUN = "Not run: the turn was interrupted before this call began."
 AFTER_REJECTION = "Not run: the user rejected another call of this step, which ends the turn."
+CHANGES_FILES: Final[frozenset[ToolKind]] = frozenset({"edit", "delete", "move"})
 REMINDER = (
     "You have now made this identical call several times in this turn. Repeating it will not change the result: "
     "try something else, or say what is in the way."
@@ -72,6 +77,8 @@ class OpenCall(Struct):
     """What the tool wants the model to know should the call be cut off."""
     printed: str | None = None
     """What its program had printed when the call was cut off; None: none ran, as far as is known."""
+    model: str = ""
+    """The model that made it; "" when nobody knows any more."""
 
     @property
     def arguments(self) -> str:
@@ -137,9 +144,9 @@ class StepCalls:
         """Every call, answered or not."""
         return self._calls
 
-    def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None) -> None:
-        """The model begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
-        call = OpenCall(call_id, delta.id, delta.function.name)
+    def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None, model: str = "") -> None:
+        """`model` begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
+        call = OpenCall(call_id, delta.id, delta.function.name, model=model)
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
         self._calls.append(call)
@@ -193,6 +200,7 @@ class _Reporter(CallReporter, Struct, frozen=True):
     turn: Turn
     capture: Capture | None
     title: str
+    work: AgentsAtWork
 
     def stream(self, text: str) -> None:
         self.log.publish(ToolOutput(tool_call_id=self.call.id, text=text))
@@ -210,10 +218,14 @@ class _Reporter(CallReporter, Struct, frozen=True):
     def printed(self, text: str) -> None:
         self.call.keep_printed(text)
 
+    def asking(self) -> AbstractAsyncContextManager[None]:
+        return self.work.paused(self.call.id)
+
     async def effects(self) -> None:
         if self.capture is not None:
-            source = self.turn.source
-            await self.capture.begin(self.call.id, self.turn.id, source.agent_id if source else "", self.title)
+            agent_id = self.turn.source.agent_id if self.turn.source is not None else ""
+            made_by = AgentCall(self.capture.session_id, self.turn.id, self.call.id, agent_id, self.call.model)
+            await self.capture.begin(made_by, self.title)
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         return await self.capture.not_kept(paths) if self.capture is not None else ()
@@ -260,8 +272,18 @@ class ToolRunner(Struct):
     hooks: Hooks | None = None
     capture: Capture | None = None
     """Sees what a call does to files besides its tool's own writes."""
+    work: AgentsAtWork = field(default_factory=AgentsAtWork)
+    """What the session's agents do that files must not change under."""
     read_only: bool = False
     """The agent's calls change nothing, whatever the mode."""
+
+    def step_begins(self, turn: Turn, step: int) -> None:
+        """The model is about to be asked."""
+        self.work.begin(step_name(turn, step))
+
+    async def step_ends(self, turn: Turn, step: int, calls: StepCalls) -> None:
+        """Nothing of the step goes on any more, whatever became of it."""
+        await self.work.end(step_name(turn, step), *(call.id for call in calls.all))
 
     async def run(self, turn: Turn, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
@@ -274,6 +296,8 @@ class ToolRunner(Struct):
         repeats.begin_step()
         order = StepOrder((self.workspace.root, *self.workspace.additional))
         prepared = [self._prepare(call, order) for call in calls.all]
+        self.work.begin(*(call.id for call, ready in zip(calls.all, prepared, strict=True) if _changes_files(ready)))
+        await self.work.end(step_name(turn, step))
         await self.log.commit()
         shared = _Step(turn, calls, step, repeats, asyncio.Semaphore(turn.limits.parallel_tools))
         tasks: dict[str, asyncio.Task[None]] = {}
@@ -322,6 +346,7 @@ class ToolRunner(Struct):
         if ready is not None:
             async with step.room:
                 call.settle(await self._in_turn(call, ready, step))
+                await self.work.end(call.id)
         step.calls.publish_ready()
 
     async def _in_turn(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
@@ -341,11 +366,12 @@ class ToolRunner(Struct):
         context = ToolCallContext(
             call.id,
             step.number,
-            _Reporter(self.log, call, turn, self.capture, ready.checked.view.title),
+            _Reporter(self.log, call, turn, self.capture, ready.checked.view.title, self.work),
             turn.id,
             turn.source,
             self.log.context.checkpoint,
             read_only=self.read_only,
+            model=call.model,
         )
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
@@ -383,7 +409,9 @@ class ToolRunner(Struct):
         async def run() -> ToolReturn:
             if self.toolset.is_foreign(call.name):
                 await context.effects()
-            return await self.toolset.call(ready.checked, context)
+            searches = ready.checked.kind == "search"
+            with capture.giving_way() if capture is not None and searches else nullcontext():
+                return await self.toolset.call(ready.checked, context)
 
         try:
             result = await with_hooks(
@@ -398,7 +426,10 @@ class ToolRunner(Struct):
         findings = together((*found, await capture.finish(call.id)))
         if findings.note:
             context.stream(f"\n[{findings.note}]\n")  # also to who watches the output in a terminal
-        return with_findings(result, findings)
+        diffs = (
+            await asyncio.to_thread(found_diffs, findings.changes, capture.projects.store) if findings.changes else ()
+        )
+        return with_findings(result, findings, diffs)
 
     @asynccontextmanager
     async def _seen(self, context: ToolCallContext, found: list[Findings]) -> AsyncGenerator[None, None]:
@@ -411,6 +442,16 @@ class ToolRunner(Struct):
             yield
         finally:
             found.append(await self.capture.finish(context.id))
+
+
+def step_name(turn: Turn, step: int) -> str:
+    """What a step is called among all that the session's agents do."""
+    return f"{turn.id} {turn.source.agent_id if turn.source is not None else ''} {step}"
+
+
+def _changes_files(ready: _Prepared | None) -> bool:
+    """By its tool: what commands and programs do to files is found afterwards."""
+    return ready is not None and ready.checked.kind in CHANGES_FILES
 
 
 def _verdict(step: _Step, prepared: Sequence[_Prepared | None]) -> Stop | None:

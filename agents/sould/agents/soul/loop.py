@@ -121,6 +121,7 @@ class Soul(Struct):
         try:
             if not calls.all:
                 await self.compactor.compact_if_needed(unattended=turn.unattended)
+                self.tools.step_begins(turn, n)
                 for extension in taking_part:
                     await extension.before_step(turn)
                 self.log.publish(StepBegin(n=n))
@@ -133,6 +134,8 @@ class Soul(Struct):
             calls.close()
             self.log.publish(StepInterrupted())
             raise
+        finally:
+            await self.tools.step_ends(turn, n, calls)
         for extension in taking_part:
             ending = await extension.after_step(turn, calls, ending)
         if calls.all:

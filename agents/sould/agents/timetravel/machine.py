@@ -15,7 +15,6 @@ from sould.agents.permissions.policy import EditFile
 from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.timetravel.outcome import LEFT
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import ContextNote, ContextReverted, FilesRestored, ToolReturn
@@ -41,6 +40,7 @@ RESTORED = (
 )
 CONFLICTS = " except {}, which others changed too"
 UNASKED = " except {}, which changed when the user had been asked already"
+ACCEPTED = " (what the user has kept of your changes stays, in {})"
 LATE = """\
 A D-Mail from {sender} to checkpoint {checkpoint_id} arrived when your turn had ended, so time was not turned back. It said:
 
@@ -152,7 +152,8 @@ def _rejected(result: ToolReturn | None) -> bool:
 
 
 def _worded(done: FilesRestored) -> str:
-    named = {action: ", ".join(file.path for file in done.files if file.action == action) for action in LEFT}
-    conflicts, kept = named["conflict"], named["kept"]
-    but = (CONFLICTS.format(conflicts) if conflicts else "") + (UNASKED.format(kept) if kept else "")
-    return RESTORED.format(but=but)
+    accepted = ", ".join(file.path for file in done.files if file.kept)
+    conflicts = ", ".join(file.path for file in done.files if file.action == "conflict" or file.conflicts)
+    unasked = ", ".join(file.path for file in done.files if file.action == "kept" and not file.kept)
+    but = (CONFLICTS.format(conflicts) if conflicts else "") + (UNASKED.format(unasked) if unasked else "")
+    return RESTORED.format(but=but + (ACCEPTED.format(accepted) if accepted else ""))

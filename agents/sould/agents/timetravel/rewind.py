@@ -11,9 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.dmail.router import Mailbox
-from sould.agents.projects.restore import Chosen, restore_call, take_back, touched
+from sould.agents.edits.state import Edit, EditKey
+from sould.agents.projects.moves import RESTORE
+from sould.agents.projects.restore import Chosen, FileOutcome, is_of, kept_too, take_back, touched
 from sould.agents.projects.sessionfiles import SessionFiles
-from sould.agents.projects.state import Edit, EditKey
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import NOT_ASKED
 from sould.agents.timetravel.timeline import calls_after
@@ -37,12 +38,36 @@ class Rewinder(Struct, frozen=True):
         """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
         return touched(self.files, self._chosen(self._order(checkpoint_id, log)))
 
-    async def go_back(self, checkpoint_id: int, turn_id: str) -> FilesRestored:
-        """Context and files as they were at the checkpoint, which the context reaches; agents started since end."""
+    async def go_back(self, checkpoint_id: int, turn_id: str, *, kept: bool = False) -> FilesRestored:
+        """Context and files as they were at the checkpoint, which the context reaches; agents started since end.
+
+        What the user kept stays in the files, unless `kept`.
+        """
         if self.mailbox.main is not None:
             await self.mailbox.main.cancel_unborn(checkpoint_id)
-        order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id})
+        order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id, "kept": kept})
         return await self._carry_out(order, turn_id)
+
+    async def take_kept_back(self, turn_id: str) -> FilesRestored | None:
+        """Take back what the last going back left because it was kept; None where it left no such thing.
+
+        `come_back` returns from both.
+        """
+        last = self.log.context.undone[-1] if self.log.context.undone else ""
+        left: FilesRestored | None = None
+        order: FilesRestoring | None = None
+        for message in (record.message for record in self.log.replay()) if last else ():
+            match message:
+                case FilesRestoring(restore_id=number) if number == last:
+                    order = message
+                case FilesRestored(restore_id=number) if number in (last, kept_too(last)):
+                    left = message
+                case _:
+                    pass
+        if order is None or left is None or not any(file.kept for file in left.files):
+            return None
+        again = {"restore_id": kept_too(last), "kept": True, "checkpoint_id": None}
+        return await self._carry_out(order.model_copy(update=again), turn_id)
 
     async def come_back(self, turn_id: str) -> FilesRestored | None:
         """Take the last going back itself back; None when there is none, or the model has worked since."""
@@ -72,10 +97,11 @@ class Rewinder(Struct, frozen=True):
         return done
 
     async def _finish(self, order: FilesRestoring, turn_id: str) -> FilesRestored:
-        outcomes = await take_back(self.files, self._chosen(order), order.restore_id, turn_id)
-        files = [RestoredFile(path=str(one.path), action=one.action, reason=one.reason) for one in outcomes]
+        outcomes = await take_back(self.files, self._chosen(order), order.restore_id, turn_id, kept=order.kept)
+        files = [_told(outcome) for outcome in outcomes]
         files += [RestoredFile(path=path, action="kept", reason=NOT_ASKED) for path in order.leave]
-        done = FilesRestored(restore_id=order.restore_id, files=tuple(files))
+        can_take_kept = order.checkpoint_id is not None and any(file.kept for file in files)
+        done = FilesRestored(restore_id=order.restore_id, files=tuple(files), can_take_kept=can_take_kept)
         self.log.publish(done)
         if order.checkpoint_id is not None:
             self.log.publish(ContextReverted(checkpoint_id=order.checkpoint_id, restore_id=order.restore_id))
@@ -90,7 +116,7 @@ class Rewinder(Struct, frozen=True):
 
     def _chosen(self, order: FilesRestoring) -> Chosen:
         if order.undoes:
-            return lambda edit: edit.call_id == restore_call(order.undoes)
+            return lambda edit: is_of(edit, order.undoes)
         calls = frozenset(order.calls)
         first: set[EditKey] = set()
         for path, edits in self.files.edits.items():
@@ -100,11 +126,22 @@ class Rewinder(Struct, frozen=True):
         return lambda edit: edit.key in first
 
 
+def _told(outcome: FileOutcome) -> RestoredFile:
+    return RestoredFile(
+        path=str(outcome.path),
+        action=outcome.action,
+        reason=outcome.reason,
+        changes=outcome.changes,
+        kept=outcome.kept,
+        conflicts=outcome.conflicts,
+    )
+
+
 def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: set[EditKey]) -> None:
     begun = False
     for edit in edits:
         if edit.call_id in calls:
             begun = True
-        elif not (begun and edit.call_id.startswith(restore_call(""))):
+        elif not (begun and edit.call_id.startswith(RESTORE)):
             continue
         chosen.add(edit.key)

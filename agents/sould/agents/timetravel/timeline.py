@@ -5,10 +5,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.projects.changes import CHANGED
 from sould.agents.timetravel.outcome import left
 from sould.agents.wire.content import input_summary
-from sould.agents.wire.display import DiffBlock
+from sould.agents.wire.display import CHANGED, DiffBlock
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,

@@ -7,6 +7,7 @@ through their injected services only, and never hold state of a turn: that comes
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
@@ -100,6 +101,10 @@ class CallReporter:
     def printed(self, text: str) -> None:
         """See `ToolCallContext.printed`."""
 
+    def asking(self) -> AbstractAsyncContextManager[None]:
+        """See `ToolCallContext.asking`."""
+        return nullcontext()
+
     async def effects(self) -> None:
         """See `ToolCallContext.effects`."""
 
@@ -129,6 +134,10 @@ class ToolCallContext(Struct, frozen=True):
     """The name of the tool that is called."""
     read_only: bool = False
     """The agent that calls may look, and change nothing in any mode."""
+    model: str = ""
+    """The model that made the call."""
+    allowed: bool = False
+    """A person saw what the call is about to write and said yes."""
 
     def stream(self, text: str) -> None:
         """Show output while the tool runs; synchronous, bounded by the caller's channel."""
@@ -149,6 +158,10 @@ class ToolCallContext(Struct, frozen=True):
     def printed(self, text: str) -> None:
         """Keep what a program had printed, should the call be cut off: it ran, and this is all there is of it."""
         self.reporter.printed(text)
+
+    def asking(self) -> AbstractAsyncContextManager[None]:
+        """For the block the call waits for the user's answer, and does nothing."""
+        return self.reporter.asking()
 
     async def effects(self) -> None:
         """Awaited when a program may run for the call: what changes on disk from here on is its doing."""

@@ -6,23 +6,22 @@ the editor is asked after the answer, so that what was typed meanwhile is seen; 
 """
 
 import asyncio
-import difflib
 from contextlib import AsyncExitStack
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import JsonValue
 
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
+from sould.agents.projects.patches import patch
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
-
-MAX_COMPARED = 200_000
-MAX_PATCH = 4_000
 
 
 class Proposal(Struct, frozen=True):
@@ -53,13 +52,20 @@ async def edit_file(
         proposal = await propose(await files.read_to_edit(path, asked=asked))
         if isinstance(proposal, ToolReturn):
             return proposal
-        return await _carry_out(proposal, files, approval, call, asked=asked)
+        return await _carry_out(proposal, files, approval, call, held if not asked else None)
 
 
 async def _carry_out(
-    proposal: Proposal, files: CallFiles, approval: Approval, call: ToolCallContext, *, asked: bool
+    proposal: Proposal,
+    files: CallFiles,
+    approval: Approval,
+    call: ToolCallContext,
+    held: AsyncExitStack | None,
 ) -> ToolReturn:
-    """Ask and write. The question holds the full old and new text; nothing is written over any other text."""
+    """Ask and write. The question holds the full old and new text; nothing is written over any other text.
+
+    `held` holds the file, where it was read without asking anybody first; nobody holds it while a person is asked.
+    """
     path, before = proposal.path, proposal.before
     operation: WriteOperation = "create" if before is None else "modify"
     old = before.text if before is not None else ""
@@ -67,17 +73,25 @@ async def _carry_out(
     new = before is None
     diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=new, secret=bool(secret))
     verb = "Create" if before is None else "Edit"
-    action = policy.EditFile(path, operation, secret)
-    asked = asked or (await asyncio.to_thread(approval.judge, action)).decision == "ask"
-    refused = await approval.request(
+    contest = await files.others.contest(path.path, proposal.text)
+    if contest is not None and not contest.can_ask:
+        return tool_error(f"{contest.why}. Nobody is there to ask, so nothing was written.", brief="Not reviewed yet")
+    action = policy.EditFile(path, operation, secret, contest.why if contest is not None else "")
+    if held is not None and (await asyncio.to_thread(approval.judge, action)).decision == "ask":
+        await held.aclose()
+        held = None
+    consent = await approval.consent(
         call, action, sender=call.tool, description=f"{verb} file `{file_name(path.path)}`", display=(diff,)
     )
-    if refused is not None:
-        return refused
-    seen = JustRead(before)
-    expected: Expected = seen.digest if asked else seen
+    if consent.refused is not None:
+        return consent.refused
+    if contest is not None:
+        files.others.allowed(path.path, contest)
+    just_read = JustRead(before)
+    expected: Expected = just_read if held is not None else just_read.digest
+    writer = files.for_call(replace(call, allowed=True)) if consent.seen else files
     try:
-        written = await files.write_text(path.path, proposal.text, expected=expected)
+        written = await writer.write_text(path.path, proposal.text, expected=expected)
     except FileChangedError as error:
         return tool_error(
             f"{error}. Read it again and redo the edit on what it holds now.", brief="File changed since it was read"
@@ -85,26 +99,13 @@ async def _carry_out(
     notes = [proposal.done]
     if before is not None and before.unsaved:
         notes.append("The editor had unsaved changes in this file; they are kept.")
-    notes.append(await _changed_on_save(proposal.text, written.text, files.shown(path.path)))
-    return tool_ok(
-        message=" ".join(note for note in notes if note),
-        display=(diff,),
-        extras={"path": str(path.path), "operation": operation},
-    )
-
-
-async def _changed_on_save(wanted: str, saved: str, name: str) -> str:
-    """What a formatter or the user made of the text while it was saved, as a patch; empty when it is as written."""
-    written, now = (text.replace("\r\n", "\n") for text in (wanted, saved))
-    if written == now:
-        return ""
-    if len(written) + len(now) > MAX_COMPARED:
-        return f"But {name} changed while it was saved; read it before editing it again."
-    patch = await asyncio.to_thread(_patch, written, now)
-    return f"But the text changed while it was saved (a formatter, or the user):\n{patch}"
-
-
-def _patch(old: str, new: str) -> str:
-    lines = difflib.unified_diff(old.split("\n"), new.split("\n"), "as you wrote it", "as it is now", lineterm="", n=2)
-    text = "\n".join(lines)
-    return text if len(text) <= MAX_PATCH else f"{text[:MAX_PATCH]}\n[... the patch is longer; read the file]"
+    extras: dict[str, JsonValue] = {"path": str(path.path), "operation": operation}
+    user_edits = ""
+    if written.text != proposal.text:  # a formatter, or the user, had a part in it while it was saved
+        user_edits = await asyncio.to_thread(patch, proposal.text, written.text, "as you wrote it", "as it is now")
+    if user_edits:
+        extras["user_edits"] = user_edits
+        notes.append(f"But the text changed while it was saved (a formatter, or the user):\n{user_edits}")
+    if others := await files.others.beside(path.path):
+        notes.append(f"Changes of others in it are not reviewed yet: {others}.")
+    return tool_ok(message=" ".join(notes), display=(diff,), extras=extras)

@@ -16,6 +16,8 @@ from pydantic import (
     model_serializer,
 )
 
+CHANGED = "changed"
+"""In a result's extras: the paths of files that were found changed after a command."""
 NOT_KEPT = "changed; it holds secrets, so its text was not kept"
 
 

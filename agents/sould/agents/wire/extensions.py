@@ -181,17 +181,26 @@ class FilesRestoring(Message):
     undoes: str = ""
     checkpoint_id: int | None = None
     """The context goes back there once the files are restored."""
+    kept: bool = False
+    """What the user kept of the edits is taken back, too."""
 
 
 class RestoredFile(Message):
     """What became of one file: `restored`, `deleted`, `created`; or, with the reason, left as it is: `conflict`, `kept`.
 
-    `kept` is one that was not to be touched, because the user had not been asked about it.
+    `kept` is one that was not to be touched, because the user had not been asked about it, or one of which the user kept
+    what was to go back (`kept`). Also of a restored file something may stay.
     """
 
     path: str
     action: str
     reason: str = ""
+    changes: int = 0
+    """Places that went back; 0: nobody counted."""
+    kept: tuple[int, ...] = ()
+    """What stays because the user kept it: the first lines, from 1, or 0 for what happened to the file as a whole."""
+    conflicts: int = 0
+    """Places that could not go back, for `reason`."""
 
 
 class FilesRestored(Message):
@@ -199,3 +208,5 @@ class FilesRestored(Message):
 
     restore_id: str
     files: tuple[RestoredFile, ...] = ()
+    can_take_kept: bool = False
+    """`/undo kept` takes back what stays because the user kept it, too."""

@@ -7,7 +7,7 @@ as they came from the daemon.
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import click
@@ -175,7 +175,8 @@ class TextRenderer:
             case "plan":
                 self._plan(update)
             case "notice":
-                self._note(f"{update.get('title')}", f"{update.get('description') or ''}")
+                description = "sould review" if "review" in _own(update) else f"{update.get('description') or ''}"
+                self._note(f"{update.get('title')}", description)
             case _:
                 pass  # thoughts, numbers and lists are for those who ask for them
 
@@ -370,9 +371,14 @@ def _printed(call: Update) -> str:
 
 
 def _restored(call: Update) -> bool:
-    meta = call.get("_meta")
+    return "files" in _own(call)
+
+
+def _own(update: Update) -> "Mapping[str, JsonValue]":
+    """What sould says in an update beyond the protocol."""
+    meta = update.get("_meta")
     ours = meta.get("sould") if isinstance(meta, dict) else None
-    return isinstance(ours, dict) and "files" in ours
+    return ours if isinstance(ours, dict) else {}
 
 
 def _coloured(line: str) -> str:

@@ -4,6 +4,7 @@ Importing this module brings the soul with it; only `sessions` does so, in the b
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -140,7 +141,7 @@ def compose(paths: Paths) -> Composition:
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
-        files=SharedFiles(Projects(state)),
+        files=SharedFiles(Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)),
         guard=guard,
         mcp=mcp,
         news=config.news,

@@ -6,7 +6,7 @@ from pathlib import Path
 from sould.agents.environment import Environment
 from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.policycontext import PolicyContext
@@ -40,7 +40,7 @@ class RecordedApproval(Approval):
         self.answer = answer
         self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
 
-    async def request(
+    async def consent(
         self,
         call: ToolCallContext,
         action: Action,
@@ -48,11 +48,11 @@ class RecordedApproval(Approval):
         sender: str,
         description: str,
         display: tuple[DisplayBlock, ...] = (),
-    ) -> ToolReturn | None:
+    ) -> Consent:
         if self.judge(action).decision == "allow":
-            return None
+            return Consent()
         self.asked.append((action, sender, description, display))
-        return self.answer
+        return Consent(self.answer, seen=True)
 
 
 async def nobody(request: ApprovalRequest) -> ApprovalResponse:

@@ -1,0 +1,160 @@
+"""What one client says of the files it has open (`_sould/review/report`), taken in the order in which it was said.
+
+The texts are kept here, as the client's positions mean them; the projects know which files are open, and what is unsaved.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from sould.acp.client.reported import Reported, ReportedWorkspace
+from sould.acp.connection.projects import OpenProjects, ReviewedProject
+from sould.acp.reviewparams import ChangeParams, PositionParams, ReportParams
+from sould.acp.textbuffer import Position, TextBuffer
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.projects.port import no_commands
+from sould.agents.rpc.connection import Connection
+
+ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]
+"""`needsText`: the text that ranges are relative to is not known; `tooLarge`: it is not kept. The file counts as unsaved."""
+
+LONGEST_TEXT: Final = 8_000_000
+"""Characters of one file."""
+MOST_TEXT: Final = 32_000_000
+"""Of all files of a client."""
+MOST_FILES: Final = 1_000
+
+
+class _OpenFile(Struct, frozen=True):
+    project: ReviewedProject
+    file: Reported
+
+
+class Reports:
+    """Of one client, whose buffers are `ReportedFiles`."""
+
+    def __init__(self, projects: OpenProjects, connection: Connection, name: str, *, takes_edits: bool) -> None:
+        """`takes_edits`: see `ReportedWorkspace`."""
+        self._projects = projects
+        disk = LocalWorkspace(Path("/"), (), no_commands)
+        self._workspace = ReportedWorkspace(disk, self, connection, name, takes_edits=takes_edits)
+        self._name = name
+        self._open: dict[Path, _OpenFile] = {}
+        self._resolved: dict[str, Path] = {}
+        """The paths of open files as the client writes them."""
+        self._one = asyncio.Lock()
+        """Fair: what was said first is taken first."""
+
+    async def take(self, params: ReportParams, named: Path) -> ReportOutcome:
+        """Take one report about a file, or, of `focus`, of a project's directory."""
+        async with self._one:
+            path = self._resolved.get(str(named)) or Path(await asyncio.to_thread(os.path.realpath, named))
+            if params.event == "focus":
+                return await self._focused(path)
+            if params.event == "close":
+                return self._closed(path)
+            if path not in self._open:
+                if len(self._open) >= MOST_FILES:
+                    return "tooLarge"
+                self._open[path] = _OpenFile(await self._projects.hold(path), Reported(0, dirty=False))
+                self._resolved[str(named)] = path
+            return await self._changed(path, params)
+
+    async def all_taken(self) -> None:
+        """What was said by now is taken when this returns."""
+        async with self._one:
+            pass
+
+    def reported(self, path: Path) -> Reported | None:
+        """See `ReportedFiles`."""
+        known = self._open.get(path)
+        return known.file if known is not None else None
+
+    def wrote(self, path: Path, text: str, version: int, *, saved: bool) -> None:
+        """See `ReportedFiles`."""
+        if path in self._open:
+            self._put(path, Reported(version, not saved, TextBuffer(text)), saved=saved)
+
+    async def _focused(self, path: Path) -> ReportOutcome:
+        async with self._projects.of(path) as project:
+            project.port.focus()
+        return "taken"
+
+    def _closed(self, path: Path) -> ReportOutcome:
+        known = self._open.pop(path, None)
+        if known is not None:
+            self._resolved = {given: each for given, each in self._resolved.items() if each != path}
+            known.project.port.close_file(path)
+            known.project.end_use()
+        return "taken"
+
+    async def _changed(self, path: Path, params: ReportParams) -> ReportOutcome:
+        """After `open`, `change` or `save`."""
+        before = self._open[path].file
+        version = before.version if params.version is None else params.version
+        if params.event != "open" and version < before.version:
+            return "outdated"
+        buffer, outcome = self._text(path, params, before)
+        dirty = params.event == "change" or outcome != "taken"
+        if params.unsaved is not None and params.event != "save":
+            dirty = params.unsaved
+        elif params.event == "open" and buffer is not None:
+            dirty = not await asyncio.to_thread(_is_on_disk, path, buffer.text)
+        self._put(path, Reported(version, dirty, buffer), saved=params.event == "save")
+        return outcome
+
+    def _text(self, path: Path, params: ReportParams, before: Reported) -> tuple[TextBuffer | None, ReportOutcome]:
+        """The file's text now, None when it is not known."""
+        buffer = before.buffer if params.event != "open" else None
+        if params.text is not None:
+            buffer = self._fitting(path, params.text)
+            return buffer, "taken" if buffer is not None else "tooLarge"
+        for change in params.changes if params.event == "change" else ():
+            buffer = self._with(path, buffer, change)
+        if params.event == "change" and buffer is None:
+            return None, "needsText"
+        return buffer, "taken"
+
+    def _with(self, path: Path, buffer: TextBuffer | None, change: ChangeParams) -> TextBuffer | None:
+        if change.range is None:
+            return self._fitting(path, change.text)
+        if buffer is None or not self._fits(path, buffer.size + len(change.text)):
+            return None
+        start, stop = _position(change.range.start), _position(change.range.end)
+        buffer.replace(min(start, stop), max(start, stop), change.text)
+        return buffer
+
+    def _fitting(self, path: Path, text: str) -> TextBuffer | None:
+        return TextBuffer(text) if self._fits(path, len(text)) else None
+
+    def _fits(self, path: Path, size: int) -> bool:
+        others = sum(
+            each.file.buffer.size for at, each in self._open.items() if at != path and each.file.buffer is not None
+        )
+        return size <= LONGEST_TEXT and others + size <= MOST_TEXT
+
+    def _put(self, path: Path, file: Reported, *, saved: bool) -> None:
+        """Keep it, and tell the project."""
+        project = self._open[path].project
+        self._open[path] = _OpenFile(project, file)
+        project.port.serve(self._workspace, self._name)
+        if file.dirty:
+            project.port.change_file(path, file.buffer.text if file.buffer is not None else None)
+        elif saved:
+            project.port.save_file(path)
+        else:
+            project.port.open_file(path)
+
+
+def _position(given: PositionParams) -> Position:
+    return Position(given.line, given.character)
+
+
+def _is_on_disk(path: Path, text: str) -> bool:
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False

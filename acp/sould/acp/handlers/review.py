@@ -1,0 +1,222 @@
+"""The review of a project for clients that know us, under `_sould/review` (docs/review-clients.md).
+
+A client names a directory or a file. It needs no session, and nothing here asks a model or waits for a turn.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.acp.connection.openings import absolute
+from sould.acp.connection.peer import Peer
+from sould.acp.connection.projects import ReviewedProject, resolve
+from sould.acp.outbound import Json
+from sould.acp.projection.reviews import (
+    as_json,
+    shown_comment,
+    shown_comments,
+    shown_file,
+    shown_outcome,
+    shown_rejected,
+    shown_round,
+)
+from sould.acp.reviewparams import (
+    LONGEST_REASON,
+    CommentParams,
+    DecisionParams,
+    FileParams,
+    ListReviewParams,
+    NamedHunk,
+    ProjectParams,
+    RejectedParams,
+    ReportParams,
+    SendCommentsParams,
+    UndoParams,
+)
+from sould.acp.reviewshapes import Base, Commented, Reported, ReviewList, SentComments, Verdict
+from sould.agents.reviewing.comments import NothingThereError
+from sould.agents.reviewing.listing import FileReview, Selection
+from sould.agents.reviewing.review import Order
+from sould.agents.rpc.connection import Reply
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+
+
+class _Target(Struct, frozen=True):
+    """A project that is open for a request, and the resolved paths the request names."""
+
+    project: ReviewedProject
+    paths: tuple[str, ...]
+
+
+async def show(peer: Peer, params: ListReviewParams) -> Json:
+    """What is pending, in the files as they are now."""
+    async with _named(peer, params, params.paths) as target:
+        selection = Selection((), target.paths, params.session_id, params.turn_id)
+        files = await target.project.port.review(selection, absent=params.absent)
+        return _list(target.project, _answers(files) if params.answers else files)
+
+
+async def subscribe(peer: Peer, params: ProjectParams) -> Reply:
+    """What is pending; what changes from then on is told."""
+    async with _named(peer, params) as target:
+        files = await target.project.port.review()
+        return Reply(_list(target.project, files), target.project.subscribe)
+
+
+async def unsubscribe(peer: Peer, params: ProjectParams) -> Json:
+    """Nothing more is told."""
+    async with _named(peer, params) as target:
+        target.project.unsubscribe()
+        return {}
+
+
+async def keep(peer: Peer, params: DecisionParams) -> Json:
+    """What is there becomes the user's text."""
+    return await _decide(peer, "keep", params)
+
+
+async def reject(peer: Peer, params: DecisionParams) -> Json:
+    """What was there before comes back, with what the user wrote."""
+    return await _decide(peer, "reject", params)
+
+
+async def undo(peer: Peer, params: UndoParams) -> Json:
+    """Take a keep or a reject back: the hunk is pending again."""
+    async with _named(peer, params) as target:
+        order = Order("undo", Selection(_ids(params.hunks)), peer.signature)
+        return as_json(shown_outcome(await target.project.port.decide(order)))
+
+
+async def base(peer: Peer, params: FileParams) -> Json:
+    """The text of a file as the user accepted it."""
+    async with _named(peer, params, [params.path]) as target:
+        [path] = target.paths
+        return as_json(Base(path, await target.project.port.base(Path(path))))
+
+
+async def rejected(peer: Peer, params: RejectedParams) -> Json:
+    """The text of what is in its file no more."""
+    async with _named(peer, params, params.paths) as target:
+        port, selection = target.project.port, Selection(paths=target.paths)
+        return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection)))
+
+
+async def comment(peer: Peer, params: CommentParams) -> Json:
+    """Say something about a hunk or some lines, for the agent, or take it out."""
+    paths = [params.path] if params.path is not None else []
+    async with _named(peer, params, paths) as target:
+        comments, by, replaces = target.project.port.comments, peer.signature, params.id or 0
+        if not params.text.strip():
+            if not replaces:
+                raise _wrong("text", "text is required.")
+            await comments.remove(replaces, by)
+            return as_json(Commented(None))
+        try:
+            if params.hunk is not None:
+                made = await comments.about_hunk(params.hunk, params.text, by, replaces)
+            elif params.lines is not None and target.paths:
+                path = Path(target.paths[0])
+                made = await comments.about_lines(path, params.lines, params.text, by, replaces)
+            else:
+                raise _wrong("hunk", "Name a hunk, or a path and its lines.")
+        except NothingThereError as error:
+            raise _wrong("hunk" if params.hunk is not None else "lines", f"{error}.") from error
+        return as_json(Commented(shown_comment(made)))
+
+
+async def send_comments(peer: Peer, params: SendCommentsParams) -> Json:
+    """Give the comments to the agent as one prompt, or to the client, which sends them."""
+    async with _named(peer, params) as target:
+        comments = target.project.port.comments
+        ids, prompt = await comments.message(params.ids)
+        if not ids:
+            return as_json(SentComments("nothing"))
+        writers = comments.sessions_of(ids)
+        session_id = params.session_id or (writers[-1] if writers else "")
+        if not params.send:
+            return as_json(
+                SentComments("returned", "", prompt, shown_round(await comments.sent(ids, "", peer.signature)))
+            )
+        session = (await peer.host()).live(session_id)
+        if session is None:
+            return as_json(SentComments("closed", session_id, prompt))
+        session.prompt(prompt, peer.id)
+        begun = await comments.sent(ids, session_id, peer.signature)  # numbered before the turn can write anything
+        return as_json(SentComments("sent", session_id, prompt, shown_round(begun)))
+
+
+async def report(peer: Peer, params: ReportParams) -> Json:
+    """What the client has open; taken in the order in which it comes."""
+    named = params.path if params.path is not None else params.cwd if params.event == "focus" else None
+    if named is None:
+        raise _wrong("path", "path is required.")
+    return as_json(Reported(await (await peer.reports()).take(params, absolute(named, "path"))))
+
+
+async def _decide(peer: Peer, verdict: Verdict, params: DecisionParams) -> Json:
+    _require_one_meaning(params)
+    async with _named(peer, params, params.paths) as target:
+        order = Order(
+            verdict,
+            Selection(_ids(params.hunks), target.paths, params.session_id, params.turn_id),
+            peer.signature,
+            params.reason[:LONGEST_REASON],
+            params.choice,
+            {hunk.id: hunk.digest for hunk in params.hunks if hunk.digest},
+            params.lines,
+        )
+        return as_json(shown_outcome(await target.project.port.decide(order)))
+
+
+def _require_one_meaning(params: DecisionParams) -> None:
+    """A decision about nothing, which would be one about everything, is said with `all`."""
+    some = bool(params.paths or params.session_id or params.turn_id)
+    if bool(params.hunks) + some + params.all != 1:
+        raise _wrong("hunks", "Name hunks; or paths, a session, a turn; or say `all` for the whole project.")
+    if params.lines is not None and len(params.hunks) != 1:
+        raise _wrong("lines", "lines are those of one hunk: name it in `hunks`.")
+
+
+def _ids(hunks: Iterable[NamedHunk]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(hunk.id for hunk in hunks))
+
+
+def _list(project: ReviewedProject, files: Iterable[FileReview]) -> Json:
+    port = project.port
+    comments = shown_comments(port.comments.open)
+    shown = ReviewList(
+        str(port.root), port.revision, tuple(map(shown_file, files)), comments, shown_round(port.comments.round)
+    )
+    return as_json(shown)
+
+
+def _answers(files: Iterable[FileReview]) -> Iterator[FileReview]:
+    """Without the hunks that are no answer to the comments that were sent last."""
+    for file in files:
+        hunks = tuple(hunk for hunk in file.hunks if not hunk.earlier)
+        if hunks:
+            yield replace(file, hunks=hunks)
+
+
+@asynccontextmanager
+async def _named(peer: Peer, params: ProjectParams, paths: Iterable[str] = ()) -> AsyncGenerator[_Target, None]:
+    """The project that a request is about: of `cwd`, else of the first path; open as long as the block lasts."""
+    directory = absolute(params.cwd, "cwd") if params.cwd is not None else None
+    named = [absolute(path, "path") for path in paths]
+    if directory is None and not named:
+        raise _wrong("cwd", "cwd is required.")
+    if directory is not None and not await asyncio.to_thread(os.path.isdir, directory):
+        raise _wrong("cwd", f"There is no directory {str(directory)[:200]!r}.")
+    about, *found = await asyncio.to_thread(resolve, [directory or named[0], *named])
+    await peer.reports_taken()
+    async with (await peer.projects()).of(about) as project:
+        yield _Target(project, tuple(map(str, found)))
+
+
+def _wrong(field: str, sentence: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})

@@ -1,0 +1,237 @@
+"""The commands about what is to be reviewed: `/review`, `/keep`, `/reject`. They are no turns: see `CommandsAtOnce`.
+
+What they say is read here; what it comes to is worded in `reviewtext`. No model takes part.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.slash import Entry, SlashCommand
+from sould.agents.edits.reviewstate import DecisionVerdict
+from sould.agents.errors import OptionError, SouldError
+from sould.agents.opening.attachedclients import AttachedClients
+from sould.agents.operations.reviews import HunkName, ReviewedProject, SessionReview
+from sould.agents.operations.reviewtext import Names, Speech, answer, described, listing
+from sould.agents.review.decisions import Choice
+from sould.agents.review.filedecisions import ConflictChoice
+from sould.agents.reviewing.answers import Outcome
+from sould.agents.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
+from sould.agents.turns.atonce import CommandAtOnce
+from sould.agents.workspace import WorkspaceError
+
+SPEECH: Final = Speech()
+_CHOICES: Final[Mapping[str, Choice | ConflictChoice]] = {
+    "drop": "drop",
+    "mine": "mine",
+    "replace": "replace",
+    "leave": "leave",
+}
+_REASON: Final = re.compile(r"(?:^|\s)(?:--?|\N{EN DASH}|\N{EM DASH})(?:\s+|$)")
+_NUMBERS: Final = re.compile(r"(?P<prefix>(?:[^:\s]+:)?)(?P<first>\d+)(?:-(?P<last>\d+))?")
+_WHAT: Final = "Say which: numbers (`3`), ranges (`3-5`), files, directories or `all`. `/review` lists what there is."
+
+
+class Wish(Struct, frozen=True):
+    """What stands behind `/keep` or `/reject`: `words` name hunks, `choice` and `reason` belong to a reject."""
+
+    words: tuple[str, ...]
+    choice: Choice | ConflictChoice | None = None
+    reason: str = ""
+
+
+def read_wish(argument: str) -> Wish:
+    """Numbers and files, then a choice, then a reason behind a dash."""
+    named, *reason = _REASON.split(argument, maxsplit=1)
+    words = _words(named)
+    choice = _CHOICES.get(words[-1]) if words else None
+    return Wish(tuple(words[:-1] if choice else words), choice, reason[0].strip() if reason else "")
+
+
+def _words(named: str) -> list[str]:
+    """With names of files in quotes, or with commas between numbers."""
+    try:
+        words = shlex.split(named)
+    except ValueError:  # a quote without its end
+        words = named.split()
+    return [part for word in words for part in (word.split(",") if re.fullmatch(r"[\d,:-]+", word) else [word]) if part]
+
+
+class ReviewCommands(Struct, frozen=True):
+    """Of one session, in whose `directory` files are named."""
+
+    conversation: Conversation
+    review: SessionReview
+    clients: AttachedClients
+    directory: Path
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        review = "Show what is to be reviewed, or take a decision back"
+        yield SlashCommand("review", review, "[NUMBER|FILE|undo NUMBER]"), self._in_turn("review")
+        keep = "Keep changes of the agent"
+        yield SlashCommand("keep", keep, "NUMBER|FILE|all …"), self._in_turn("keep")
+        reject = "Reject changes of the agent; what you typed stays"
+        hint = "NUMBER|FILE|all … [mine|drop] [- reason]"
+        yield SlashCommand("reject", reject, hint), self._in_turn("reject")
+
+    @property
+    def at_once(self) -> Mapping[str, CommandAtOnce]:
+        """By name; the answer is Markdown."""
+        return {"review": self._review, "keep": self._keep, "reject": self._reject}
+
+    def _in_turn(self, name: str) -> "_InTurn":
+        return _InTurn(self.conversation, self.at_once[name])
+
+    async def _review(self, argument: str, client_id: str) -> str:
+        """Without words, everything; a hunk by its number, or what is in some files."""
+        words = _words(argument)
+        if words[:1] == ["undo"] and (words[1:] == [] or "all" in words):
+            raise OptionError(
+                "`/review undo` takes the numbers of hunks that were decided about, as in `/review undo 3`."
+            )
+        if words[:1] == ["undo"]:
+            return await self._decide("undo", Wish(tuple(words[1:])), client_id)
+        projects = await self._pending()
+        if not words or words == ["all"]:
+            return self._list(projects)
+        chosen = self._chosen(words, projects)
+        if all(_NUMBERS.fullmatch(word) for word in words):
+            return await self._show(chosen, projects)
+        return self._list([_only(project, chosen) for project in projects])
+
+    async def _keep(self, argument: str, client_id: str) -> str:
+        wish = read_wish(argument)
+        if wish.choice is not None:
+            raise OptionError(f"`{wish.choice}` is a choice of `/reject`; `/keep` keeps a hunk as it is in the file.")
+        return await self._decide("keep", wish, client_id)
+
+    async def _reject(self, argument: str, client_id: str) -> str:
+        return await self._decide("reject", read_wish(argument), client_id)
+
+    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> str:
+        if not wish.words:
+            raise OptionError(_WHAT)
+        chosen = self._chosen(wish.words, await self._pending())
+        outcomes = await self._ordered(verdict, chosen, wish, client_id)
+        if "all" in wish.words:  # a deleted file that is back has the hunks it had
+            more = [name for name in self._named("all", await self._pending()) if name not in chosen]
+            outcomes = [*outcomes, *(await self._ordered(verdict, more, wish, client_id) if more else ())]
+        return answer(outcomes, SPEECH)
+
+    async def _ordered(
+        self, verdict: DecisionVerdict, chosen: Sequence[HunkName], wish: Wish, client_id: str
+    ) -> Sequence[tuple[Names, Outcome]]:
+        by = self.clients.name(client_id)
+        try:
+            return await self.review.decide(verdict, chosen, by, choice=wish.choice, reason=wish.reason)
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    async def _pending(self) -> Sequence[ReviewedProject]:
+        try:
+            return await self.review.pending()
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    # --- what is shown --------------------------------------------------------------------------------------------------
+
+    def _list(self, projects: Sequence[ReviewedProject]) -> str:
+        for project in projects:
+            self.review.note_shown(project, project.hunks)
+        return listing([(project.names, project.files) for project in projects], SPEECH)
+
+    async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> str:
+        known = {HunkName(each.names.prefix, hunk.id): (each, hunk) for each in projects for hunk in each.hunks}
+        parts: list[str] = []
+        for name in chosen:
+            if name in known:
+                project, hunk = known[name]
+                self.review.note_shown(project, [hunk])
+                parts.append(await self._hunk(project, hunk))
+            else:
+                parts.append(f"Hunk {name.prefix}{name.id} is not to be reviewed (any more).")
+        return "\n\n".join(parts)
+
+    async def _hunk(self, project: ReviewedProject, hunk: ReviewedHunk) -> str:
+        names = project.names
+        head = f"`{names.number(hunk.id)}` `{names.file(hunk.path)}`, {described(hunk, names)}"
+        lines = await self._diff(hunk)
+        fence = "`" * max([3, *(1 + len(run) for line in lines for run in re.findall("`+", line))])
+        return "\n".join([head, "", f"{fence}diff", *lines, fence] if lines else [head])
+
+    async def _diff(self, hunk: ReviewedHunk) -> Sequence[str]:
+        from sould.agents.operations.reviewdiff import deletion_of, diff_of  # noqa: PLC0415 -- compares words: with the first diff
+
+        if hunk.kind == "delete":
+            return [line.text for line in deletion_of(await self.review.deleted(hunk.path))]
+        if hunk.kind != "text":
+            return ()
+        try:
+            text = await self.review.text(hunk.path)
+        except WorkspaceError:
+            text = ()
+        return [line.text for line in diff_of(hunk, text)]
+
+    # --- which are meant --------------------------------------------------------------------------------------------------
+
+    def _chosen(self, words: Sequence[str], projects: Sequence[ReviewedProject]) -> Sequence[HunkName]:
+        """Raises OptionError: a word names nothing that is to be reviewed."""
+        found: dict[HunkName, None] = {}
+        for word in words:
+            found |= dict.fromkeys(self._named(word, projects))
+        return list(found)
+
+    def _named(self, word: str, projects: Sequence[ReviewedProject]) -> Iterable[HunkName]:
+        everything = [HunkName(each.names.prefix, hunk.id) for each in projects for hunk in each.hunks]
+        if word == "all":
+            return everything
+        numbers = _NUMBERS.fullmatch(word)
+        if numbers is not None and any(each.names.prefix == numbers["prefix"] for each in projects):
+            return _in_range(numbers["prefix"], int(numbers["first"]), numbers["last"], everything)
+        path = Path(self.directory, Path(word).expanduser()).resolve()
+        files = [(each, file) for each in projects for file in each.files if Path(file.path).is_relative_to(path)]
+        if not files:
+            raise OptionError(f"Nothing is to be reviewed in `{word}`. {_WHAT}")
+        return [HunkName(each.names.prefix, hunk.id) for each, file in files for hunk in file.hunks]
+
+
+class _InTurn(Struct, frozen=True):
+    """The same within a turn: for a loop or a flow that says such a command."""
+
+    conversation: Conversation
+    command: CommandAtOnce
+
+    async def __call__(self, turn: Turn, argument: str, /) -> Ending:
+        return self.conversation.say(await self.command(argument, turn.client_id))
+
+
+def _in_range(prefix: str, first: int, last: str | None, everything: Iterable[HunkName]) -> Iterable[HunkName]:
+    """One number, pending or not: what became of it is the answer; of a range those that are pending."""
+    if last is None:
+        return [HunkName(prefix, first)]
+    found = [each for each in everything if each.prefix == prefix and first <= each.id <= int(last)]
+    if not found:
+        raise OptionError(f"No hunk from {prefix}{first} to {last} is to be reviewed. {_WHAT}")
+    return found
+
+
+def _only(project: ReviewedProject, chosen: Sequence[HunkName]) -> ReviewedProject:
+    files: list[FileReview] = []
+    for file in project.files:
+        hunks = tuple(hunk for hunk in file.hunks if HunkName(project.names.prefix, hunk.id) in chosen)
+        if hunks:
+            files.append(replace(file, hunks=hunks))
+    return ReviewedProject(project.names, files)
+
+
+def _unreadable(error: OSError) -> SouldError:
+    return OptionError(f"The project's log could not be opened: {error.strerror or error}.")

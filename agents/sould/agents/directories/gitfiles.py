@@ -1,0 +1,163 @@
+"""What git knows of a directory: which files it ignores, and which are as they were committed or staged.
+
+Read only: no lock is taken, the index is not refreshed, nothing of the project's git configuration is run. Blocks: use it
+in a thread. Where git is missing or refuses, it knows nothing.
+"""
+
+import os
+import re
+import stat
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from sould.agents.directories.gitprogram import GitProgram
+from sould.agents.directories.refs import DIRECTORY, GIT, PENDING
+from sould.agents.directories.tree import Listing
+
+Stat: TypeAlias = tuple[int, int, int]
+"""Size, modification time in nanoseconds, inode."""
+Stamp: TypeAlias = tuple[int, int]
+"""How git's index looked when it was read."""
+
+MOST_GIT = 16 * 1024 * 1024
+"""Bytes of one file whose content is left to git."""
+
+_ENTRY = re.compile(
+    rb"(\d+) ([0-9a-f]{40,64}) 0\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
+    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n"
+)
+_NO_INDEX = (0, 0)
+_STAT = struct.Struct("<QqQ")
+
+
+class Tracked(Struct):
+    """How files looked when git last saw them, and their blobs; packed, for all of a large project are asked for at once."""
+
+    _folders: defaultdict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict[bytes, list[bytes]](list))
+
+    def add(self, path: bytes, looked: Stat, blob: bytes) -> None:
+        """Take a file."""
+        folder, _, name = path.rpartition(b"/")
+        self._folders[folder].append(b"%b%b %b" % (_STAT.pack(*looked), blob, name))
+
+    def folders(self) -> list[str]:
+        """Those in which git has files."""
+        return [os.fsdecode(folder) for folder in self._folders]
+
+    def refs(self, folder: str, listing: Listing) -> bytes:
+        """How the contents of a folder are named, in the listing's order: git's blobs where it has them, else pending."""
+        known = self.within(folder)
+        refs: list[str] = []
+        for name, (mode, size, mtime, _, inode) in listing.entries():
+            entry = known.get(name)
+            if stat.S_ISDIR(mode):
+                refs.append(DIRECTORY)
+            elif entry is not None and entry[0] == (size, mtime, inode) and size <= MOST_GIT:
+                refs.append(GIT + entry[1])
+            else:
+                refs.append(PENDING)
+        return " ".join(refs).encode()
+
+    def within(self, folder: str) -> dict[str, tuple[Stat, str]]:
+        """Those in a folder relative to the root, by name."""
+        files: dict[str, tuple[Stat, str]] = {}
+        for packed in self._folders.get(os.fsencode(folder), ()):
+            blob, _, name = packed[_STAT.size :].partition(b" ")
+            files[os.fsdecode(name)] = (_STAT.unpack_from(packed), blob.decode())
+        return files
+
+
+class GitFiles(Struct):
+    """Git's view of `root`, which may be below the top of the work tree."""
+
+    root: Path
+    variables: Mapping[str, str]
+    _index: Path | None = None
+    _stamp: Stamp = _NO_INDEX
+
+    @property
+    def stamp(self) -> Stamp:
+        """Of the index that `tracked` has read."""
+        return self._stamp
+
+    def has_read(self, stamp: Stamp) -> None:
+        """Somebody else has read the index that looked like this."""
+        self._stamp = stamp
+
+    def ignored(self, deadline: float) -> frozenset[str]:
+        """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
+        if self._index is None and not self._find_index(deadline):
+            return frozenset()
+        listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
+        return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
+
+    def ignored_among(self, paths: Collection[str], deadline: float) -> Collection[str]:
+        """Those of the paths, relative to the root, that are ignored and not tracked; none where there is no git project."""
+        if self._index is None and not self._find_index(deadline):
+            return ()
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        said = self._git(("check-ignore", "-z", "--stdin"), deadline, given)
+        return [os.fsdecode(path) for path in said.split(b"\0") if path]
+
+    @property
+    def index_size(self) -> int:
+        """Bytes of git's index, some hundred for each file; 0 where there is no git project."""
+        if self._index is None and not self._find_index(time.monotonic() + 1):
+            return 0
+        assert self._index is not None
+        try:
+            return self._index.stat().st_size
+        except OSError:
+            return 0
+
+    def _find_index(self, deadline: float) -> bool:
+        if not any((directory / ".git").exists() for directory in (self.root, *self.root.parents)):
+            return False
+        said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
+        self._index = self.root / said if said else None
+        return bool(said)
+
+    def tracked(self, deadline: float) -> Tracked:
+        """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""
+        if self._index is None and not self._find_index(deadline):
+            return Tracked()
+        assert self._index is not None
+        stamp = _stamp(self._index)
+        if stamp in (self._stamp, _NO_INDEX):
+            return Tracked()
+        listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline)
+        self._stamp = stamp if listed else _NO_INDEX
+        return _parsed(listed, stamp[0])
+
+    def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
+        """What the blobs hold; those that are gone, or are not of the size given with them, are left out unread."""
+        git = GitProgram(self.root, self.variables)
+        known = git.sizes([blob for blob, _ in blobs], deadline) if blobs else {}
+        return git.contents([blob for blob, size in known.items() if (blob, size) in blobs], deadline)
+
+    def _git(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
+        return GitProgram(self.root, self.variables).run(arguments, deadline, given)
+
+
+def _stamp(index: Path) -> Stamp:
+    try:
+        status = index.stat()
+    except OSError:
+        return _NO_INDEX
+    return status.st_mtime_ns, status.st_ino
+
+
+def _parsed(listed: bytes, index_time: int) -> Tracked:
+    tracked = Tracked()
+    for entry in _ENTRY.finditer(listed):
+        mode, blob, path, seconds, rest, inode, size = entry.groups()
+        mtime = int(seconds) * 1_000_000_000 + int(rest)
+        if mode.startswith(b"100") and mtime < index_time:  # later ones may have changed since git looked
+            tracked.add(path, (int(size), mtime, int(inode)), blob)
+    return tracked

@@ -1,0 +1,69 @@
+"""Running git to look, never to change: no lock is taken, nothing of the project's git configuration is run. Blocks."""
+
+import subprocess
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sould.agents.environment import find_program
+
+_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+class GitProgram(Struct, frozen=True):
+    """In `root`, with the PATH, the home and the like of `variables`."""
+
+    root: Path
+    variables: Mapping[str, str]
+
+    def run(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
+        """What git prints; nothing when it fails or takes too long."""
+        environment = {name: value for name, value in self.variables.items() if not name.startswith("GIT_")}
+        environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+        environment |= {"GIT_ALLOW_PROTOCOL": ""}  # an older git fetches what is missing, by the project's own commands
+        program = find_program("git", environment.get("PATH", ""), (self.root,))
+        if program is None:
+            return b""
+        try:
+            done = subprocess.run(
+                [program, *_SAFE, *arguments],
+                cwd=self.root,
+                env=environment,
+                input=given,
+                capture_output=True,
+                timeout=max(0.05, deadline - time.monotonic()),
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return b""
+        return done.stdout
+
+    def sizes(self, blobs: Collection[str], deadline: float) -> dict[str, int]:
+        """The bytes of each blob; those that are gone are left out."""
+        output = self.run(("cat-file", "--batch-check"), deadline, _lines(blobs))
+        headers = (line.split(b" ") for line in output.split(b"\n"))
+        return {header[0].decode(): int(header[2]) for header in headers if header[1:2] == [b"blob"]}
+
+    def contents(self, blobs: Collection[str], deadline: float) -> dict[str, bytes]:
+        """What the blobs hold, which are there."""
+        if not blobs:
+            return {}
+        output = self.run(("cat-file", "--batch"), deadline, _lines(blobs))
+        found: dict[str, bytes] = {}
+        at = 0
+        for blob in dict.fromkeys(blobs):
+            end = output.find(b"\n", at)
+            header = output[at:end].split(b" ")
+            at = end + 1
+            if len(header) == 3 and header[1] == b"blob":
+                size = int(header[2])
+                found[blob] = output[at : at + size]
+                at += size + 1
+        return found
+
+
+def _lines(blobs: Collection[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in dict.fromkeys(blobs)).encode()

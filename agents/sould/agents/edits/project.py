@@ -1,0 +1,500 @@
+"""One project of the daemon: who changed which of its files, in which order, and what they held before (D39).
+
+It opens with a root and the state directory alone: no model, no session, no client. Sessions write through
+`sessionfiles`, which saves the old text and announces every write here before it begins.
+"""
+
+import asyncio
+import contextlib
+import os
+import stat
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from sould.agents.directories.nodes import digest_of_node, read_node
+from sould.agents.directories.refs import DIRECTORY, UNKEPT
+from sould.agents.diskfile import digest_of, sweep
+from sould.agents.edits.ageing import Aged, Needed, aged
+from sould.agents.edits.blobs import BlobMissingError, BlobStore
+from sould.agents.edits.droppedtext import DroppedText, dropped_texts
+from sould.agents.edits.editlog import (
+    Captured,
+    Checkpoint,
+    Decided,
+    EditLogFile,
+    Event,
+    Inherited,
+    Intent,
+    Rooted,
+    Settled,
+    Told,
+    UserChanged,
+)
+from sould.agents.edits.history import PastWrite, at_path, past_writes
+from sould.agents.edits.moments import moment
+from sould.agents.edits.reviewed import ReviewedFiles
+from sould.agents.edits.snapshot import Snapshot, Snapshots
+from sould.agents.edits.state import Edit, EditState
+from sould.agents.edits.texts import Texts, encoded
+from sould.agents.errors import ProjectOpenElsewhereError
+from sould.agents.patience import Behind, run_shielded_in_thread, shared, shielded
+from sould.agents.privatefile import write_private
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.useredit import How
+from sould.agents.workspace import WorkspaceError
+
+LOG: Final = "edits.jsonl"
+UNKEPT_BYTES: Final = 50_000
+"""Of the log, behind its snapshot: some 250 events. Folding them is what opening takes longer after a crash."""
+HOLDER: Final = "edits.pid"
+"""Beside it: which process had it open last; the lock itself is the kernel's."""
+
+
+class Project:
+    """The edits below one root, numbered in the order they were made. One daemon at a time has it open."""
+
+    def __init__(self, root: Path, file: EditLogFile, snapshots: Snapshots, store: BlobStore) -> None:
+        """Folds the log: that blocks."""
+        self.log_id = snapshots.directory.name
+        self.root = root
+        self._file = file
+        self._store = store
+        self._snapshots = snapshots
+        self._keeping = Behind("keeping a snapshot")
+        self._changes_under_way = 0
+        self._ageing: asyncio.Future[None] | None = None
+        """Done when the log may be written to again."""
+        self.review = ReviewedFiles(store)
+        found = snapshots.read()
+        self._state = EditState(root, found.edits if found is not None else None)
+        if found is not None:
+            self.review.restore(found.review)
+            self.review.relocate(str(found.root), str(root))
+        self._kept_to = found.size if found is not None else 0
+        """Up to which byte of the log the snapshot goes."""
+        self._fold(file.events(self._kept_to))
+
+    def _fold(self, events: Sequence[tuple[int, Event]]) -> None:
+        checkpoint = max((start for start, event in events if isinstance(event, Checkpoint)), default=-1)
+        for start, event in events:
+            self._state.apply(event)
+            if isinstance(event, Checkpoint):
+                self.review.begin_at(event, str(self._state.written_at or self.root), str(self.root))
+            elif start < checkpoint:  # for undo: the review begins behind it
+                self.review.note_places([self._state.located(event)], [start])
+            else:
+                self.review.fold(self._state.located(event), start)
+
+    @classmethod
+    async def open(cls, directory: Path, root: Path, store: BlobStore) -> "Project":
+        """Open the log in `directory`, made when missing; writes that were under way are settled against the disk.
+
+        Raises:
+            OSError: it cannot be opened.
+            ProjectOpenElsewhereError: another process holds it.
+        """
+        with contextlib.ExitStack() as undo:
+            file = await run_shielded_in_thread(_opened, directory, root, undo)
+            snapshots = Snapshots(directory, file, store)
+            project = await run_shielded_in_thread(cls, root, file, snapshots, store)
+            if project._state.written_at != root:
+                await project.append(Rooted(n=0, root=str(root)), sync=True)
+            await project._settle_found()
+            await project._sweep_decided()
+            undo.pop_all()
+        return project
+
+    async def move_to(self, root: Path) -> None:
+        """Its directory is there by now: so are all its files, of earlier edits, too. Raises OSError: it could not be kept."""
+        async with self._changing():
+            await run_shielded_in_thread(self._file.append, Rooted(n=0, root=str(root)), sync=True)
+            self._state.move_to(root)
+            self.review.relocate(str(self.root), str(root))
+            self.root = root
+
+    async def aclose(self) -> None:
+        """Let go of the log; no write may follow."""
+        await self._keeping.aclose()
+        if self._file.size > self._kept_to:
+            await self._keep(self._snapshot())
+        await run_shielded_in_thread(self._file.close)
+
+    # --- the snapshot ------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _changing(self) -> AsyncGenerator[None]:
+        """What is known and what the log holds are not the same, as long as the block lasts."""
+        while self._ageing is not None:
+            await shared(self._ageing)
+        self._changes_under_way += 1
+        try:
+            yield
+        finally:
+            self._changes_under_way -= 1
+            is_due = self._file.size - self._kept_to >= UNKEPT_BYTES
+            if is_due and not self._changes_under_way and not self._keeping.busy:
+                self._keeping.begin(self._keep(self._snapshot()))
+
+    async def age(self, sessions: Collection[str], since: float) -> int:
+        """Drop what is settled and older than `since`, and what no session that exists can rewind; how many events went.
+
+        0, too, when something is being written just now. Raises OSError: the log is as it was.
+        """
+        if self._changes_under_way or self._ageing is not None:
+            return 0
+        self._ageing = asyncio.get_running_loop().create_future()
+        try:
+            return await shielded(self._age(Needed(self._state.numbers_needed(sessions), sessions, since)))
+        finally:
+            self._ageing.set_result(None)
+            self._ageing = None
+
+    async def _age(self, needed: Needed) -> int:
+        await self._keeping.aclose()
+        result, starts = await run_shielded_in_thread(self._rewritten, needed)
+        if starts:
+            self._state.keep_only(result.numbers)
+            self.review.begin_again(result.review, result.events, starts)
+            await self._keep(self._snapshot())
+        return result.gone
+
+    def _rewritten(self, needed: Needed) -> tuple[Aged, Sequence[int]]:
+        """The log without what nobody needs, and where its events begin by now; nowhere, when there is nothing to drop."""
+        at = EditState(self.root)
+        events: list[Event] = []
+        for _, event in self._file.events():
+            at.apply(event)
+            events.append(at.located(event))
+        result = aged(events, self.review.state, str(self.root), self._state.next_n, needed)
+        return result, self._file.rewrite(result.events) if result.gone else ()
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(self._file.size, self.root, self._state.kept(), self.review.kept())
+
+    async def _keep(self, snapshot: Snapshot) -> None:
+        self._kept_to = snapshot.size  # also when the disk has no room for it: it is tried again with the next one
+        with contextlib.suppress(OSError):
+            await run_shielded_in_thread(self._snapshots.write, snapshot)
+
+    # --- what was changed --------------------------------------------------------------------------------------------
+
+    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
+        """The edits of all sessions, or those that one made or inherited, by resolved path, oldest first."""
+        return self._state.edits(session_id)
+
+    def edits_since(self, session_id: str | None, mark: int) -> Mapping[Path, Sequence[Edit]]:
+        """The edits that a session, or any, has made since `moment` gave the mark."""
+        found = (
+            (path, [edit for edit in edits if edit.order >= mark]) for path, edits in self.edits(session_id).items()
+        )
+        return {path: edits for path, edits in found if edits}
+
+    def unsettled(self, path: Path) -> Sequence[Edit]:
+        """Edits of a file of which nobody knows yet if they happened."""
+        return [edit for at, edit in self._state.unsettled() if at == path]
+
+    async def content(self, digest: str) -> bytes:
+        """What a file held, nothing for a directory. Raises BlobMissingError."""
+        if digest == DIRECTORY:
+            return b""
+        if digest == UNKEPT:
+            raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
+        try:
+            return await asyncio.to_thread(self._store.get, digest)
+        except BlobMissingError:
+            if self._state.is_secret(digest):
+                raise BlobMissingError("it held secrets, so what it was ended with the daemon that kept it") from None
+            raise
+
+    def made_directories(self) -> Collection[Path]:
+        """Directories that agents made."""
+        edits = self._state.edits().items()
+        return {path for path, each in edits if each[-1].after == DIRECTORY and each[0].before is None}
+
+    def history(self, path: Path) -> dict[int, PastWrite]:
+        """The writes of agents to a file under review, by number, as far as they are known. Blocks."""
+        events = self._file.read(self.review.places(str(path)))
+        named = [at_path(event, str(path), self._state.roots, self.root) for event in events]
+        return past_writes(named, Texts(self._store))
+
+    async def dropped(self, path: str) -> Sequence[DroppedText]:
+        """The user's texts that rejects dropped there, because they chose so."""
+        events = await asyncio.to_thread(self._file.read, self.review.places(path))
+        return [*dropped_texts(path, events)]
+
+    def mode_before_deletion(self, path: Path) -> int | None:
+        """The permissions of a file before it was deleted last, when somebody looked."""
+        deleted = [edit for edit in self._state.edits_of(path) if edit.after is None]
+        mode = deleted[-1].before_mode if deleted else None
+        return stat.S_IMODE(mode) if mode is not None else None
+
+    # --- changing, for `sessionfiles` ----------------------------------------------------------------------------------
+
+    async def announce(
+        self, draft: Intent, before: bytes | None, after: bytes | None, becomes: TrackedFile | None = None
+    ) -> int:
+        """Save what is there and what will be, then that the write is about to begin; its number.
+
+        `becomes`: what the review knows of the file once a write that takes edits back is done. The file is held meanwhile.
+        Raises OSError: then nothing may be written.
+        """
+        async with self._changing():
+            intent = replace(draft, n=self._state.next_n)
+            self._state.apply(intent, moment())
+            try:
+                found = await self.found(intent.path, before, "disk")
+                intent = await asyncio.to_thread(self.review.prepared, intent, before, after, becomes)
+                self.review.fold(intent)
+                whole = encoded(becomes) if becomes is not None and intent.becomes else None
+                starts = await run_shielded_in_thread(self._save, intent, (before, after), whole, found)
+            except OSError:
+                self._apply(Settled(n=intent.n, written=False))
+                raise
+            self.review.note_places((*found, intent), starts)
+        return intent.n
+
+    async def found(self, path: str, data: bytes | None, how: How) -> Sequence[UserChanged]:
+        """What somebody who is no agent made of a file under review, which holds `data`: known from now on, and to be appended.
+
+        A file of secrets is not in it, of which nothing may be.
+        """
+        while True:
+            known = self.review.state.files.get(path)
+            event = await asyncio.to_thread(self.review.found, path, data, how) if known is not None else None
+            if self.review.state.files.get(path) is known:
+                break
+        if event is None:
+            return ()
+        event = replace(event, n=self._state.next_n, first_id=self.review.state.next_id)
+        self._apply(event)
+        return (event,) if path not in self.review.state.secret else ()
+
+    async def settle(self, n: int, *, written: bool, shown_in: str = "") -> None:
+        """The write is in the file, or is not. `shown_in`: see `AgentCall`."""
+        with contextlib.suppress(OSError):  # not needed for the truth: the file itself tells at the next open
+            event = Settled(n=n, written=written, first_id=self.review.state.next_id, shown_in=shown_in)
+            await self.append(event, sync=False)
+
+    async def settle_all(self, numbers: Iterable[int], *, written: bool) -> None:
+        """Decisions are carried out, or are not."""
+        async with self._changing():
+            events: list[Settled] = []
+            for n in numbers:
+                events.append(Settled(n=n, written=written, first_id=self.review.state.next_id))
+                self._apply(events[-1])
+            with contextlib.suppress(OSError):  # the file itself tells at the next open
+                await self._write(events, sync=False)
+
+    async def append_numbered(self, drafts: Iterable[Decided]) -> list[Decided]:
+        """Keep decisions before they are carried out, with their numbers. Raises OSError: they are not made."""
+        async with self._changing():
+            events: list[Decided] = []
+            for draft in drafts:
+                events.append(replace(draft, n=self._state.next_n))
+                self._apply(events[-1])
+            try:
+                await self._write(events, sync=True)
+            except OSError:
+                for event in events:
+                    self._apply(Settled(n=event.n, written=False))
+                raise
+            return events
+
+    async def look(self, path: str, data: bytes | None, how: How) -> None:
+        """A file under review, which is held, has this content now, None where it is gone."""
+        async with self._changing():
+            found = await self.found(path, data, how)
+            if found:
+                with contextlib.suppress(OSError):  # then it is found again at the next look
+                    await self._write(found, sync=False)
+
+    async def _look_before(self, found: Iterable[Captured], since: int) -> None:
+        """Take what files held when a call began, at the mark, that was found to have changed them: what is new in it is the user's."""
+        by_agents = self.edits_since(None, since)
+        for each in {event.path: event for event in found}.values():
+            unsure = each.shared or each.secret or Path(each.path) in by_agents
+            if not unsure and self.review.differs(each.path, each.before):
+                with contextlib.suppress(BlobMissingError):
+                    data = await self.content(each.before) if each.before is not None else None
+                    await self.look(each.path, data, "disk")
+
+    async def judge(self, path: Path, found: str | None) -> None:
+        """Settle earlier writes of unknown outcome by what the file holds; a third text settles nothing."""
+        for edit in self.unsettled(path):
+            await self._judge(edit, found)
+
+    async def record_saved(self, draft: Captured, data: bytes) -> None:
+        """An editor made this of a write while it saved it, which is the writer's; `draft` has all but what is there now."""
+        if digest_of(data) != draft.before:
+            with contextlib.suppress(OSError):  # then it is the user's, found at the next look
+                after = await run_shielded_in_thread(self._store.put, data, secret=draft.secret)
+                await self.record([replace(draft, after=after)])
+
+    async def record(self, drafts: Sequence[Captured], since: int | None = None) -> None:
+        """Keep changes that were found when they had been made. `since`: when the call began, None when it made nothing else.
+
+        Raises OSError: they could not be kept.
+        """
+        if since is not None:
+            await self._look_before(drafts, since)
+        async with self._changing():
+            drafts = list(drafts)
+            found = await self._found_before(drafts)
+            first = self._state.next_n
+            events = [replace(draft, n=first + index) for index, draft in enumerate(drafts)]
+            for event in events:
+                self._state.apply(event, moment())
+            try:
+                events = await self._captured(events)
+                await self._write((*found, *events), sync=True)
+            except OSError:
+                for event in events:
+                    self._state.apply(Settled(n=event.n, written=False))
+                raise
+
+    async def _found_before(self, drafts: Iterable[Captured]) -> list[UserChanged]:
+        """What users had made of files under review before a call changed them: contents that no edit ever left there."""
+        found: list[UserChanged] = []
+        for draft in drafts:
+            if draft.path not in self.review.state.files or draft.before is None:
+                continue
+            edits = self._state.edits_of(Path(draft.path))
+            if not any(draft.before in (edit.before, edit.after) for edit in edits):
+                with contextlib.suppress(BlobMissingError):
+                    found += await self.found(draft.path, await self.content(draft.before), "disk")
+        return found
+
+    async def _captured(self, events: Sequence[Captured]) -> list[Captured]:
+        """The changes as the review takes them, which knows of them from now on."""
+        known = dict(self.review.state.files)
+        computed = await run_shielded_in_thread(self.review.captured, events)
+        sources = {each.moved_from for each in computed}
+        folded: list[Captured] = []
+        for event, found in zip(events, computed, strict=True):
+            is_moved = event.path in sources and event.after is None  # with the event of where it is now
+            is_known = self.review.state.files.get(event.path) is known.get(event.path)  # else somebody was quicker
+            each = found if is_known or is_moved else self.review.captured([event])[0]
+            folded.append(replace(each, first_id=self.review.state.next_id) if each.reviewed else each)
+            self.review.fold(folded[-1])
+            self._state.note_moved(folded[-1])
+        return folded
+
+    async def inherit(self, session_id: str, source: str) -> None:
+        """A session goes on where another one is: its edits until now count as this one's, too. Raises OSError."""
+        await self._inherit(session_id, self._state.numbers(source))
+
+    async def take_over(self, session_id: str, edits: Sequence[tuple[Intent, bool]]) -> None:
+        """Take a session's edits from its own log of earlier versions, once; of each, if it is known to have happened.
+
+        Of a fork, that log held the edits of the session it was forked from, too. Raises OSError.
+        """
+        events: list[Event] = []
+        for n, (event, settled) in enumerate((each for each in edits if self._state.taken(each[0]) is None), 1):
+            number = self._state.next_n - 1 + n
+            events.append(replace(event, n=number, taken_from=event.n))
+            if settled:
+                events.append(Settled(n=number, written=True))
+        if events:
+            await self.append(*events, sync=True)
+        foreign = [event for event, _ in edits if event.session_id != session_id]
+        numbers = [n for event in foreign if (n := self._state.taken(event)) is not None]
+        await self._inherit(session_id, numbers)
+        await self._settle_found()
+
+    async def _inherit(self, session_id: str, numbers: Sequence[int]) -> None:
+        if not set(numbers) <= set(self._state.numbers(session_id)):
+            event = Inherited(n=self._state.next_n, session_id=session_id, numbers=tuple(numbers))
+            await self.append(event, sync=True)
+
+    async def append(self, *events: Event, sync: bool) -> None:
+        """Take events, whose numbers are their own, and keep them. Raises OSError: they are not kept."""
+        async with self._changing():
+            for event in events:
+                self._apply(event)
+            await self._write(events, sync=sync)
+
+    async def _write(self, events: Sequence[Event], *, sync: bool) -> None:
+        """Keep events that are known by now. Raises OSError: they are not kept."""
+        self.review.note_places(events, await run_shielded_in_thread(self._file.append, *events, sync=sync))
+
+    async def told(self, session_id: str, up_to: int) -> None:
+        """The model of a session knows of all rejects up to this event."""
+        with contextlib.suppress(OSError):  # then it is told again by the next daemon
+            await self.append(Told(n=self._state.next_n, session_id=session_id, up_to=up_to), sync=True)
+
+    @property
+    def next_n(self) -> int:
+        """The number of the next event."""
+        return self._state.next_n
+
+    def _apply(self, event: Event) -> None:
+        self._state.apply(event)
+        self.review.fold(event)
+
+    def _save(
+        self, intent: Intent, contents: Sequence[bytes | None], whole: bytes | None, found: Sequence[UserChanged]
+    ) -> Sequence[int]:
+        for data in contents:
+            if data is not None:
+                self._store.put(data, secret=intent.secret)
+        if whole is not None:
+            self._store.put(whole, secret=intent.secret or intent.path in self.review.state.secret)
+        return self._file.append(*found, intent, sync=True)
+
+    async def _settle_found(self) -> None:
+        for path, edit in self._state.unsettled():
+            await asyncio.to_thread(sweep, path.parent, list(_texts(self._store, edit)))
+            await self._judge(edit, await asyncio.to_thread(_digest_at, path))
+
+    async def _sweep_decided(self) -> None:
+        """Remove what a killed daemon left of carrying decisions out, before anybody writes."""
+        for path, texts in self.review.state.waiting_texts():
+            await asyncio.to_thread(sweep, Path(path).parent, texts)
+
+    async def _judge(self, edit: Edit, found: str | None) -> None:
+        if found == edit.after:
+            await self.settle(edit.n, written=True)
+        elif found == edit.before:
+            await self.settle(edit.n, written=False)
+
+
+def _opened(directory: Path, root: Path, undo: contextlib.ExitStack) -> EditLogFile:
+    """The open log; `undo` closes it, also when nobody waits for it any more."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    holder = _holder(directory)
+    try:
+        file = EditLogFile(directory / LOG, holder)
+        undo.callback(file.close)
+    except BlockingIOError:
+        raise ProjectOpenElsewhereError(
+            f"The edit log of {root} ({directory / LOG}) is open in pid {holder}; "
+            "stop that process, or work in the editor that started it."
+        ) from None
+    with contextlib.suppress(OSError):  # a full disk must not keep a project from being opened
+        write_private(directory / HOLDER, b"%d\n" % os.getpid())
+    return file
+
+
+def _holder(directory: Path) -> str:
+    try:
+        return (directory / HOLDER).read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def _digest_at(path: Path) -> str | None:
+    try:
+        return digest_of_node(read_node(path))
+    except WorkspaceError:
+        return None
+
+
+def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:
+    """What the edit replaced and what it wrote, as far as it was saved."""
+    for digest in (edit.before, edit.after):
+        if digest not in (None, DIRECTORY, UNKEPT):
+            with contextlib.suppress(BlobMissingError):
+                yield store.get(digest)

@@ -1,0 +1,275 @@
+"""The files of one project under review, live: its events are folded here the moment they are known.
+
+What happened on disk becomes an event here, too; nothing here writes a file of the user's.
+"""
+
+import contextlib
+import stat
+import time
+from collections import Counter
+from collections.abc import Generator, Sequence
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.directories.refs import DIRECTORY, UNKEPT
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.blobs import BlobStore
+from sould.agents.edits.editlog import Captured, Checkpoint, Decided, Event, Intent, Noted, Settled, UserChanged
+from sould.agents.edits.moments import moment
+from sould.agents.edits.reviewstate import ReviewState, below, ranges_between
+from sould.agents.edits.texts import Texts
+from sould.agents.review.difference import LineEdit, edits_between
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.lines import Lines
+from sould.agents.review.useredit import How
+
+MOST_COMPARED: Final = 200
+"""Files that vanished in one call times files that appeared in it, beyond which only equal ones are taken for moved."""
+
+
+_CHECKPOINT: Final = msgspec.json.Decoder(ReviewState)
+
+
+class Follower(Protocol):
+    """Is told of files under review that changed."""
+
+    def __call__(self, path: str) -> None:
+        """This one did."""
+        ...
+
+
+class Reader(Protocol):
+    """Is told what users make of files under review."""
+
+    def user_changed(self, path: str, before: TrackedFile, after: TrackedFile | None) -> None:
+        """This; `after` None: it is at another path by now."""
+        ...
+
+
+class Followers:
+    """Who is told of the paths under review that changed."""
+
+    def __init__(self) -> None:
+        self._all: list[Follower] = []
+
+    @contextlib.contextmanager
+    def following(self, follower: Follower) -> Generator[None]:
+        """Tell it, as long as the block lasts."""
+        self._all.append(follower)
+        try:
+            yield
+        finally:
+            self._all.remove(follower)
+
+    def tell(self, path: str) -> None:
+        """Something changed there."""
+        for each in tuple(self._all):
+            each(path)
+
+
+class KeptReview(Struct, frozen=True, array_like=True):
+    """The state of a review, and where the log has the events of each file."""
+
+    state: ReviewState
+    places: dict[str, list[int]]
+
+
+class ReviewedFiles:
+    """See the module. All but `prepared` and `captured` belong to the event loop."""
+
+    def __init__(self, store: BlobStore) -> None:
+        self.state = ReviewState()
+        self.texts = Texts(store)
+        self.followers = Followers()
+        self._carried_out: dict[str, int] = {}
+        """When a decision about each file was last, in the order of edits."""
+        self.readers: dict[str, Reader] = {}
+        """Of live sessions, by id."""
+        self._places: dict[str, list[int]] = {}
+        self._open: dict[int, str] = {}
+        """The files of writes and decisions of which the log does not say yet what they came to, by number."""
+        self._store = store
+
+    def relocate(self, before: str, now: str) -> None:
+        """The project's root was the one directory and is the other."""
+        if before == now:
+            return
+        self.state.relocate(before, now)
+        self._places = {below(path, before, now): places for path, places in self._places.items()}
+        self._open = {n: below(path, before, now) for n, path in self._open.items()}
+
+    def kept(self) -> KeptReview:
+        """As it is now, to be kept."""
+        return KeptReview(self.state.copy(), {path: [*starts] for path, starts in self._places.items()})
+
+    def restore(self, kept: KeptReview) -> None:
+        """Begin as `kept` was made."""
+        self.state, self._places = kept.state, kept.places
+        announced = {n: intent.path for n, intent in kept.state.announced.items()}
+        self._open = announced | {n: decision.path for n, decision in kept.state.decided.items()}
+
+    def begin_at(self, checkpoint: Checkpoint, root: str, now: str) -> None:
+        """Begin with what an event says that all before come to; the project was at `root` then, and is elsewhere now."""
+        self.state = _CHECKPOINT.decode(checkpoint.review)
+        if root != now:
+            self.state.relocate(root, now)
+
+    def begin_again(self, state: ReviewState, events: Sequence[Event], starts: Sequence[int]) -> None:
+        """The log was rewritten: this is what it comes to, and where its events are."""
+        self.state = state
+        self._places.clear()
+        self._open.clear()
+        self.note_places(events, starts)
+
+    def fold(self, event: Event, start: int | None = None) -> None:
+        """Take an event; `start` is where it begins in the log, when that is known."""
+        before = self.state.files.get(event.path) if isinstance(event, UserChanged) else None
+        if isinstance(event, Settled) and event.written and event.n in self.state.decided:
+            self._carried_out[self.state.decided[event.n].path] = moment()
+        path = self.state.apply(event, self.texts)
+        if before is not None:
+            for reader in tuple(self.readers.values()):
+                reader.user_changed(before.path, before, self.state.files.get(before.path))
+        if start is not None:
+            self._note_place(event, start)
+        if path:
+            self.followers.tell(path)
+
+    def note_places(self, events: Sequence[Event], starts: Sequence[int]) -> None:
+        """The log has these events there."""
+        for event, start in zip(events, starts, strict=True):
+            self._note_place(event, start)
+
+    def _note_place(self, event: Event, start: int) -> None:
+        match event:
+            case Captured(moved_from=before) if before:
+                self._places[event.path] = [*self._places.get(before, ()), start]
+            case Intent() | UserChanged() | Decided() | Noted():
+                self._places.setdefault(event.path, []).append(start)
+                if not isinstance(event, Captured | UserChanged | Noted):
+                    self._open[event.n] = event.path
+            case Settled(n=n) if n in self._open:
+                self._places.setdefault(self._open.pop(n), []).append(start)
+            case _:
+                pass
+
+    def places(self, path: str) -> Sequence[int]:
+        """Where the log has the events of a file, in order."""
+        return self._places.get(path, ())
+
+    # --- what is about to be written, or was found ----------------------------------------------------------------------
+
+    def is_decided(self, path: str, after: str | None, since: int) -> bool:
+        """Whether a file holds this because of a decision that was carried out since `moment` gave the mark."""
+        return self._carried_out.get(path, -1) >= since and not self.differs(path, after)
+
+    def differs(self, path: str, ref: str | None) -> bool:
+        """Whether a file under review is known to hold something else than this; None: nothing. A directory is no content."""
+        file = self.state.files.get(path)
+        if file is None or ref == DIRECTORY:
+            return False
+        digest = (file.content or digest_of("".join(file.text.current).encode())) if file.exists else None
+        return ref != digest
+
+    def found(self, path: str, data: bytes | None, how: How) -> UserChanged | None:
+        """What somebody who is no agent made of a file under review that holds `data` now; None: it is as it was known. Blocks."""
+        file = self.state.files.get(path)
+        if file is None:
+            return None
+        lines = self.texts.hold(data) if data is not None else ()
+        return difference(file, lines, digest_of(data) if data is not None else "", how, there=data is not None)
+
+    def prepared(
+        self, intent: Intent, before: bytes | None, after: bytes | None, becomes: TrackedFile | None = None
+    ) -> Intent:
+        """A write that is about to begin, with what it changes; of one that takes edits back, what the file `becomes`. Blocks."""
+        if not _is_reviewed(intent):
+            return intent
+        old = self.texts.hold(before) if before is not None else ()
+        new = self.texts.hold(after) if after is not None else ()
+        changed = ranges_between(old, new) if old is not None and new is not None else None
+        whole = self.texts.hold_file(becomes) if becomes is not None else ""
+        return replace(intent, reviewed=True, changed=changed, becomes=whole)
+
+    def captured(self, drafts: Sequence[Captured]) -> list[Captured]:
+        """Changes that a call was found to have made, with what they changed in the files as they were known. Blocks."""
+        moved = self._moved([each for each in drafts if _is_reviewed(each)])
+        return [self._captured(each, moved) for each in drafts]
+
+    def _captured(self, draft: Captured, moved: dict[str, Captured]) -> Captured:
+        if draft.path in {each.path for each in moved.values()} and draft.after is None:
+            return draft  # the other half of a move
+        if not _is_reviewed(draft, known=draft.path in self.state.files):
+            return draft
+        source = moved.get(draft.path)
+        if source is not None:
+            known = self._known(source.path, source.before)
+            draft = replace(draft, moved_from=source.path, moved_before=known or "")
+            before = known
+        else:
+            before = self._known(draft.path, draft.before)
+        if before == UNKEPT:
+            return draft
+        old = self.texts.lines(before) if before is not None else ()
+        new = self.texts.lines(draft.after) if draft.after is not None else ()
+        changed = ranges_between(old, new) if old is not None and new is not None else None
+        return replace(draft, reviewed=True, changed=changed, before=draft.before if source is not None else before)
+
+    def _known(self, path: str, before: str | None) -> str | None:
+        """The digest of what a file held as far as the review knows, kept; `before` where it knows nothing."""
+        file = self.state.files.get(path)
+        if file is None:
+            return before
+        if not file.exists:
+            return None
+        if file.content:
+            return file.content
+        data = "".join(file.text.current).encode()
+        self.texts.hold(data)
+        return self._store.put(data, sync=False, secret=path in self.state.secret)
+
+    def _moved(self, drafts: Sequence[Captured]) -> dict[str, Captured]:
+        """The files that appeared in a call and are others that vanished in it, by path."""
+        gone = [each for each in drafts if each.after is None]
+        new = [each for each in drafts if each.before is None and each.path not in self.state.files]
+        moved: dict[str, Captured] = {}
+        for each in new:
+            same = next((other for other in gone if other.before == each.after), None)
+            if same is None and len(gone) * len(new) <= MOST_COMPARED:
+                same = next((other for other in gone if self._alike(other.before or "", each.after or "")), None)
+            if same is not None:
+                gone.remove(same)
+                moved[each.path] = same
+        return moved
+
+    def _alike(self, before: str, after: str) -> bool:
+        """At least half of the lines are equal."""
+        old, new = self.texts.lines(before), self.texts.lines(after)
+        if not old or not new:
+            return False
+        return 2 * (Counter(old) & Counter(new)).total() >= max(len(old), len(new))
+
+
+def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *, there: bool) -> UserChanged | None:
+    """What makes a file under review what is there now: `lines` of a text, None of anything else, which `digest` names."""
+    event = UserChanged(n=0, path=file.path, how=how, timestamp=time.time())
+    if not there:
+        return replace(event, whole="deleted") if file.exists else None
+    if lines is None:
+        same = file.exists and file.content == digest
+        return None if same else replace(event, whole="replaced", content=digest)
+    if not file.exists or file.content:
+        return replace(event, whole="made", edits=(LineEdit(0, 0, lines),) if lines else ())
+    edits = edits_between(file.text.current, lines)
+    return replace(event, edits=edits) if edits else None
+
+
+def _is_reviewed(event: Intent, *, known: bool = False) -> bool:
+    """Regular files on both sides, of which it is known what they held; `known`: the review knows that itself."""
+    unusable = {DIRECTORY, UNKEPT}
+    contents = {event.after} if known else {event.before, event.after}
+    modes = [mode for mode in (event.before_mode, event.after_mode) if mode is not None]
+    return contents.isdisjoint(unusable) and all(stat.S_IFMT(mode) in (0, stat.S_IFREG) for mode in modes)

@@ -1,0 +1,409 @@
+"""The files under review, folded from the events of a project's edit log (D40). Pure: what files held is asked of `Contents`.
+
+An event is folded into the state it was made for. Where a damaged or missing line of the log makes them differ, the text
+that the next event says was there counts, as if it had been found on disk.
+"""
+
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sould.agents.edits.editlog import (
+    Captured,
+    Commented,
+    CommentsSent,
+    Decided,
+    Event,
+    GitStood,
+    Intent,
+    Noted,
+    Range,
+    Settled,
+    Told,
+    UserChanged,
+)
+from sould.agents.review.decisions import Decided as DecidedHunk
+from sould.agents.review.decisions import Decision, HunkStale, Refusal, taken_back
+from sould.agents.review.difference import LineEdit, edits_between
+from sould.agents.review.file import DecidedChange, FileChange, TrackedFile
+from sould.agents.review.filedecisions import (
+    ChangeAbsent,
+    ChangeDecided,
+    Conflict,
+    Done,
+    PutText,
+    change_taken_back,
+    decide_change,
+    decide_hunk,
+)
+from sould.agents.review.hunk import AgentCall
+from sould.agents.review.lines import Lines, line_end, with_end
+from sould.agents.review.text import ReviewedText
+
+DecisionVerdict: TypeAlias = Literal["keep", "reject", "undo"]
+"""`undo`: of a keep or a reject."""
+CallKey: TypeAlias = tuple[str, str, str]
+"""What tells a call from all others."""
+MOST_ANSWERS: Final = 5_000
+"""Calls; of more, those are known of which something is pending."""
+FIRST: Final = 1
+"""The first id of a project."""
+
+
+class Contents(Protocol):
+    """What files held, by digest."""
+
+    def lines(self, digest: str) -> Lines | None:
+        """A text; None when it is none, or nobody has it any more."""
+        ...
+
+    def file(self, digest: str) -> TrackedFile | None:
+        """A file under review, as it was kept whole; None when nobody has it any more."""
+        ...
+
+
+class ReviewState(Struct):
+    """Every file under review by resolved path, what was decided and not done yet, and the next free id."""
+
+    files: dict[str, TrackedFile] = field(default_factory=dict[str, TrackedFile])
+    next_id: int = FIRST
+    decided: dict[int, Decided] = field(default_factory=dict[int, Decided])
+    """Decisions that are not carried out yet, by number."""
+    rejects: list[Decided] = field(default_factory=list[Decided])
+    """Those that were carried out and of which some session's model has not been told."""
+    verdicts: dict[int, Decided] = field(default_factory=dict[int, Decided])
+    """The last decision about each hunk that was carried out, by its id."""
+    told: dict[str, int] = field(default_factory=dict[str, int])
+    """Up to which event the models of the sessions know of rejects."""
+    committed: set[int] = field(default_factory=set[int])
+    """Ids of hunks that an agent's own command committed."""
+    git: dict[str, GitStood] = field(default_factory=dict[str, GitStood])
+    """How git stood with files when that was noted last, by path."""
+    secret: set[str] = field(default_factory=set[str])
+    """Files whose contents are in memory only: nothing of them is written anywhere."""
+    announced: dict[int, Intent] = field(default_factory=dict[int, Intent])
+    """Writes of which nobody knows yet if they happened, by number."""
+    comments: dict[int, Commented] = field(default_factory=dict[int, Commented])
+    """Those that are not sent yet, by number."""
+    round: CommentsSent | None = None
+    """When comments were sent last."""
+    answers: set[CallKey] = field(default_factory=set[CallKey])
+    """The calls that wrote since then."""
+
+    def apply(self, event: Event, contents: Contents) -> str:
+        """Take one event; the path of the file it is about, "" when it changes none."""
+        match event:
+            case Captured():
+                return self._wrote(event, event.first_id, contents) if event.reviewed else ""
+            case Intent():
+                if event.reviewed:
+                    self.announced[event.n] = event
+            case Settled():
+                return self._settled(event, contents)
+            case UserChanged():
+                return self._changed(event)
+            case Decided():
+                self.decided[event.n] = event
+                return event.path
+            case Noted():
+                self.committed.update(event.ids)
+                if event.git is not None:
+                    self.git[event.path] = event.git
+                return event.path
+            case Told():
+                self._told(event)
+            case Commented():
+                return self._commented(event)
+            case CommentsSent():
+                self.comments = {n: each for n, each in self.comments.items() if n not in event.ids}
+                self.round, self.answers = event, set()
+            case _:
+                pass
+        return ""
+
+    def waiting_texts(self) -> Iterator[tuple[str, list[bytes]]]:
+        """Of each file that decisions are to be carried out in, what it holds before and after each of them."""
+        for path in {event.path for event in self.decided.values()} & self.files.keys():
+            file = self.files[path]
+            texts = [file.text.current]
+            for event in sorted(self.decided.values(), key=lambda each: each.n):
+                done = outcome(file, event) if event.path == path else None
+                if isinstance(done, Done):
+                    file = done.file
+                    texts.append(file.text.current)
+            yield path, ["".join(lines).encode() for lines in texts]
+
+    def pending(self) -> Iterable[TrackedFile]:
+        """The files of which something is to be reviewed."""
+        return (file for file in self.files.values() if file.changes or file.text.has_hunks)
+
+    def relocate(self, before: str, now: str) -> None:
+        """The project's root is another directory; so are the files in it."""
+
+        def at(path: str) -> str:
+            return below(path, before, now)
+
+        def event(of: Decided) -> Decided:
+            return replace(of, path=at(of.path))
+
+        self.files = {at(path): _relocated(file, at) for path, file in self.files.items()}
+        self.decided = {n: event(each) for n, each in self.decided.items()}
+        self.verdicts = {number: event(each) for number, each in self.verdicts.items()}
+        self.rejects = [event(each) for each in self.rejects]
+        self.secret = {at(path) for path in self.secret}
+        self.git = {at(path): each for path, each in self.git.items()}
+        self.announced = {n: replace(each, path=at(each.path)) for n, each in self.announced.items()}
+        self.comments = {n: replace(each, path=at(each.path)) for n, each in self.comments.items()}
+
+    def copy(self) -> "ReviewState":
+        """The same, which changes no more with this one."""
+        return ReviewState(
+            self.files.copy(),
+            self.next_id,
+            self.decided.copy(),
+            self.rejects.copy(),
+            self.verdicts.copy(),
+            self.told.copy(),
+            self.committed.copy(),
+            self.git.copy(),
+            self.secret.copy(),
+            self.announced.copy(),
+            self.comments.copy(),
+            self.round,
+            self.answers.copy(),
+        )
+
+    def _commented(self, event: Commented) -> str:
+        self.comments.pop(event.replaces, None)
+        if event.text:
+            self.comments[event.n] = event
+        return event.path
+
+    def _note_answer(self, agent: AgentCall) -> None:
+        self.answers.add(call_key(agent))
+        if len(self.answers) > MOST_ANSWERS:
+            hunks = (placed.hunk for file in self.pending() for placed in file.text.hunks)
+            self.answers &= {call_key(each) for hunk in hunks for each in hunk.agents} | {call_key(agent)}
+
+    def _settled(self, event: Settled, contents: Contents) -> str:
+        intent, decision = self.announced.pop(event.n, None), self.decided.pop(event.n, None)
+        if intent is not None and event.written:
+            return self._wrote(intent, event.first_id, contents, event.shown_in)
+        if decision is not None and event.written:
+            self._carried_out(decision, event.first_id)
+        return decision.path if decision is not None else ""
+
+    # --- agents -----------------------------------------------------------------------------------------------------
+
+    def _wrote(self, event: Intent, first_id: int, contents: Contents, shown_in: str = "") -> str:
+        if event.becomes:
+            whole = contents.file(event.becomes)
+            if whole is not None:
+                self._put(event.path, replace(whole, path=event.path))
+            return event.path
+        before = event.moved_from if isinstance(event, Captured) else ""
+        file = self.before(event, before or event.path, contents)
+        if file is None:
+            self.files.pop(event.path, None)
+            return event.path
+        if event.secret:
+            self.secret.add(event.path)
+        file = file.numbered(first_id or self.next_id)
+        agent = AgentCall(event.session_id, event.turn_id, event.call_id, event.subagent, event.model, shown_in)
+        if self.round is not None:
+            self._note_answer(agent)
+        if before:
+            self.files.pop(before, None)
+            file = file.agent_renamed(event.path, agent, allowed=event.allowed)
+        if event.before != event.after and (event.changed or not before):
+            file = _written(file, event, agent, contents)
+        before_mode, after_mode = event.before_mode, event.after_mode
+        if before_mode is not None and after_mode is not None and before_mode != after_mode:
+            modes = stat.S_IMODE(before_mode), stat.S_IMODE(after_mode)
+            file = file.agent_set_mode(modes[0], modes[1], agent, allowed=event.allowed)
+        self._put(event.path, file)
+        return event.path
+
+    def claim(self, up_to: int) -> None:
+        """Ids below this one are used, by a file that is about to be known."""
+        self.next_id = max(self.next_id, up_to)
+
+    def before(self, event: Intent, path: str, contents: Contents) -> TrackedFile | None:
+        """The file as it was before a write; None: it cannot be had any more, so nothing of it is reviewed."""
+        before = (event.moved_before or None) if isinstance(event, Captured) and event.moved_from else event.before
+        after = contents.lines(event.after) if event.after is not None else ()
+        lines = contents.lines(before) if before is not None else ()
+        file = self.files.get(path)
+        if event.changed is not None and (after is None or (file is None and lines is None)):
+            return None
+        content = (before or "") if lines is None else ""
+        there = before is not None
+        if file is None:
+            return TrackedFile(path, ReviewedText.of(lines or (), self.next_id), there, there, content)
+        return _as_found(file, lines or (), content, there=there)
+
+    def _put(self, path: str, file: TrackedFile) -> None:
+        self.files[path] = file
+        self.next_id = max(self.next_id, file.text.next_id)
+
+    # --- users ------------------------------------------------------------------------------------------------------
+
+    def _changed(self, event: UserChanged) -> str:
+        file = self.files.get(event.path)
+        if file is None:
+            return ""
+        file = file.numbered(event.first_id)
+        match event.whole:
+            case "":
+                file = file.user_wrote(event.edits, event.how, returning=event.returning)
+            case "made":
+                file = file.user_made(tuple(line for edit in event.edits for line in edit.lines), event.how)
+            case "deleted":
+                file = file.user_deleted()
+            case "replaced":
+                file = file.user_replaced(event.content)
+            case "moved":
+                del self.files[event.path]
+                if event.path in self.secret:
+                    self.secret.add(event.content)
+                file = file.user_renamed(event.content)
+        self._put(file.path, file)
+        return file.path
+
+    def _carried_out(self, event: Decided, first_id: int) -> None:
+        file = self.files.get(event.path)
+        if file is None:
+            return
+        done = outcome(file.numbered(first_id), event)
+        if isinstance(done, Done):
+            if done.file.path != event.path:
+                del self.files[event.path]
+            self._put(done.file.path, done.file)
+            known = replace(event, hunk_id=done.hunk_id or event.hunk_id)
+            self.verdicts[known.hunk_id] = known
+            self._note_reject(known)
+
+    def part(self, event: Decided) -> int:
+        """The id that a part of a hunk has since it was decided about; 0: it was about all of the hunk."""
+        if event.lines is None:
+            return 0
+        number = next((number for number, each in reversed(self.verdicts.items()) if each.n == event.n), 0)
+        return number if number != event.hunk_id else 0
+
+    def _note_reject(self, event: Decided) -> None:
+        if event.verdict == "reject":
+            self.rejects.append(event)
+        elif event.verdict == "undo":
+            self.rejects = [each for each in self.rejects if each.hunk_id != event.hunk_id]
+
+    def _told(self, event: Told) -> None:
+        self.told[event.session_id] = max(self.told.get(event.session_id, 0), event.up_to)
+        self.rejects = [
+            each for each in self.rejects if any(self.told.get(session, 0) < each.n for session in each.sessions)
+        ]
+
+
+def outcome(
+    file: TrackedFile, event: Decided, *, occupied: bool = False
+) -> Done | Refusal | Conflict | ChangeDecided | ChangeAbsent:
+    """What becomes of a file by a decision, or why nothing does. `occupied`: see `decide_change`."""
+    change = change_of(file, event.hunk_id)
+    decided = decided_change_of(file, event.hunk_id)
+    if event.verdict == "undo" and decided is not None:
+        return change_taken_back(file, decided, occupied=occupied)
+    if event.verdict == "undo":
+        answer = taken_back(file.text, event.hunk_id)
+        if not isinstance(answer, DecidedHunk):
+            return answer
+        after = replace(file, text=answer.text, exists=True)
+        put = (PutText(file.path, file.text.current if file.exists else None, answer.text.current),)
+        return Done(after, put if answer.text.current != file.text.current else ())
+    if change is not None:
+        if event.digest and event.digest != change.digest:
+            return HunkStale(None)
+        chosen = "replace" if event.choice == "replace" else "leave"
+        return decide_change(file, change, event.verdict, occupied=occupied, choice=chosen)
+    if decided is not None:
+        return ChangeDecided(decided)
+    if any(each.id == event.hunk_id for each in file.absent):
+        return ChangeAbsent()
+    choice = event.choice if event.choice != "replace" else None
+    return decide_hunk(file, Decision(event.verdict, event.hunk_id, event.digest, event.lines, choice))
+
+
+def call_key(agent: AgentCall) -> CallKey:
+    """See `CallKey`."""
+    return agent.session_id, agent.turn_id, agent.call_id
+
+
+def change_of(file: TrackedFile, number: int) -> FileChange | None:
+    """The change of the file as a whole that has this id."""
+    return next((change for change in file.changes if change.id == number), None)
+
+
+def decided_change_of(file: TrackedFile, number: int) -> DecidedChange | None:
+    """The decision about the change of the file as a whole that has this id, unless it is pending again."""
+    return next((each for each in reversed(file.decided) if each.change.id == number), None)
+
+
+def _as_found(file: TrackedFile, lines: Lines, content: str, *, there: bool) -> TrackedFile:
+    """The file as an event says that it was, whatever the events before it say."""
+    if not there:
+        return file.user_deleted() if file.exists else file
+    if not file.exists:
+        return file.user_replaced(content) if content else file.user_made(lines)
+    if content:
+        return file if file.content == content else file.user_replaced(content)
+    same = file.text.current == lines
+    return file if same else file.user_wrote(edits_between(file.text.current, lines), "disk")
+
+
+def _written(file: TrackedFile, event: Intent, agent: AgentCall, contents: Contents) -> TrackedFile:
+    """After a write of an agent that changed the content."""
+    allowed = event.allowed
+    if event.after is None:
+        return file.agent_deleted(agent, allowed=allowed)
+    new = contents.lines(event.after) if event.changed is not None else None
+    if new is None or (file.content and file.exists):
+        return file.agent_replaced(event.before or "", event.after, agent, allowed=allowed)
+    if not file.exists:
+        return file.agent_made(new, agent, allowed=allowed)
+    old_end, new_end = line_end(file.text.current), line_end(new)
+    if old_end is not None and new_end is not None and old_end != new_end:
+        file = file.agent_changed_line_ends(new_end, old_end, agent)
+    return file.agent_wrote(edits_of(event.changed or (), new), agent, allowed=allowed)
+
+
+def edits_of(ranges: Iterable[Range], new: Lines) -> list[LineEdit]:
+    """What a write changed, with its lines."""
+    return [LineEdit(start, stop, new[low:high]) for start, stop, low, high in ranges]
+
+
+def ranges_between(old: Lines, new: Lines) -> tuple[Range, ...]:
+    """What turns a text into another one; where only line ends differ, that is not in it."""
+    old_end, new_end = line_end(old), line_end(new)
+    if old_end is not None and new_end is not None and old_end != new_end:
+        old = with_end(old, new_end)
+    ranges: list[Range] = []
+    shift = 0
+    for edit in edits_between(old, new):
+        low = edit.start + shift
+        ranges.append((edit.start, edit.stop, low, low + len(edit.lines)))
+        shift += len(edit.lines) - (edit.stop - edit.start)
+    return tuple(ranges)
+
+
+def _relocated(file: TrackedFile, at: Callable[[str], str]) -> TrackedFile:
+    changes = (
+        replace(each, before=at(each.before), after=at(each.after)) if each.kind == "rename" else each
+        for each in file.changes
+    )
+    return replace(file, path=at(file.path), changes=tuple(changes))
+
+
+def below(path: str, before: str, now: str) -> str:
+    """Where a file is after a directory was moved."""
+    return now + path[len(before) :] if path == before or path.startswith(f"{before}/") else path

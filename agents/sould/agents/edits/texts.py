@@ -1,0 +1,85 @@
+"""What files held, as the review needs it: lines of a text, or a file under review that was kept whole.
+
+Those that were used last are held, so that an event is folded without reading what was just written.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.blobs import BlobMissingError, BlobStore
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.lines import Lines, split
+
+MOST_HELD: Final = 16
+"""Texts."""
+_DECODER: Final = msgspec.msgpack.Decoder(TrackedFile)
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+class Texts:
+    """The contents in `store` as texts. What is not held is read: that blocks."""
+
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
+        self._held: OrderedDict[str, Lines | None] = OrderedDict()
+        self._files: OrderedDict[str, TrackedFile] = OrderedDict()
+
+    def hold(self, data: bytes) -> Lines | None:
+        """The lines of a content that is wanted in a moment; None: it is no text."""
+        lines = as_lines(data)
+        self._hold(digest_of(data), lines)
+        return lines
+
+    def lines(self, digest: str) -> Lines | None:
+        """See `Contents`."""
+        if digest in self._held:
+            self._held.move_to_end(digest)
+            return self._held[digest]
+        try:
+            lines = as_lines(self._store.get(digest))
+        except (BlobMissingError, OSError):
+            return None
+        self._hold(digest, lines)
+        return lines
+
+    def hold_file(self, file: TrackedFile) -> str:
+        """A file under review that is wanted in a moment, once; its digest."""
+        digest = digest_of(encoded(file))
+        self._files[digest] = file
+        if len(self._files) > MOST_HELD:
+            self._files.popitem(last=False)
+        return digest
+
+    def file(self, digest: str) -> TrackedFile | None:
+        """See `Contents`."""
+        held = self._files.pop(digest, None)
+        if held is not None:
+            return held
+        try:
+            return _DECODER.decode(self._store.get(digest))
+        except (BlobMissingError, OSError, msgspec.DecodeError):
+            return None
+
+    def _hold(self, digest: str, lines: Lines | None) -> None:
+        self._held[digest] = lines
+        self._held.move_to_end(digest)
+        if len(self._held) > MOST_HELD:
+            self._held.popitem(last=False)
+
+
+def encoded(file: TrackedFile) -> bytes:
+    """How a file under review is kept whole."""
+    return _ENCODER.encode(file)
+
+
+def as_lines(data: bytes) -> Lines | None:
+    """The lines of a text, None of anything else: bytes that are not UTF-8, or with a NUL."""
+    if b"\0" in data:
+        return None
+    try:
+        return split(data.decode())
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,212 @@
+"""What the agents of a session do not know of their files: changes of theirs that were rejected, and what the user wrote since they looked.
+
+Rejects are told to the session's own agent once, also when it was closed meanwhile: what it was told is in the projects' logs,
+written after the words are on disk, so that a daemon killed between the two tells it twice rather than never. What the user
+wrote is known as long as the daemon runs, to each agent that has read or written the file. Nothing of a secret is in it.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.edits.editlog import Decided
+from sould.agents.edits.project import Project
+from sould.agents.permissions.callfiles import Looks
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.hunk import Hunk
+from sould.agents.reviewing.review import Review
+from sould.agents.workspace import NotAFileError, TextFile, Workspace, WorkspaceError
+
+MOST_REMEMBERED: Final = 2 * 1024 * 1024
+"""Characters of texts that an agent has read and nobody changed; what is beyond is forgotten, the oldest first."""
+MOST_AGENTS: Final = 16
+MOST_CHANGES: Final = 8
+"""Of one file by the user, with changes of agents between them."""
+
+
+class Rejected(Struct, frozen=True):
+    """A change of the session's that was rejected. `hunk`: None for a change of the file as a whole, and where nobody knows it any more."""
+
+    path: str
+    reason: str
+    hunk: Hunk | None = None
+
+
+class UserEdit(Struct, frozen=True):
+    """What the user, or a program of theirs, made of a file; None: there is no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Borrowed(Protocol):
+    """The projects that the session has open."""
+
+    def __iter__(self) -> Iterator[Project]:
+        """All of them."""
+        ...
+
+    def review(self, project: Project) -> Review:
+        """What is to be decided in one of them."""
+        ...
+
+
+class _Seen(Struct):
+    """A file as an agent knows it. `text`: of one that is not under review; `changes` are the user's since."""
+
+    text: str | None = None
+    changes: list[UserEdit] = field(default_factory=list[UserEdit])
+    signature: tuple[int, int, int] = (0, 0, 0)
+
+    def moves_to(self, signature: tuple[int, int, int]) -> bool:
+        """Whether the file on disk is not the one it was, which it is from now on."""
+        before, self.signature = self.signature, signature
+        return before != signature
+
+    def holds(self, path: str, text: str | None) -> None:
+        """One that is not under review holds this now, by the user."""
+        self.user_changed(UserEdit(path, self.text, text))
+        self.text = text
+
+    def user_changed(self, change: UserEdit) -> None:
+        last = self.changes[-1] if self.changes else None
+        if last is not None and last.after == change.before:
+            self.changes[-1] = replace(last, after=change.after)
+        elif len(self.changes) < MOST_CHANGES:
+            self.changes.append(change)
+
+    def take(self) -> list[UserEdit]:
+        taken, self.changes = self.changes, []
+        return [each for each in taken if each.before != each.after]
+
+
+class Untold(Looks):
+    """Of one session; "" is its own agent, the others are its subagents by id."""
+
+    def __init__(self, session_id: str, borrowed: Borrowed, files: Workspace, secrets: SecretJudge | None) -> None:
+        self._session_id = session_id
+        self._borrowed = borrowed
+        self._files = files
+        self._secrets = secrets
+        self._seen: dict[str, dict[str, _Seen]] = {}
+
+    # --- rejects ------------------------------------------------------------------------------------------------------
+
+    def rejects(self) -> list[tuple[Project, int, list[Rejected]]]:
+        """Those of which the session's agent was not told, by project, and up to which event that is."""
+        found = ((project, self._untold(project)) for project in self._borrowed)
+        return [
+            (project, max(each.n for each in events), [_described(project, each) for each in events])
+            for project, events in found
+            if events
+        ]
+
+    def _untold(self, project: Project) -> list[Decided]:
+        state = project.review.state
+        told = state.told.get(self._session_id, 0)
+        return [each for each in state.rejects if self._session_id in each.sessions and each.n > told]
+
+    async def rejects_told(self, told: Iterable[tuple[Project, int]]) -> None:
+        """The agent was told, and the words are on disk."""
+        for project, up_to in told:
+            await project.told(self._session_id, up_to)
+
+    # --- what the user wrote --------------------------------------------------------------------------------------------
+
+    def looked(self, agent_id: str, file: TextFile) -> None:
+        """The agent was shown the file."""
+        self._remember(agent_id, str(file.path), _Seen(file.text))
+
+    def passed(self, agent_id: str, file: TextFile) -> None:
+        """A tool of the agent saw the file, and the agent did not."""
+        seen = self._seen.get(agent_id, {}).get(str(file.path))
+        if seen is not None and not self._is_reviewed(str(file.path)):
+            seen.holds(str(file.path), file.text)
+
+    def wrote(self, agent_id: str, file: TextFile) -> None:
+        """The agent wrote the file, and knows what it holds now."""
+        path = str(file.path)
+        before = self._seen.get(agent_id, {}).get(path)
+        self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else []))
+
+    def user_changed(self, path: str, before: TrackedFile, after: TrackedFile | None) -> None:
+        """The user changed a file under review."""
+        for files in self._seen.values():
+            if path in files:
+                files[path].user_changed(UserEdit(path, _text(before), _text(after)))
+
+    async def user_edits(self, agent_id: str) -> Sequence[UserEdit]:
+        """What the user made of the files the agent knows since it looked, or was told last."""
+        files = self._seen.get(agent_id, {})
+        for path in await asyncio.to_thread(self._touched, tuple(files.items())):
+            await self._look(path, files)
+        edits = [edit for seen in tuple(files.values()) for edit in seen.take()]
+        return await asyncio.to_thread(self._without_secrets, edits) if edits else ()
+
+    def _touched(self, files: Collection[tuple[str, _Seen]]) -> list[str]:
+        """The files that may hold something else than when this was asked last."""
+        unsaved = {
+            str(path) for project in self._borrowed for path in self._borrowed.review(project).files.buffers.unsaved()
+        }
+        return [path for path, seen in files if path in unsaved or seen.moves_to(_signature(path))]
+
+    async def _look(self, path: str, files: dict[str, _Seen]) -> None:
+        try:
+            text = (await self._files.known_text(Path(path))).text
+        except NotAFileError:
+            text = None
+        except (WorkspaceError, OSError):
+            return
+        review = next((self._borrowed.review(each) for each in self._borrowed if path in each.review.state.files), None)
+        seen = files[path]
+        if review is None:
+            seen.holds(path, text)
+        elif review.files.buffers.text(Path(path)) is not None or text != review.text(path):
+            await review.look(path, {self._session_id})
+
+    def _is_reviewed(self, path: str) -> bool:
+        return any(path in project.review.state.files for project in self._borrowed)
+
+    def _remember(self, agent_id: str, path: str, seen: _Seen) -> None:
+        files = self._seen.setdefault(agent_id, {})
+        while len(self._seen) > MOST_AGENTS:
+            del self._seen[next(each for each in self._seen if each)]
+        files.pop(path, None)
+        files[path] = seen
+        size = sum(len(each.text or "") for each in files.values())
+        while size > MOST_REMEMBERED and len(files) > 1:
+            size -= len(files.pop(next(iter(files))).text or "")
+
+    def _without_secrets(self, edits: Sequence[UserEdit]) -> Sequence[UserEdit]:
+        return [each for each in edits if not self._is_secret(each)]
+
+    def _is_secret(self, edit: UserEdit) -> bool:
+        texts = [text.encode(errors="replace") for text in (edit.before, edit.after) if text is not None]
+        if any(edit.path in project.review.state.secret for project in self._borrowed):
+            return True
+        judge = self._secrets
+        return judge is not None and any(judge.secret_in(Path(edit.path), data) for data in texts)
+
+
+def _text(file: TrackedFile | None) -> str | None:
+    return "".join(file.text.current) if file is not None and file.exists and not file.content else None
+
+
+def _described(project: Project, event: Decided) -> Rejected:
+    file = project.review.state.files.get(event.path)
+    away = file.text.gone(event.hunk_id) if file is not None and event.path not in project.review.state.secret else None
+    return Rejected(event.path, event.reason, away.hunk if away is not None else None)
+
+
+def _signature(path: str) -> tuple[int, int, int]:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,113 @@
+"""What clients say of the files they have open: which are, which hold unsaved text, which was looked at last.
+
+A client that says nothing has no entry; for it, others know when it may be asked (`clientfiles`). Pure, but for the clock.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from sould.agents.workspace import Workspace
+
+MOST_WRITTEN = 1000
+"""Files."""
+
+
+class _Open(Struct):
+    """A file in one client."""
+
+    dirty: bool = False
+    text: str | None = None
+    """What it holds, when the client says so."""
+
+
+class Buffers(Struct):
+    """Of one project, by client. Paths are resolved."""
+
+    _clients: dict[str, dict[Path, _Open]] = field(default_factory=dict[str, dict[Path, _Open]])
+    """The client that was focused last is the last one."""
+    _workspaces: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
+    _names: dict[str, str] = field(default_factory=dict[str, str])
+    _written: dict[Path, float] = field(default_factory=dict[Path, float])
+    """When somebody typed in a file or saved it last, the newest last."""
+
+    def opened(self, client_id: str, path: Path) -> None:
+        """The client has the file open, as it is on disk."""
+        self._clients.setdefault(client_id, {})[path] = _Open()
+
+    def changed(self, client_id: str, path: Path, text: str | None = None) -> None:
+        """Its text is not what the disk holds; `text`: it is this."""
+        self._clients.setdefault(client_id, {})[path] = _Open(dirty=True, text=text)
+        self._note_written(path)
+
+    def saved(self, client_id: str, path: Path) -> None:
+        """Its text is what the disk holds."""
+        self.opened(client_id, path)
+        self._note_written(path)
+
+    def _note_written(self, path: Path) -> None:
+        self._written.pop(path, None)
+        self._written[path] = time.monotonic()
+        if len(self._written) > MOST_WRITTEN:
+            del self._written[next(iter(self._written))]
+
+    def closed(self, client_id: str, path: Path) -> None:
+        """The client has the file open no more."""
+        self._clients.get(client_id, {}).pop(path, None)
+
+    def focused(self, client_id: str) -> None:
+        """The user looks at this client."""
+        self._clients[client_id] = self._clients.pop(client_id, {})
+
+    def serve(self, client_id: str, workspace: Workspace | None, name: str = "") -> None:
+        """The client reads and writes the files it has open through this, None: it does not. `name` is what people call it."""
+        if workspace is not None:
+            self._workspaces[client_id] = workspace
+        self._names[client_id] = name
+
+    def unsaved_of(self, client_id: str) -> Sequence[Path]:
+        """The files of which the client holds unsaved text."""
+        return [path for path, buffer in self._clients.get(client_id, {}).items() if buffer.dirty]
+
+    def unsaved_in(self, path: Path) -> tuple[str, ...]:
+        """The names of the clients that hold unsaved text of a file."""
+        holders = [each for each in self.holders(path) if self._clients[each][path].dirty]
+        return tuple(filter(None, (self._names.get(each, "") for each in holders)))
+
+    def workspace(self, client_id: str) -> Workspace | None:
+        """Through what the client does, when it said."""
+        return self._workspaces.get(client_id)
+
+    def text(self, path: Path) -> str | None:
+        """What the client that was focused last holds unsaved of a file, when it says so."""
+        holders = self.holders(path)
+        buffer = self._clients[holders[0]][path] if holders else None
+        return buffer.text if buffer is not None and buffer.dirty else None
+
+    def left(self, client_id: str, root: Path) -> None:
+        """The client has nothing below this directory open any more."""
+        kept = {path: each for path, each in self._clients.get(client_id, {}).items() if not path.is_relative_to(root)}
+        if kept:
+            self._clients[client_id] = kept
+        else:
+            self._clients.pop(client_id, None)
+            self._workspaces.pop(client_id, None)
+            self._names.pop(client_id, None)
+
+    def holders(self, path: Path) -> tuple[str, ...]:
+        """The clients that have the file open, the most recently focused first."""
+        return tuple(client_id for client_id, files in reversed(self._clients.items()) if path in files)
+
+    def opened_files(self) -> set[Path]:
+        """The files that some client has open."""
+        return {path for files in self._clients.values() for path in files}
+
+    def written_since(self, moment: float) -> set[Path]:
+        """The files that somebody typed in or saved since then (monotonic seconds)."""
+        return {path for path, at in self._written.items() if at >= moment}
+
+    def unsaved(self) -> set[Path]:
+        """The files that some client holds unsaved text of."""
+        return {path for files in self._clients.values() for path, buffer in files.items() if buffer.dirty}

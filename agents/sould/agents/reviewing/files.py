@@ -1,0 +1,210 @@
+"""The user's files as a review reads and writes them: in the client that has one, else where a session works, else on disk.
+
+Nothing is written over what was not expected there. What a decision comes to (`review.filedecisions`) is carried out here.
+"""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct, field
+
+from sould.agents.directories.nodes import Node, is_file, read_node, replace_node, set_permissions
+from sould.agents.diskfile import digest_of, make_directories, remove_file, replace_file
+from sould.agents.edits.blobs import BlobStore
+from sould.agents.environment import USUAL_UMASK
+from sould.agents.patience import run_shielded_in_thread
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.filedecisions import Effect, Move, PutContent, PutText, SetMode
+from sould.agents.review.lines import Lines
+from sould.agents.reviewing.buffers import Buffers
+from sould.agents.workspace import (
+    FileChangedError,
+    NotAFileError,
+    NotTextError,
+    OutsideError,
+    Workspace,
+    WorkspaceError,
+)
+
+GRAIN: Final = 20_000_000
+"""Nanoseconds that times of files may be behind the clock."""
+
+
+class ReadFile(Struct, frozen=True):
+    """What a file held when it was read; `stamp` is how it was on disk just before, None when a client said what it holds."""
+
+    data: bytes | None
+    stamp: tuple[int, ...] | None
+
+
+class ReviewFiles(Struct):
+    """Of one project. `sessions` are those that work in it now, with the files as their clients see them."""
+
+    store: BlobStore
+    buffers: Buffers
+    sessions: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
+    _stamps: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """How files were on disk when what they held became known to the review."""
+
+    def touched(self, files: Mapping[str, TrackedFile]) -> list[str]:
+        """Those of the files that may hold something else than what is known. Blocks."""
+        return [path for path, file in files.items() if self._is_shown(path) or not self._is_as_known(path, file)]
+
+    def _is_as_known(self, path: str, file: TrackedFile) -> bool:
+        stamp = _stamp(path)
+        if self._stamps.get(path) == stamp:
+            return True
+        if not file.exists or not stamp or file.content:
+            return False
+        try:
+            node = read_node(Path(path))
+        except WorkspaceError:
+            return False
+        is_same = node is not None and is_file(node) and node.data == "".join(file.text.current).encode()
+        if is_same:
+            self._note(Path(path), stamp)
+        return is_same
+
+    def _is_shown(self, path: str) -> bool:
+        """A client has it open, which may hold something else than the disk."""
+        return bool(self.buffers.holders(Path(path)))
+
+    def serving(self, path: Path, sessions: Collection[str] = ()) -> Workspace | None:
+        """Who reads and writes a file: a client that says it has it open, else one of the sessions; None: the disk."""
+        for holder in self.buffers.holders(path):
+            workspace = self.buffers.workspace(holder)
+            if workspace is not None:
+                return workspace
+        return next((each for name, each in self.sessions.items() if name in sessions), None)
+
+    async def content(self, path: Path, sessions: Collection[str] = ()) -> bytes | None:
+        """What a file holds as the user sees it, None where there is none. Raises as `read`."""
+        return (await self.read(path, sessions)).data
+
+    async def read(self, path: Path, sessions: Collection[str] = ()) -> ReadFile:
+        """Likewise, for a review that takes it and says so (`taken`).
+
+        Raises:
+            WorkspaceError: there is something that is no file, or it cannot be read.
+        """
+        reported = self.buffers.text(path)
+        if reported is not None:
+            return ReadFile(reported.encode(), None)
+        workspace = self.serving(path, sessions)
+        stamp = await asyncio.to_thread(_stamp, str(path))
+        node = await asyncio.to_thread(read_node, path)
+        if not is_file(node):
+            raise NotAFileError(f"{path} is no regular file any more")
+        data = node.data if node is not None else None
+        if workspace is not None:
+            with contextlib.suppress(NotAFileError, NotTextError):
+                data = (await workspace.read_text(path)).text.encode()
+        return ReadFile(data, stamp)
+
+    def taken(self, path: Path, read: ReadFile) -> None:
+        """The review knows this. Said before that, others who look meanwhile would go by what was known until then."""
+        if read.stamp is None:
+            self._stamps.pop(str(path), None)
+        else:
+            self._note(path, read.stamp)
+
+    def _note(self, path: Path, stamp: tuple[int, ...]) -> None:
+        """A change within the clock's grain may have the same time: what was changed just now is looked at again."""
+        if stamp and time.time_ns() - stamp[0] < GRAIN:
+            self._stamps.pop(str(path), None)
+        else:
+            self._stamps[str(path)] = stamp
+
+    async def carry_out(
+        self, effects: Iterable[Effect], sessions: Collection[str], made: Collection[Path], mode: int | None
+    ) -> None:
+        """Do these, in order.
+
+        `made` are directories that agents made, which go when a file leaves them empty; `mode` is the permissions of a file
+        that is brought back, None when nobody knows them.
+
+        Raises:
+            FileChangedError: something else is there by now; nothing was done from there on.
+            WorkspaceError, OSError, BlobMissingError: it could not be done.
+        """
+        for effect in effects:
+            match effect:
+                case PutText():
+                    await self._put_text(effect, sessions, made)
+                    if effect.expected is None:
+                        await run_shielded_in_thread(set_permissions, Path(effect.path), mode)
+                case PutContent():
+                    await self._put_content(effect, made)
+                case Move():
+                    await run_shielded_in_thread(_move, Path(effect.path), Path(effect.to))
+                    await run_shielded_in_thread(_remove_empty, Path(effect.path), made)
+                case SetMode():
+                    await run_shielded_in_thread(set_permissions, Path(effect.path), int(effect.mode, 8))
+
+    async def _put_text(self, effect: PutText, sessions: Collection[str], made: Collection[Path]) -> None:
+        path = Path(effect.path)
+        workspace = self.serving(path, sessions)
+        expected = _digest(effect.expected)
+        if effect.wanted is None:
+            assert expected is not None
+            if workspace is None:
+                await run_shielded_in_thread(remove_file, path, expected=expected)
+            else:
+                await workspace.delete(path, expected=expected)
+            await run_shielded_in_thread(_remove_empty, path, made)
+        elif workspace is None:
+            data = "".join(effect.wanted).encode()
+            await run_shielded_in_thread(replace_file, path, data, expected=expected, umask=USUAL_UMASK)
+        else:
+            await workspace.write_text(path, "".join(effect.wanted), expected=expected)
+
+    async def _put_content(self, effect: PutContent, made: Collection[Path]) -> None:
+        path = Path(effect.path)
+        found = await asyncio.to_thread(read_node, path)
+        if (digest_of(found.data) if found is not None else "") != effect.expected:
+            raise FileChangedError(f"{path} is not what it was")
+        data = await asyncio.to_thread(self.store.get, effect.wanted) if effect.wanted else None
+        wanted = Node(found.mode if found else None, data) if data is not None else None
+        await run_shielded_in_thread(replace_node, path, found, wanted, USUAL_UMASK)
+        if not effect.wanted:
+            await run_shielded_in_thread(_remove_empty, path, made)
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Times, size and inode; nothing where nothing is."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _digest(lines: Lines | None) -> str | None:
+    return digest_of("".join(lines).encode()) if lines is not None else None
+
+
+def _move(path: Path, to: Path) -> None:
+    """Nothing is written over, and nothing goes through a link."""
+    for folder in (path.parent, to.parent):
+        if os.path.realpath(folder) != str(folder):
+            raise OutsideError(f"{folder} now goes through a link")
+    make_directories(to.parent, USUAL_UMASK)
+    try:
+        os.link(path, to, follow_symlinks=False)
+    except FileExistsError:
+        raise FileChangedError(f"{to} was created by another program meanwhile") from None
+    path.unlink()
+
+
+def _remove_empty(path: Path, made: Collection[Path]) -> None:
+    """Remove the directories above a file that agents made and in which nothing is any more."""
+    for folder in path.parents:
+        if folder not in made:
+            break
+        with contextlib.suppress(OSError):
+            folder.rmdir()

@@ -1,0 +1,463 @@
+"""What a user does with the changes under review: keep, reject, take a decision back. Never a prompt, never a turn (D41).
+
+A decision is on disk before anything is done about it, and is done when its file is as it says; what was cut off is done when
+the project is opened. Nobody who was second undoes what the first one did.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.directories.folderevents import FolderEvents
+from sould.agents.edits.blobs import BlobMissingError
+from sould.agents.edits.editlog import Decided
+from sould.agents.edits.project import Project
+from sould.agents.edits.reviewed import Follower
+from sould.agents.edits.reviewstate import DecisionVerdict, change_of, decided_change_of, outcome
+from sould.agents.filelocks import FileLocks
+from sould.agents.patience import Behind
+from sould.agents.review.decisions import Choice
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.filedecisions import ConflictChoice, Done, creates, removes
+from sould.agents.reviewing.answers import (
+    DecidedHunk,
+    DecisionListener,
+    DecisionNews,
+    LeftHunk,
+    Outcome,
+    failed,
+    refused,
+    shared,
+    together,
+    undecided,
+)
+from sould.agents.reviewing.comments import ReviewComments
+from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.gitreview import GitReview
+from sould.agents.reviewing.listing import (
+    ReviewedHunk,
+    Selection,
+)
+from sould.agents.reviewing.saves import ExpectedSaves
+from sould.agents.reviewing.steps import DecisionStep, effects_of, in_one_write
+from sould.agents.reviewing.view import ReviewView
+from sould.agents.reviewing.watcher import ReviewWatcher
+from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
+
+
+class Order(Struct, frozen=True):
+    """What a client asks for: one verdict about some hunks.
+
+    `digests`: what it saw of them, by id; a hunk without one is decided as it is now. `lines`: see `Decision`, of one hunk.
+    """
+
+    verdict: DecisionVerdict
+    selection: Selection
+    by: str
+    """The client, as people know it."""
+    reason: str = ""
+    choice: Choice | ConflictChoice | None = None
+    digests: Mapping[int, str] = {}
+    lines: tuple[int, int] | None = None
+    answered_in: str = ""
+    """The session whose clients are shown the outcome anyway."""
+
+
+TYPING: Final = 0.25
+"""Seconds of typing that are one event (D40)."""
+
+
+class Review(ReviewView):
+    """Of one project. `files` are the user's, `locks` hold each of them while something is decided about it."""
+
+    def __init__(
+        self, project: Project, locks: FileLocks, files: ReviewFiles, git: GitReview, events: FolderEvents
+    ) -> None:
+        super().__init__(project, files)
+        self.git = git
+        self._later: set[str] = set()
+        """Files to be looked at when no call runs programs any more."""
+        self.saves = ExpectedSaves()
+        self.comments = ReviewComments(project, files)
+        self.listeners: dict[str, DecisionListener] = {}
+        """Of live sessions, by id."""
+        self._typed: set[str] = set()
+        self._to_look_at: set[str] = set()
+        self._behind = Behind("taking what was typed")
+        self._locks = locks
+        self._held: set[str] = set()
+        self.watcher = ReviewWatcher(self, project.review, self.git, self.saves, events)
+
+    @contextmanager
+    def following(self, follower: Follower) -> Generator[None]:
+        """Tell it of each file whose review changes, as long as the block lasts, also when others change it."""
+        with self._project.review.followers.following(follower), self.watcher.attended():
+            yield
+
+    async def aclose(self) -> None:
+        """Take what was typed last; nothing may follow."""
+        await self._behind.aclose()
+        for path in tuple(self._to_look_at):
+            await self.look(path)
+        await self.watcher.aclose()
+        self.git.close()
+
+    # --- what others did ---------------------------------------------------------------------------------------------
+
+    async def look(self, path: str, sessions: Collection[str] = ()) -> None:
+        """Take what the file holds now, as its user sees it, and what git says of that.
+
+        What is on disk is the call's as long as one runs programs: it is looked at when that has ended.
+        """
+        await self.git.prepare((path,))
+        await self._look(path, sessions)
+
+    async def _look(self, path: str, sessions: Collection[str] = ()) -> None:
+        async with self._locks.editing(Path(path)):
+            typed, saved = self._is_typed(path), self.saves.reported(path)
+            if not typed and self.git.activity.busy:
+                self._later.add(path)
+                return
+            self._typed.discard(path)
+            try:
+                read = await self.files.read(Path(path), sessions)
+            except (WorkspaceError, OSError):
+                return  # something that is no file, or nobody may read it
+            typed = typed or self._is_typed(path)  # while it was read: then it is looked at again
+            written, data = self.saves.take(path) if saved else None, read.data
+            if written is not None and data is not None:
+                await self._project.record_saved(written, data)
+            else:
+                await self._project.look(path, data, "typed" if typed else self.git.how(path, data))
+            await self.git.settle(path)
+            self.files.taken(Path(path), read)
+
+    def _is_typed(self, path: str) -> bool:
+        return path in self._typed or self.files.buffers.text(Path(path)) is not None
+
+    def typed(self, path: str) -> None:
+        """A client said that its text of the file is another one; it is taken within `TYPING`, and before anything else happens."""
+        if path in self._files:
+            self._typed.add(path)
+            self.look_soon(path)
+
+    def look_soon(self, path: str) -> None:
+        """A client may show another text of the file than it did: it is looked at within `TYPING`."""
+        if path in self._files:
+            self._to_look_at.add(path)
+            if not self._behind.busy:
+                self._behind.begin(self._take_typed())
+
+    def saved(self, path: str) -> None:
+        """A client said that it saved the file."""
+        self.saves.saved(path)
+        self.typed(path)
+
+    async def take_saved(self, path: str) -> None:
+        """Take what an editor made of a write while it saved it, before the file is written again."""
+        if self.saves.reported(path):
+            await self.look(path)
+
+    async def _take_typed(self) -> None:
+        while self._to_look_at:
+            await asyncio.sleep(TYPING)
+            paths, self._to_look_at = self._to_look_at, set()
+            for path in paths:
+                await self.look(path)
+
+    async def look_before_write(self, path: str, text: TextFile | None) -> None:
+        """An agent is about to write a file, which is held and has this text: what the user committed until here is settled."""
+        if await self.git.prepare((path,)):
+            data = text.text.encode() if text is not None else None
+            await self._project.look(path, data, self.git.how(path, data))
+            await self.git.settle(path)
+
+    async def look_at_all(self) -> None:
+        """Take what all files under review hold, those included in which hunks may be back."""
+        moved = await self.git.prepare(self._files)
+        touched = await asyncio.to_thread(self.files.touched, dict(self._files))
+        for path in dict.fromkeys((*moved, *touched)):
+            await self._look(path)
+
+    # --- commands of agents --------------------------------------------------------------------------------------------
+
+    async def look_at_git(self) -> None:
+        """Where git moved, take what the files hold now."""
+        for path in tuple(await self.git.prepare(self._files)):
+            await self._look(path)
+
+    async def command_ended(self) -> None:
+        """What a call did is known: look at what nobody looked at while it ran."""
+        if not self.git.activity.busy:
+            later, self._later = self._later, set()
+            for path in later:
+                await self.look(path)
+
+    # --- steps of a turn ---------------------------------------------------------------------------------------------
+
+    def step_begins(self, session_id: str) -> None:
+        """From now on what the session wrote is not taken from under it: rejects wait."""
+        self._held.add(session_id)
+
+    def step_over(self, session_id: str) -> None:
+        """Nothing of the session's agents works on files now: what waited may be carried out."""
+        self._held.discard(session_id)
+
+    async def step_ended(self, session_id: str) -> None:
+        """`step_over`, and what waited is done."""
+        self.step_over(session_id)
+        await self.carry_out_waiting()
+
+    def _waiting(self) -> list[Decided]:
+        """The decisions that wait for nobody any more."""
+        return [each for each in self._project.review.state.decided.values() if self._held.isdisjoint(each.sessions)]
+
+    async def carry_out_waiting(self) -> None:
+        """Carry out the decisions that wait for nobody any more."""
+        if self._waiting():
+            await self.git.activity.find()
+        for path, events in groupby(
+            sorted(self._waiting(), key=lambda each: (each.path, each.n)), key=lambda each: each.path
+        ):
+            async with self._locks.editing(Path(path)):
+                now = {each.n for each in self._waiting()}
+                chosen = [each for each in events if each.n in now]
+                await self.look(path, {session for each in chosen for session in each.sessions})
+                file = self._files.get(path)
+                steps, stale = self._steps(file, chosen) if file is not None else ([], chosen)
+                state = self._project.review.state
+                left = [refused(each.hunk_id, file and self._answer(file, each), state, path) for each in stale]
+                await self._project.settle_all([each.n for each in stale], written=False)
+                done = await self._do(path, steps)
+                self._tell_of_waiting(chosen, together([done, Outcome(left=tuple(left))]))
+
+    def _tell_of_waiting(self, events: Sequence[Decided], outcome: Outcome) -> None:
+        """What became of decisions that waited, to each session's clients as those of one after the other."""
+        for by in dict.fromkeys(each.by for each in events):
+            own = [each for each in events if each.by == by]
+            ids = {each.hunk_id for each in own}
+            done = tuple(each for each in outcome.done if each.id in ids)
+            chosen = Outcome(done, tuple(each for each in outcome.left if each.id in ids))
+            sessions = frozenset(name for each in own for name in each.sessions)
+            self._tell(DecisionNews(self.root, by, chosen, sessions, waited=True))
+
+    def _tell(self, news: DecisionNews) -> None:
+        for name, listener in tuple(self.listeners.items()):
+            if name in news.sessions and name != news.answered_in:
+                listener(news)
+
+    # --- decisions ---------------------------------------------------------------------------------------------------
+
+    async def decide(self, order: Order) -> Outcome:
+        """Do all of it that can be done; the rest is named, with what is needed to go on."""
+        await self.git.activity.find()
+        if not order.selection.ids:
+            await self.look_at_all()  # some may be back in their files
+        outcome = await self._decide(order)
+        outcome = together([outcome, await self._decide_again(order, outcome)])
+        if outcome.done:
+            sessions = frozenset(self._part_in(outcome))
+            self._tell(DecisionNews(self.root, order.by, outcome, sessions, order.answered_in))
+        return outcome
+
+    async def _decide(self, order: Order) -> Outcome:
+        outcomes: list[Outcome] = []
+        paths = self._paths(order)
+        for path in paths:
+            async with self._locks.editing(Path(path)):
+                await self.look(path, self._sessions(path))
+                outcomes.append(await self._decide_in(path, order))
+        answered = {each.id for outcome in outcomes for each in (*outcome.done, *outcome.left)}
+        unknown = [number for number in order.selection.ids if number not in answered]
+        outcomes.append(Outcome(left=tuple(refused(number, None, self._project.review.state) for number in unknown)))
+        return together(outcomes)
+
+    async def _decide_again(self, order: Order, first: Outcome) -> Outcome:
+        """A deleted file that is back has the hunks it had: who rejected everything rejected these, too."""
+        if order.selection.ids or not any(each.hunk and each.hunk.kind in ("delete", "content") for each in first.done):
+            return Outcome()
+        seen = {each.id for each in (*first.done, *first.left)}
+        ids = tuple(each.id for file in self.pending(order.selection) for each in file.hunks if each.id not in seen)
+        return await self._decide(replace(order, selection=Selection(ids))) if ids else Outcome()
+
+    def _part_in(self, outcome: Outcome) -> set[str]:
+        """The sessions whose agents had a part in what was decided."""
+        state = self._project.review.state
+        events = [
+            *state.decided.values(),
+            *(state.verdicts[each.id] for each in outcome.done if each.id in state.verdicts),
+        ]
+        ids = {each.id for each in outcome.done}
+        seen = {session for each in outcome.done if each.hunk is not None for session in each.hunk.sessions}
+        return seen | {session for each in events if each.hunk_id in ids for session in each.sessions}
+
+    def _paths(self, order: Order) -> list[str]:
+        """The files an order is about; of one that names hunks, also those in which they are not pending any more."""
+        if order.selection.ids:
+            ids = frozenset(order.selection.ids)
+            return sorted(path for path in self._files if not ids.isdisjoint(self._ids_in(path)))
+        return [each.path for each in self.pending(order.selection)]
+
+    def _ids_in(self, path: str) -> set[int]:
+        file = self._files.get(path)
+        if file is None:
+            return set()
+        pending = {number for each in file.text.hunks for number in each.hunk.ids}
+        away = {number for each in file.text.away for number in each.hunk.ids}
+        changes = {change.id for change in (*file.changes, *file.absent)} | {each.change.id for each in file.decided}
+        return pending | away | changes
+
+    def _sessions(self, path: str) -> set[str]:
+        file = self._files.get(path)
+        return {session for each in file.text.hunks for session in each.hunk.sessions} if file is not None else set()
+
+    async def _decide_in(self, path: str, order: Order) -> Outcome:
+        """In one file, which is held."""
+        state = self._project.review.state
+        file = self._files.get(path)
+        if file is None:
+            return Outcome()
+        chosen, left = self._chosen(path, order)
+        withdrawn = await self._withdraw(path, chosen) if order.verdict == "undo" else dict[int, DecidedHunk]()
+        drafts = [self._draft(path, number, hunk, order) for number, hunk in chosen if number not in withdrawn]
+        waiting = {each.hunk_id: each for each in state.decided.values()}
+        left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in waiting]
+        drafts = [each for each in drafts if each.hunk_id not in waiting]
+        steps, stale = self._steps(file, drafts)
+        pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
+        left += [
+            undecided(pending[each.hunk_id])
+            if each.hunk_id in pending
+            else refused(each.hunk_id, self._answer(file, each), state, path)
+            for each in stale
+        ]
+        try:
+            events = await self._project.append_numbered([step.event for step in steps])
+        except OSError as error:
+            return Outcome(tuple(withdrawn.values()), (*left, *(failed(step.hunk, error) for step in steps)))
+        steps = [replace(step, event=event) for step, event in zip(steps, events, strict=True)]
+        now = [step for step in steps if step.event.verdict != "reject" or self._held.isdisjoint(step.event.sessions)]
+        later = tuple(
+            DecidedHunk(step.event.hunk_id, step.hunk, order.verdict, waits=True, path=path)
+            for step in steps
+            if step not in now
+        )
+        outcome_now = await self._do(path, now)
+        if order.verdict == "undo" and outcome_now.done:
+            for each in {path, *(step.done.file.path for step in now)}:
+                await self.git.note_taken_back(each)
+        return together([Outcome((*withdrawn.values(), *later), tuple(left)), outcome_now])
+
+    async def _withdraw(self, path: str, chosen: Iterable[tuple[int, ReviewedHunk | None]]) -> dict[int, DecidedHunk]:
+        """Rejects of these that still wait are not carried out any more."""
+        waiting = {each.hunk_id: each.n for each in self._project.review.state.decided.values()}
+        found = {number: DecidedHunk(number, hunk, "undo", path=path) for number, hunk in chosen if number in waiting}
+        await self._project.settle_all([waiting[number] for number in found], written=False)
+        return found
+
+    def _chosen(self, path: str, order: Order) -> tuple[list[tuple[int, ReviewedHunk | None]], list[LeftHunk]]:
+        """The hunks of a file that an order is about, as they are now."""
+        pending = {each.id: each for file in self.pending(Selection(paths=(path,))) for each in file.hunks}
+        if order.selection.ids:
+            known = self._ids_in(path)
+            ids = [number for number in order.selection.ids if number in known]
+            return sorted(((number, pending.get(number)) for number in ids), key=_is_rename), []
+        chosen = [each for each in pending.values() if order.selection.has(each)]
+        others = [shared(each, order.selection) for each in chosen if order.selection.others_in(each)]
+        alone = [(each.id, each) for each in chosen if not order.selection.others_in(each)]
+        return sorted(alone, key=_is_rename), others
+
+    def _draft(self, path: str, number: int, hunk: ReviewedHunk | None, order: Order) -> Decided:
+        before = self._project.review.state.verdicts.get(number)
+        return Decided(
+            n=0,
+            path=path,
+            verdict=order.verdict,
+            hunk_id=number,
+            digest=order.digests.get(number) or (hunk.digest if hunk is not None else ""),
+            lines=order.lines,
+            choice=order.choice,
+            by=order.by,
+            reason=order.reason,
+            sessions=tuple(sorted(hunk.sessions))
+            if hunk is not None
+            else before.sessions
+            if before is not None
+            else (),
+            timestamp=time.time(),
+        )
+
+    def _steps(self, file: TrackedFile, events: Sequence[Decided]) -> tuple[list[DecisionStep], list[Decided]]:
+        """What each decision makes of the file, one after the other; and those that cannot be carried out."""
+        steps: list[DecisionStep] = []
+        stale: list[Decided] = []
+        shown = {each.id: each for review in self.pending(Selection(paths=(file.path,))) for each in review.hunks}
+        for drafted in events:
+            event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
+            done = outcome(file, event, occupied=self._is_occupied(file, event))
+            if isinstance(done, Done):
+                steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
+                file = done.file
+            else:
+                stale.append(event)
+        return steps, stale
+
+    def _answer(self, file: TrackedFile, event: Decided) -> object:
+        return outcome(file, event, occupied=self._is_occupied(file, event))
+
+    def _is_occupied(self, file: TrackedFile, event: Decided) -> bool:
+        change, decided = change_of(file, event.hunk_id), decided_change_of(file, event.hunk_id)
+        if event.verdict == "undo":
+            return decided is not None and decided.change.kind == "rename" and os.path.lexists(decided.change.after)
+        return change is not None and change.kind == "rename" and os.path.lexists(change.before)
+
+    async def _do(self, path: str, steps: Sequence[DecisionStep]) -> Outcome:
+        """Carry out decisions that are on disk, in order; the file is held."""
+        outcomes: list[Outcome] = []
+        todo = list(steps)
+        while todo:
+            run = in_one_write(todo)
+            try:
+                await self._carry_out(path, run)
+            except (WorkspaceError, OSError, BlobMissingError) as error:
+                await self._project.settle_all([step.event.n for step in todo], written=False)
+                if isinstance(error, FileChangedError):
+                    await self.look(path)
+                outcomes.append(Outcome(left=tuple(failed(step.hunk, error) for step in todo)))
+                break
+            await self._project.settle_all([step.event.n for step in run], written=True)
+            state = self._project.review.state
+            outcomes.append(Outcome(tuple(step.told(state.part(step.event)) for step in run)))
+            todo = todo[len(run) :]
+        if steps and self.files.serving(Path(path)) is not None:
+            await self.look(path)  # an editor may have formatted it while it was saved
+        return together(outcomes)
+
+    async def _carry_out(self, path: str, run: Sequence[DecisionStep]) -> None:
+        sessions = {session for step in run for session in step.event.sessions}
+        effects = effects_of(run)
+        # both look at all edits of the project
+        made = self._project.made_directories() if any(map(removes, effects)) else ()
+        mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
+        await self.files.carry_out(effects, sessions, made, mode)
+
+
+def _as_it_is(event: Decided, seen: ReviewedHunk | None, file: TrackedFile) -> Decided:
+    """A decision about a hunk that those before it in the same order changed, as they do who bring a last line without end back."""
+    now = file.text.pending(event.hunk_id)
+    if seen is None or now is None or event.digest != seen.digest:
+        return event
+    return replace(event, digest=now.hunk.digest)
+
+
+def _is_rename(chosen: tuple[int, ReviewedHunk | None]) -> bool:
+    """It goes last: until then the file is where it is."""
+    return chosen[1] is not None and chosen[1].kind == "rename"

@@ -1,0 +1,13 @@
+"""When changes need no review any more, as the user has chosen it by now."""
+
+from sould.agents.config import SettleRule
+from sould.agents.errors import ConfigError
+from sould.agents.liveconfig import LiveConfig
+
+
+def settle_rule(config: LiveConfig) -> SettleRule:
+    """The rule that holds now; the usual one where the configuration was never read without a mistake."""
+    try:
+        return config.now.review.settle
+    except ConfigError:
+        return "decision"

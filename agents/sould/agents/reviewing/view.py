@@ -1,0 +1,103 @@
+"""What is known of the review of a project, for whoever shows it. Nothing here looks at a file, or changes anything."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from sould.agents.edits.droppedtext import DroppedText
+from sould.agents.edits.project import Project
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.text import ReviewedText
+from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.listing import (
+    EVERYTHING,
+    FileReview,
+    KnownDecision,
+    PutAside,
+    Selection,
+    known_decisions,
+    listed,
+    put_aside,
+)
+
+
+class ReviewView:
+    """Of one project. `files` are the user's."""
+
+    def __init__(self, project: Project, files: ReviewFiles) -> None:
+        self.files = files
+        self.root = project.root
+        self._project = project
+
+    @property
+    def _files(self) -> Mapping[str, TrackedFile]:
+        return self._project.review.state.files
+
+    def pending(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> list[FileReview]:
+        """What is pending, by path; see `listed`."""
+        found = listed(self._project.review.state, self._unsaved(), selection.among(self._files), absent=absent)
+        chosen = (replace(each, hunks=tuple(filter(selection.has, each.hunks))) for each in found)
+        return [each for each in chosen if each.hunks]
+
+    def now(self, paths: Iterable[str]) -> list[FileReview]:
+        """These files, by path; also those of which nothing is pending."""
+        state, unsaved, wanted = self._project.review.state, self._unsaved(), tuple(paths)
+        found = {each.path: each for each in listed(state, unsaved, filter(state.files.__contains__, wanted))}
+        return [
+            found.get(path)
+            or FileReview(path, self._exists(path), (), path in unsaved, unsaved_in=unsaved.get(path, ()))
+            for path in sorted(wanted)
+        ]
+
+    def _exists(self, path: str) -> bool:
+        file = self._files.get(path)
+        return file.exists if file is not None else os.path.exists(path)
+
+    def pending_files(self) -> set[str]:
+        """The paths of the files of which something is pending."""
+        return {file.path for file in self._project.review.state.pending()}
+
+    def _unsaved(self) -> Mapping[str, tuple[str, ...]]:
+        return {str(path): self.files.buffers.unsaved_in(path) for path in self.files.buffers.unsaved()}
+
+    async def base(self, path: str) -> str | None:
+        """The text of a file under review as the user accepted it; None: it is not under review, or no text."""
+        file = self._files.get(path)
+        if file is None:
+            return None
+        deleted = self.deleted(path)
+        if deleted:
+            return "".join(deleted[-1].base)
+        return "".join(file.text.base) if not file.content else None
+
+    def text(self, path: str) -> str | None:
+        """What a file under review holds, as far as it is known; None: nothing, or no text."""
+        file = self._files.get(path)
+        return "".join(file.text.current) if file is not None and file.exists and not file.content else None
+
+    def deleted(self, path: str) -> Sequence[ReviewedText]:
+        """What agents deleted at a path and a reject brings back, the latest last; several where users made the file again."""
+        changes = self._files[path].changes if path in self._files else ()
+        return [change.text for change in changes if change.kind == "delete" and change.text is not None]
+
+    @property
+    def revision(self) -> int:
+        """The number of the last event of the project."""
+        return self._project.next_n - 1
+
+    def decisions(self, after: int) -> Sequence[KnownDecision]:
+        """See `known_decisions`."""
+        return known_decisions(self._project.review.state, after)
+
+    def put_aside(self, selection: Selection) -> Sequence[PutAside]:
+        """See `put_aside`."""
+        return put_aside(self._project.review.state, selection.among(self._files))
+
+    async def dropped(self, selection: Selection) -> Sequence[tuple[DroppedText, KnownDecision | None]]:
+        """Texts of the user that rejects dropped, by path, and by whom it was decided as far as that is known."""
+        state = self._project.review.state
+        chosen = {each.path for each in state.verdicts.values() if each.choice == "replace"}
+        found = [each for path in sorted(selection.among(chosen)) for each in await self._project.dropped(path)]
+        decisions = {each.n: each for each in self.decisions(0)}
+        return [(each, decisions.get(each.n)) for each in found]

@@ -1,0 +1,134 @@
+"""The review of one project, asked of the daemon by a client that opens no session and asks no model (docs/review-clients.md).
+
+Answers are given as they came: what they say is read in `reviewvalues`. Nothing here decides anything or prints.
+"""
+
+import os
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+
+from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
+from sould.daemon.cli.link import Link
+from sould.daemon.cli.output import FAILED, TEMPORARY, USAGE, CommandError
+from sould.daemon.cli.peer import Asked, Params, Peer
+from sould.daemon.hello import VERSION
+from sould.daemon.paths import Paths
+
+METHOD_NOT_FOUND = -32601
+NAME = "sould review"
+
+Answer: TypeAlias = dict[str, Any]
+Verdict: TypeAlias = Literal["keep", "reject"]
+
+
+class Chosen(NamedTuple):
+    """What a decision is about: hunks by their numbers, with what was seen of them ("": as it is now); else all that holds of the rest."""
+
+    hunks: Mapping[int, str] = {}
+    paths: tuple[str, ...] = ()
+    session_id: str = ""
+    turn_id: str = ""
+
+
+class How(NamedTuple):
+    """How it is decided. `lines`: of one hunk, some of its lines."""
+
+    choice: str | None = None
+    reason: str = ""
+    lines: tuple[int, int] | None = None
+
+
+EVERYTHING: Final = Chosen()
+AS_IT_IS: Final = How()
+
+
+class ReviewClient:
+    """One conversation; `cwd` names the project. It begins with `open` and ends with `close`; all else raises CommandError."""
+
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd
+        self._link = Link(Paths(os.environ))
+        self._peer = Peer(self._link, self)
+
+    def open(self) -> None:
+        """Reach the daemon, which is started when none runs, and say who we are."""
+        self._link.attach()
+        info = {"name": NAME, "title": NAME, "version": VERSION}
+        self._request("initialize", {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}})
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._link.close()
+
+    # --- what is asked ----------------------------------------------------------------------------------------------
+
+    def pending(self, chosen: Chosen = EVERYTHING, *, absent: bool = False) -> Answer:
+        """What is pending of what was chosen, in the files as they are now."""
+        about = {"paths": list(chosen.paths), "sessionId": chosen.session_id, "turnId": chosen.turn_id}
+        return self._ask("list", {**about, "absent": absent})
+
+    def decide(self, verdict: Verdict, chosen: Chosen, how: How = AS_IT_IS) -> Answer:
+        """Keep or reject; of nothing in particular: everything."""
+        params: Params = {"choice": how.choice, "reason": how.reason, "lines": how.lines}
+        if chosen.hunks:
+            params["hunks"] = _named(chosen.hunks)
+        elif chosen == EVERYTHING:
+            params["all"] = True
+        else:
+            params |= {"paths": list(chosen.paths), "sessionId": chosen.session_id, "turnId": chosen.turn_id}
+        return self._ask(verdict, params)
+
+    def undo(self, numbers: Iterable[int]) -> Answer:
+        """Take decisions back."""
+        return self._ask("undo", {"hunks": _named(dict.fromkeys(numbers, ""))})
+
+    def deleted(self, path: str) -> str:
+        """The text of a file that agents deleted; "" where there is none."""
+        return self._ask("base", {"path": path}).get("text") or ""
+
+    def _ask(self, method: str, params: Params) -> Answer:
+        return self._request(f"_sould/review/{method}", {"cwd": self._cwd, **params})
+
+    def _request(self, method: str, params: Params) -> Answer:
+        try:
+            return self._peer.request(method, params)
+        except RpcError as error:
+            raise _refused(error) from error
+        except ConnectionGoneError as error:
+            reason = self._link.error or "The daemon ended the connection; see: sould logs"
+            raise CommandError(reason, TEMPORARY) from error
+
+    # --- what else the daemon says ----------------------------------------------------------------------------------
+
+    def notification(self, method: str, params: Params) -> None:
+        """See `Handler`: nothing of it is for us."""
+
+    def request(self, asked: Asked) -> None:
+        """See `Handler`: we said that we answer nothing."""
+        self._peer.refuse(asked, RpcError(METHOD_NOT_FOUND, "This client answers nothing."))
+
+    def withdrawn(self, asked: Asked, reason: str) -> None:
+        """See `Handler`: none is ever open."""
+
+
+@contextmanager
+def reviewing(cwd: str) -> Generator[ReviewClient]:
+    """A conversation about the project of a directory; a daemon is started when none runs. Raises CommandError."""
+    client = ReviewClient(cwd)
+    try:
+        client.open()
+        yield client
+    finally:
+        client.close()
+
+
+def _named(hunks: Mapping[int, str]) -> list[Params]:
+    return [{"id": number, "digest": digest} for number, digest in hunks.items()]
+
+
+def _refused(error: RpcError) -> CommandError:
+    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+    kind = data.get("kind")
+    code = USAGE if error.code == INVALID_PARAMS else TEMPORARY if kind == "disk_full" else FAILED
+    return CommandError(error.message, code)

@@ -1,0 +1,90 @@
+"""A review on a terminal: the list of what is pending, and hunks as coloured diffs. Pure; whoever prints takes colours away.
+
+Nothing that comes from files drives the terminal: it is shown as `reviewtext` and `reviewdiff` show it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import click
+
+from sould.agents.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of
+from sould.agents.operations.reviewtext import Names, Speech, described, glimpse
+from sould.agents.permissions.visible import visible
+from sould.agents.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.wording import plural
+
+SPEECH = Speech(
+    show="sould review show",
+    keep="sould review keep",
+    reject="sould review reject",
+    undo="sould review undo",
+    choice="--choice ",
+)
+SHORT_ID = 10
+"""Characters of a session's or turn's id: enough to name it by."""
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def listing(names: Names, files: Sequence[FileReview]) -> str:
+    """What is to be reviewed, file by file."""
+    count = sum(len(file.hunks) for file in files)
+    head = f"{plural(count, 'hunk')} to review in {plural(len(files), 'file')}."
+    return "\n".join([head, *(line for file in files for line in _file(names, file))])
+
+
+def _file(names: Names, file: FileReview) -> Iterator[str]:
+    written = [author(hunk) for hunk in file.hunks]
+    same = len(set(written)) == 1
+    unsaved = f"not saved in {visible(', '.join(file.unsaved_in))}" if file.unsaved_in else "not saved"
+    signs = [sign for sign, holds in (("new", file.is_new), (unsaved, file.unsaved)) if holds]
+    name = click.style(names.file(file.path), bold=True)
+    yield ""
+    yield name + "".join(f" ({sign})" for sign in signs) + (_dim(f"  {written[0]}") if same else "")
+    width = max(len(names.number(hunk.id)) for hunk in file.hunks)
+    for hunk, by in zip(file.hunks, written, strict=True):
+        number = click.style(names.number(hunk.id).rjust(width + 2), fg="yellow")
+        look = glimpse(hunk)
+        yield f"{number}  {described(hunk, names)}" + (f": {look}" if look else "") + ("" if same else _dim(f"  {by}"))
+
+
+def author(hunk: ReviewedHunk) -> str:
+    """Whose agents wrote it: session, turn, subagent, model, as far as they are known."""
+    found: dict[str, None] = {}
+    for agent in hunk.agents:
+        ids = [f"session {agent.session_id[:SHORT_ID]}", f"turn {agent.turn_id[:SHORT_ID]}"]
+        named = [agent.subagent and f"subagent {agent.subagent}", agent.model]
+        found[visible(", ".join([*ids, *filter(None, named)]))] = None
+    return "; ".join(found)
+
+
+def hunk_lines(names: Names, hunk: ReviewedHunk, text: Sequence[str], *, place: str = "") -> Iterator[str]:
+    """A hunk with its heading; `place`: which of how many it is. `text`: the lines of its file, () where they are not known."""
+    head = f"{place}{names.number(hunk.id)}  {names.file(hunk.path)}, {described(hunk, names)}"
+    yield click.style(head, bold=True) + _dim(f"  {author(hunk)}")
+    if hunk.kind == "text":
+        yield from map(_diff_line, diff_of(hunk, text))
+    elif hunk.kind == "delete":
+        yield from map(_diff_line, deletion_of("".join(text)))
+
+
+def shown(names: Names, hunks: Iterable[tuple[ReviewedHunk, Sequence[str]]]) -> str:
+    """Several hunks, each with the lines of its file."""
+    return "\n\n".join("\n".join(hunk_lines(names, hunk, text)) for hunk, text in hunks)
+
+
+def _diff_line(line: DiffLine) -> str:
+    """The words that differ are reversed, unless they are the whole line."""
+    colour = _COLOURS.get(line.sign)
+    if colour is None:
+        return line.text
+    marked = not all(piece.differs for piece in line.pieces)
+    pieces = ((piece.text, marked and piece.differs) for piece in (Piece(line.sign), *line.pieces))
+    runs = groupby(pieces, key=lambda piece: piece[1])
+    return "".join(
+        click.style("".join(text for text, _ in run), fg=colour, reverse=reverse or None) for reverse, run in runs
+    )
+
+
+def _dim(text: str) -> str:
+    return click.style(text, dim=True)

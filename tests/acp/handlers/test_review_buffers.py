@@ -1,0 +1,184 @@
+"""What clients of a review have open: it is known before it is saved, and edits go into it, or leave it alone (D44)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acp.handlers.test_review import CHANGED, edited, listed, reviewer
+
+from soultest.acpclient import AcpClient, AgentError
+from soultest.bench import Bench, Watcher, call
+from soultest.bench.acp import Connect
+from soultest.reviewschema import judge
+
+Json = dict[str, Any]
+
+
+class Editor:
+    """A client with a file in a buffer, which reports it as editors do, and takes edits when it says so."""
+
+    def __init__(self, client: AcpClient, path: Path) -> None:
+        self.client = client
+        self.path = path
+        self.text = path.read_text()
+        self.saved = True
+        self.version = 1
+
+    async def report(self, event: str, **more: Any) -> str:
+        """What became of a report."""
+        answer = await self.client.request("_sould/review/report", event=event, path=str(self.path), **more)
+        return answer["outcome"]
+
+    async def open(self) -> None:
+        """Show the file."""
+        assert await self.report("open", version=self.version, text=self.text) == "taken"
+
+    async def type(self, line: int, character: int, text: str) -> None:
+        """Insert text in a line."""
+        lines = self.text.splitlines(keepends=True)
+        lines[line] = lines[line][:character] + text + lines[line][character:]
+        self.text, self.saved, self.version = "".join(lines), False, self.version + 1
+        place = {"line": line, "character": character}
+        change = {"range": {"start": place, "end": place}, "text": text}
+        assert await self.report("change", version=self.version, changes=[change]) == "taken"
+
+    def takes(self, message: Json) -> Json:
+        """Answers `_sould/review/write`."""
+        params = message["params"]
+        if params["version"] != self.version:
+            return {"outcome": "outdated"}
+        self.text, self.version = params["text"], self.version + 1
+        if params["save"]:
+            self.path.write_text(self.text)
+        self.saved = params["save"]
+        return {"outcome": "written", "saved": self.saved, "version": self.version}
+
+    async def take_one(self) -> None:
+        """Take the next edit."""
+        request = await self.client.wait_request("_sould/review/write")
+        self.client.answer(request, self.takes(request))
+
+
+async def test_what_is_typed_is_known_before_it_is_saved(bench: Bench, connect: Connect) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo 😀\n3\n")})
+    async with bench.running(), reviewer(connect) as client:
+        editor = Editor(client, bench.project / "a.txt")
+        await editor.open()
+        assert await editor.report("change", version=0, text="old") == "outdated"
+        place = {
+            "start": {"line": 1, "character": 6},
+            "end": {"line": 1, "character": 6},
+        }  # behind two units of one sign
+        assert await editor.report("change", version=2, changes=[{"range": place, "text": "!"}]) == "taken"
+        answer = await client.request("_sould/review/list", cwd=str(bench.project))
+        [file] = answer["files"]
+        assert (file["unsaved"], file["unsavedIn"]) == (True, ["desk"])
+        assert file["hunks"][0]["lines"] == [{"text": "two 😀!\n", "author": "mixed", "agent": 0}]
+        assert await editor.report("close") == "taken"
+        [hunk] = await listed(client, bench)
+        assert [line["text"] for line in hunk["lines"]] == ["two 😀\n"]
+
+
+async def test_ranges_of_an_unknown_text_are_answered_with_what_is_needed(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), reviewer(connect) as client:
+        path = str(bench.project / "a.txt")
+        report = "_sould/review/report"
+        place = {"line": 0, "character": 0}
+        change = {"range": {"start": place, "end": place}, "text": "x"}
+        answer = await client.request(report, event="change", path=path, changes=[change])
+        assert answer == {"outcome": "needsText"}
+        assert await client.request(report, event="change", path=path, text="whole\n") == {"outcome": "taken"}
+        assert await client.request(report, event="change", path=path, changes=[change]) == {"outcome": "taken"}
+        assert await client.request(report, event="change", path=path, text="x" * 8_000_001) == {"outcome": "tooLarge"}
+        assert await client.request(report, event="focus", path=path) == {"outcome": "taken"}
+        for wrong in ({"event": "burn", "path": path}, {"event": "open"}, {"event": "open", "path": "a.txt"}):
+            with pytest.raises(AgentError) as refused:
+                await client.request(report, wrong)
+            assert refused.value.code == -32602
+
+
+async def test_a_reject_goes_into_an_unsaved_buffer_and_leaves_it_unsaved(bench: Bench, connect: Connect) -> None:
+    """review-cases.md, case 11: B holds unsaved text, A rejects."""
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    path = bench.project / "a.txt"
+    async with bench.running(), reviewer(connect, "A") as one, connect() as other:
+        await other.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        other.hang.add("_sould/review/write")
+        editor = Editor(other, path)
+        await editor.open()
+        await editor.type(2, 1, "!")
+        await other.request("_sould/review/report", event="focus", cwd=str(bench.project))
+        await one.request("_sould/review/subscribe", cwd=str(bench.project))
+
+        rejecting = one.start("_sould/review/reject", cwd=str(bench.project), all=True)
+        await editor.take_one()
+        outcome = await rejecting
+
+        assert [done["verdict"] for done in outcome["done"]] == ["reject"]
+        assert (editor.text, editor.saved) == ("a\nb\nc!\n", False)
+        assert path.read_text() == "a\nB\nc\n"
+        told = await one.wait_for(lambda message: message.get("method") == CHANGED and message["params"]["decisions"])
+        [file] = told["params"]["files"]
+        assert (file["hunks"], file["unsaved"], file["unsavedIn"]) == ([], True, ["B"])
+        path.write_text(editor.text)
+        assert await editor.report("save") == "taken"
+        assert await listed(one, bench) == []
+        assert judge(other.log) >= {"write.params", "write.result", "report.params", "report.result"}
+
+
+async def test_what_is_unsaved_in_a_client_that_takes_no_edits_is_not_written_over(
+    bench: Bench, connect: Connect
+) -> None:
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    path = bench.project / "a.txt"
+    async with bench.running(), reviewer(connect, "plain") as client:
+        editor = Editor(client, path)
+        await editor.open()
+        await editor.type(2, 1, "!")
+        [left] = (await client.request("_sould/review/reject", cwd=str(bench.project), all=True))["left"]
+        assert left["why"] == "failed"
+        assert left["message"] == f"{path} has unsaved changes in plain, which takes no edits; save it first"
+        assert path.read_text() == "a\nB\nc\n"
+        path.write_text(editor.text)
+        await editor.report("save")
+        await client.request("_sould/review/reject", cwd=str(bench.project), all=True)
+        assert path.read_text() == "a\nb\nc!\n"
+
+
+async def test_reports_are_taken_as_notifications_in_the_order_in_which_they_came(
+    bench: Bench, connect: Connect
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    async with bench.running(), reviewer(connect) as client:
+        path = str(bench.project / "a.txt")
+        report = "_sould/review/report"
+        client.notify(report, event="open", path=path, version=1, text="1\ntwo\n3\n")
+        for number in range(50):
+            place = {"line": 1, "character": 3 + number}
+            change = {"range": {"start": place, "end": place}, "text": str(number % 10)}
+            client.notify(report, event="change", path=path, version=2 + number, changes=[change])
+        client.notify(report, event="change", path=path, changes="nonsense")
+        [hunk] = await listed(client, bench)
+        assert [line["text"] for line in hunk["lines"]] == ["two" + "0123456789" * 5 + "\n"]
+
+
+async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_session(
+    bench: Bench, connect: Connect
+) -> None:
+    path = bench.project / "a.txt"
+    path.write_text("a\nb\nc\n")
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        editor = Editor(client, path)
+        await editor.open()
+        await editor.type(2, 1, "!")
+        watcher = Watcher(await bench.new("review"))
+        turn = watcher.session.prompt("go", "watcher")
+        await editor.take_one()
+        await turn.outcome()
+        assert (editor.text, editor.saved) == ("a\nB\nc!\n", False)
+        assert path.read_text() == "a\nb\nc\n"
+        [hunk] = await listed(client, bench)
+        assert [line["text"] for line in hunk["lines"]] == ["B\n"]

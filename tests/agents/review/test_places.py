@@ -1,0 +1,130 @@
+"""Edits in several places at once: a tool, a formatter or an editor seldom changes one place only."""
+
+from tests.agents.review.reviewing import Story
+
+from sould.agents.review.decisions import Decided
+
+
+def test_a_write_may_change_one_hunk_in_several_places() -> None:
+    story = Story.of("a\nz\n")
+    story.agent("T1", "a\nb\nc\nd\nz\n")
+    story.user("a\nb\nmine\nc\nd\nz\n")
+
+    story.agent("T2", "a\nB\nmine\nc\nD\nz\n")
+
+    assert story.hunks == {1: ("", "B\nmine\nc\nD\n", {"T1", "T2"})}
+    assert [line.agent and line.agent.turn_id for line in story.text.hunks[0].hunk.lines] == ["T2", None, "T1", "T2"]
+    story.undo("T2")
+    assert story.current == "a\nb\nmine\nc\nd\nz\n"
+    assert story.hunks == {1: ("", "b\nmine\nc\nd\n", {"T1"})}
+
+
+def test_the_user_may_type_in_several_places_of_one_hunk_at_once() -> None:
+    story = Story.of("a\nz\n")
+    story.agent("T1", "a\nb\nc\nd\nz\n")
+
+    story.user("a\nb\none\nc\ntwo\nd\nz\n")
+
+    assert story.hunks == {1: ("", "b\none\nc\ntwo\nd\n", {"T1"})}
+    story.reject(1)
+    assert story.current == "a\none\ntwo\nz\n"
+
+
+def test_a_line_of_the_user_below_a_last_line_without_end_stays_a_line_of_its_own() -> None:
+    story = Story.of("a\nb")
+    story.agent("T1", "a\nb\nc\n")
+    story.user("a\nb\nmine\nc\n")
+
+    story.reject(1)
+
+    assert story.current == "a\nb\nmine\n"
+
+
+def test_so_does_one_that_an_agent_removed() -> None:
+    story = Story.of("a\nb")
+    story.agent("T1", "a\nb\nc\n")
+    story.user("a\nb\nmine\nc\n")
+    story.agent("T2", "a\nb\nc\n")
+
+    story.reject(1)
+
+    assert story.current == "a\nb\nmine\n"
+
+
+def test_a_last_line_without_end_has_one_when_the_user_writes_below_it() -> None:
+    story = Story.of("a\nb")
+    story.agent("T1", "a\nB\n")
+
+    story.user("a\nB\nmine\n")
+
+    assert story.base == "a\nb\nmine\n"
+    story.reject(1)
+    assert story.current == "a\nb\nmine\n"
+
+
+def test_a_hunk_that_was_the_end_of_the_last_line_ends_when_the_user_writes_below_it() -> None:
+    story = Story.of("a\nb")
+    story.agent("T1", "a\nb\n")
+
+    story.user("a\nb\nmine\n")
+
+    assert story.base == story.current == "a\nb\nmine\n"
+    assert not story.hunks
+
+
+def test_a_last_line_without_end_that_comes_back_above_other_lines_is_not_glued_to_them() -> None:
+    story = Story.of("b")
+    story.agent("T1", "X\n")
+    story.agent("T2", "X\nY\n")
+
+    story.reject(1)
+
+    assert (story.base, story.current) == ("b", "b\nY\n")
+    story.reject(2)
+    assert story.current == story.base == "b"
+
+
+def test_nor_when_a_part_of_its_hunk_is_rejected_and_that_can_be_undone() -> None:
+    story = Story.of("b")
+    story.agent("T1", "X\nY\n")
+    story.decide("reject", 1, lines=(1, 1))
+    assert story.current == "b\nY\n"
+
+    assert isinstance(story.take_back(2), Decided)
+
+    assert (story.base, story.current) == ("b", "X\nY\n")
+
+
+def test_lines_that_come_back_below_one_without_end_are_not_glued_to_it() -> None:
+    story = Story.of("a\nb\n")
+    story.agent("T1", "a\n")
+    story.agent("T2", "X")
+
+    story.reject(1)
+
+    assert story.current == "X\nb\n"
+
+
+def test_the_user_may_take_the_last_line_end_away_above_a_removal() -> None:
+    story = Story.of("a\nb\n")
+    story.agent("T1", "a\n")
+
+    story.user("a")
+
+    assert (story.base, story.current) == ("a\nb\n", "a")
+    story.reject(1)
+    assert story.current == "a\nb\n"
+
+
+def test_rejected_parts_of_a_hunk_come_back_where_they_were_in_whatever_order() -> None:
+    for order in ((1, 2, 4), (2, 1, 4), (4, 2, 1), (4, 1, 2), (1, 4, 2), (2, 4, 1)):
+        story = Story.of("top\nbottom\n")
+        story.agent("T1", "top\none\ntwo\nthree\nbottom\n")
+        story.decide("reject", 1, lines=(2, 2))
+        story.decide("reject", 1, lines=(2, 2))
+        story.reject(1)
+
+        for number in order:
+            story.take_back(number)
+
+        assert story.current == "top\none\ntwo\nthree\nbottom\n", order

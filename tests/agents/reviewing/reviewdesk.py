@@ -1,0 +1,144 @@
+"""A project whose files agents and users change, and the review of it, without a model and without a client."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.moments import moment
+from sould.agents.edits.project import Project
+from sould.agents.edits.reviewstate import DecisionVerdict
+from sould.agents.edits.state import Edit
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.projects.changes import Change
+from sould.agents.projects.moves import RESTORE
+from sould.agents.projects.projects import Projects
+from sould.agents.projects.restore import FileOutcome, is_of, take_back
+from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.review.decisions import Choice
+from sould.agents.review.filedecisions import ConflictChoice
+from sould.agents.review.hunk import AgentCall
+from sould.agents.reviewing.answers import Outcome
+from sould.agents.reviewing.listing import ReviewedHunk, Selection
+from sould.agents.reviewing.review import Order, Review
+from sould.agents.tools import ToolCallContext
+from soultest.bench.tools import no_commands
+
+
+class ReviewDesk:
+    """`restart` is what a new daemon does: everything in memory is gone."""
+
+    def __init__(self, base: Path, root: Path | None = None) -> None:
+        """`root`: where the project is, when there is one already."""
+        self.root = root or base / "project"
+        self.state = base / "state"
+        for directory in (self.root, self.state):
+            directory.mkdir(parents=True, exist_ok=root is not None)
+        self.projects = Projects(self.state)
+        self._sessions: dict[str, SessionFiles] = {}
+        self._log_id = ""
+        self._project: Project | None = None
+
+    async def restart(self) -> None:
+        """End what runs, and begin again."""
+        await self.aclose()
+        self.projects = Projects(self.state)
+
+    async def aclose(self) -> None:
+        """End what runs."""
+        for files in self._sessions.values():
+            await files.aclose()
+        self._sessions.clear()
+        if self._project is not None:
+            self._project = None
+            await self.projects.give_back(self._log_id)
+
+    async def session(self, session_id: str = "S1") -> SessionFiles:
+        """The files of a session."""
+        if session_id not in self._sessions:
+            directory = self.state / "sessions" / session_id
+            directory.mkdir(parents=True, exist_ok=True)
+            disk = LocalWorkspace(self.root, (), no_commands)
+            author = Author(session_id, directory, self.state)
+            self._sessions[session_id] = await SessionFiles.open(disk, self.projects, author)
+        return self._sessions[session_id]
+
+    async def review(self) -> Review:
+        """Of the project, which is open from now on."""
+        if self._project is None:
+            self._log_id, self._project = await self.projects.borrow(self.root)
+        return self.projects.review(self._project)
+
+    def user(self, name: str, text: str | None) -> None:
+        """The user saves a file in an editor that says nothing; None: removes it."""
+        path = self.root / name
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+
+    def text(self, name: str) -> str:
+        """What a file holds."""
+        return (self.root / name).read_bytes().decode()
+
+    async def agent(self, name: str, text: str | None, turn: str = "T1", session: str = "S1") -> None:
+        """A tool of a session's agent writes a file; None: removes it."""
+        path = self.root / name
+        files = (await self.session(session)).for_call(ToolCallContext(f"call of {turn}", 1, turn_id=turn))
+        expected = digest_of(path.read_bytes()) if path.exists() else None
+        if text is None:
+            await files.delete(path, expected=expected or "")
+        else:
+            await files.write_text(path, text, expected=expected)
+
+    async def command(
+        self, before: Mapping[str, str | None], after: Mapping[str, str | None], turn: str = "T1", session: str = "S1"
+    ) -> None:
+        """A command of a session's agent leaves these files so, where they were so; None: no file."""
+        changes: list[Change] = []
+        for name in {**before, **after}:
+            old, new = before.get(name), after.get(name)
+            put = self.projects.store.put
+            kept, left = (put(text.encode()) if text is not None else None for text in (old, new))
+            self.user(name, new) if new is not None else (self.root / name).unlink(missing_ok=True)
+            changes.append(Change(self.root / name, kept, left))
+        await (await self.session(session)).note(changes, moment(), AgentCall(session, turn, f"call of {turn}"))
+
+    async def undo(self, *turns: str, session: str = "S1", name: str = "u1", kept: bool = False) -> list[FileOutcome]:
+        """Take turns of a session back."""
+        files = await self.session(session)
+        begun: set[Path] = set()
+
+        def chosen(edit: Edit) -> bool:
+            return edit.turn_id in turns or (bool(begun) and edit.call_id.startswith(RESTORE))
+
+        begun.update(path for path, edits in files.edits.items() if any(edit.turn_id in turns for edit in edits))
+        return await take_back(files, chosen, name, "", kept=kept)
+
+    async def redo(self, undone: str = "u1", session: str = "S1", name: str = "r1") -> list[FileOutcome]:
+        """Take an undo back."""
+        return await take_back(await self.session(session), lambda edit: is_of(edit, undone), name, "")
+
+    async def hunks(self, selection: Selection = Selection(), *, absent: bool = False) -> list[ReviewedHunk]:  # noqa: B008
+        """What is pending after a look at all files."""
+        review = await self.review()
+        await review.look_at_all()
+        return [hunk for each in review.pending(selection, absent=absent) for hunk in each.hunks]
+
+    async def decide(
+        self,
+        verdict: DecisionVerdict,
+        *ids: int,
+        choice: Choice | ConflictChoice | None = None,
+        paths: Collection[str] = (),
+        session: str = "",
+        turn: str = "",
+        digests: Mapping[int, str] | None = None,
+        lines: tuple[int, int] | None = None,
+        by: str = "test",
+        reason: str = "",
+    ) -> Outcome:
+        """Keep, reject or undo."""
+        named = tuple(str(self.root / path) for path in paths)
+        order = Order(verdict, Selection(ids, named, session, turn), by, reason, choice, digests or {}, lines)
+        return await (await self.review()).decide(order)

@@ -1,0 +1,58 @@
+"""Does something in a project and kills itself before its n-th change of anything on disk: usage BASE N reject|age."""
+
+import asyncio
+import os
+import posix
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from tests.agents.reviewing.reviewdesk import ReviewDesk
+
+from sould.agents.projects.housekeeping import DAY, clear
+
+CHANGES = ("write", "pwrite", "open", "mkdir", "replace", "rename", "unlink", "fsync", "link")
+
+
+class Killer:
+    """For `sys.setprofile`: sees every call into the system just before it."""
+
+    def __init__(self, last: int) -> None:
+        self.left = last
+        self.armed = False
+
+    def see(self, _: FrameType, event: str, called: object) -> None:
+        """Count what changes something."""
+        is_change = getattr(called, "__self__", None) is posix and getattr(called, "__name__", "") in CHANGES
+        if self.armed and event == "c_call" and is_change:
+            self.left -= 1
+            if not self.left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main(base: Path, last: int, what: str) -> None:
+    """Say when the decision was answered, and when all has ended."""
+    killer = Killer(last)
+    threading.setprofile(killer.see)
+    sys.setprofile(killer.see)
+    desk = ReviewDesk(base, base / "project")
+    await desk.hunks()
+    killer.armed = True
+    if what == "age":
+        await clear(desk.projects, time.time() + 40 * DAY)
+    else:
+        outcome = await desk.decide("reject", by="killed")
+        assert len(outcome.done) == 2
+        killer.armed = False
+        os.write(1, b"answered\n")
+        killer.armed = True
+    await desk.aclose()
+    killer.armed = False
+    os.write(1, b"ended\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
