@@ -217,6 +217,8 @@ class Server:
     def resource(self, method: str, params: Json) -> Json:
         """Everything about resources."""
         if method == "resources/list":
+            if self.guides != [GUIDE]:  # renamed: whoever looks right after it must wait for this
+                time.sleep(0.2)
             return {"result": {"resources": [{"uri": uri, "name": "guide"} for uri in self.guides]}}
         if method == "resources/templates/list":
             return {"result": {"resourceTemplates": [{"uriTemplate": "docs://page/{n}", "name": "page"}]}}

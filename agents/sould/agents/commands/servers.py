@@ -3,6 +3,7 @@
 A prompt's text is given to the model as the server wrote it; the user sees which command asked for it.
 """
 
+import asyncio
 import shlex
 from collections.abc import Iterator
 from functools import partial
@@ -47,6 +48,8 @@ class ServerCommands(Struct, frozen=True):
 
     async def _show(self, _: Turn, argument: str) -> Ending:
         known = self.servers.servers
+        shown = (known[argument],) if argument in known else tuple(known.values())
+        await asyncio.gather(*(server.listed() for server in shown))
         if argument:
             return self.conversation.say(_details(known.get(argument), argument))
         lines = [_line(name, server) for name, server in known.items()]

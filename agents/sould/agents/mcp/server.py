@@ -53,6 +53,8 @@ LONGEST_WAIT = 30.0
 """Seconds between two attempts, at most."""
 LIST_AGAIN = 0.2
 """Seconds between two listings of what a server offers."""
+LISTING = 1
+"""Seconds that somebody who looks at a server waits for lists that it said to have changed."""
 MOST_QUESTIONS = 4
 """That a server has open to its user."""
 STDIN_CLOSE_GRACE = 2.0
@@ -134,6 +136,9 @@ class Server:
         self._link: Link | None = None
         self._ended = asyncio.Event()
         self._relist = asyncio.Event()
+        self._listed = asyncio.Event()
+        """What it offers was asked for after the last change of it that was heard of."""
+        self._listed.set()
         self._wanted = asyncio.Event()
         self._calls: list[_Call] = []
         self._questions = 0
@@ -174,6 +179,14 @@ class Server:
     def move(self, place: Place) -> None:
         """Its sessions work in other directories now: a server that asked for them is told, and lists its tools again."""
         self.place = place
+        self._list_again()
+
+    async def listed(self) -> None:
+        """Return once what it offers is as it last said, or after `LISTING` seconds: it may be busy."""
+        await in_time(LISTING, self._listed.wait())
+
+    def _list_again(self) -> None:
+        self._listed.clear()
         self._relist.set()
 
     async def call(
@@ -297,6 +310,7 @@ class Server:
         finally:
             self._link = None
             self._up.clear()
+            self._listed.set()
         return _Ending(connected, state, f"{trouble} {self._last_words}".strip())
 
     async def _list(self, link: "Link") -> None:
@@ -308,7 +322,7 @@ class Server:
         self.definitions, self.prompts, self.resources = (), (), ()
 
     async def _stay(self, link: "Link") -> None:
-        async with beside(link.hear_of_changes(self._relist.set), f"changes of {self.spec.name}"):
+        async with beside(link.hear_of_changes(self._list_again), f"changes of {self.spec.name}"):
             await self._follow(link)
 
     async def _follow(self, link: "Link") -> None:
@@ -318,6 +332,8 @@ class Server:
                 self._relist.clear()
                 await link.tell_of_roots()
                 await self._list(link)  # without limit: a server that does one thing at a time may be busy with a call
+                if not self._relist.is_set():
+                    self._listed.set()
                 self._tell()
                 await in_time(LIST_AGAIN, self._ended.wait())  # one that changes all the time is listed now and then
 
@@ -326,7 +342,7 @@ class Server:
         from sould.agents.mcp.link import Handlers, open_link  # noqa: PLC0415 -- D9
 
         sample = self._sample if self.place.sampling else None
-        handlers = Handlers(lists_changed=self._relist.set, elicit=self._elicit, sample=sample)
+        handlers = Handlers(lists_changed=self._list_again, elicit=self._elicit, sample=sample)
         stateless = self.spec.carrier is not None
         async with (
             self._transport() as transport,
