@@ -1,75 +1,162 @@
 #!/bin/sh
-# Installs, below one folder, the editors that `make test-editors` drives: Toad, from its hash-pinned lock file.
-# It needs Python 3.14. Where there is none it comes from Debian's next release, unpacked and run with that release's own
-# loader, so that nothing of this system changes. What a mirror does not have is named in FOLDER/missing; that is no failure.
+# Installs, below one folder, the editors that `make test-editors` drives: Neovim, Emacs, Helix and Toad, as FOLDER/bin/nvim-0.7 and
+# so on. They come from Debian's releases, unpacked and run with each release's own loader, so that nothing of this system
+# changes; Toad comes from its hash-pinned lock file. What a mirror does not have is named in FOLDER/missing/EDITOR, which skips its
+# tests; in CI that is a failure for the editors of Debian's stable releases, which do not go away.
 set -eu
 cd "$(dirname "$0")/.."
-root=$(pwd)
-folder=$root/$1
-suite=forky
+folder=$(pwd)/$1
 rm -rf "$folder"
-mkdir -p "$folder/bin"
-log=$folder/log
+mkdir -p "$folder/bin" "$folder/missing" "$folder/logs"
 
-missing() {
-    printf '%s\n' "$1" >"$folder/missing"
-    printf 'setup: not available: %s\n' "$1" >&2
-    exit 0
+missing() { # EDITOR REASON
+    printf 'not available: %s: %s\n' "$1" "$2" >"$folder/missing/$1"
 }
 
-# A private apt: its lists, its cache and its idea of what is installed (nothing) are below the folder.
+# A private apt for one release: its lists, its cache and its idea of what is installed (nothing) are below the folder.
 private_apt() {
-    apt-get -o Dir::Etc="$folder/apt" -o Dir::State="$folder/apt" -o Dir::Cache="$folder/apt" \
-        -o Dir::State::status="$folder/apt/status" -o APT::Install-Recommends=false -o APT::Sandbox::User=root \
-        -o Debug::NoLocking=1 -qq "$@" >>"$log" 2>&1
+    apt-get -o Dir::Etc="$apt" -o Dir::State="$apt" -o Dir::Cache="$apt" -o Dir::State::status="$apt/status" \
+        -o APT::Install-Recommends=false -o APT::Sandbox::User=root -o Debug::NoLocking=1 -o Acquire::Languages=none -qq "$@"
 }
 
-python_of_next_debian() {
-    command -v apt-get >/dev/null && [ "$(uname -m)" = x86_64 ] || return 1
-    site=$(apt-get indextargets --format '$(SITE)' | grep -v security | head -1)
-    mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial" "$folder/apt/preferences.d" "$folder/python/usr"
-    touch "$folder/apt/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main" >"$folder/apt/sources.list"
-    private_apt update || return 1
-    private_apt -y --download-only install python3.14 python3-pip || return 1
-    for name in bin sbin lib lib64; do # these are links in every Debian of today
-        mkdir -p "$folder/python/usr/$name"
-        ln -s "usr/$name" "$folder/python/$name"
+# unpack "RELEASE [FURTHER RELEASES]" PACKAGE...: into FOLDER/RELEASE, with all they need. A package that cannot be had is left out.
+unpack() {
+    release=${1%% *}
+    root=$folder/$release
+    apt=$root/apt
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/preferences.d"
+    touch "$apt/status"
+    for suite in $1; do
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main" >>"$apt/sources.list"
     done
-    for package in "$folder"/apt/archives/*.deb; do
-        dpkg -x "$package" "$folder/python"
+    shift
+    private_apt update || private_apt update || return 0
+    for package in "$@"; do
+        private_apt -y --download-only -t "$release" install "$package" ||
+            private_apt -y --download-only -t "$release" install "$package" || true
     done
-    rm -rf "$folder/apt"
-    cat >"$folder/bin/python3.14" <<END
+    for archive in "$apt"/archives/*.deb; do
+        ! [ -e "$archive" ] || dpkg -x "$archive" "$root"
+    done
+    rm -rf "$apt"
+}
+
+# launcher EDITOR RELEASE PROGRAM ARGUMENTS [SETTING...]: FOLDER/bin/EDITOR, which runs that release's program with the
+# ARGUMENTS before all others. What it starts in turn runs as ever.
+launcher() {
+    editor=$1 root=$folder/$2 program=$folder/$2/usr/bin/$3 arguments=$4
+    shift 4
+    if ! [ -x "$program" ]; then
+        missing "$editor" "this system's Debian mirror has no ${program##*/} in ${root##*/}"
+        return 0
+    fi
+    for loader in "$root"/usr/lib/*-linux-gnu*/ld-linux* "$root"/lib/*-linux-gnu*/ld-linux*; do
+        ! [ -x "$loader" ] || break
+    done
+    triplet=${loader%/*}
+    triplet=${triplet##*/}
+    cat >"$folder/bin/$editor" <<END
 #!/bin/sh
-root='$folder/python'
-exec "\$root/usr/lib64/ld-linux-x86-64.so.2" --library-path "\$root/usr/lib/x86_64-linux-gnu:\$root/usr/lib" \\
-    --argv0 "\$root/usr/bin/python3.14" "\$root/usr/bin/python3.14" "\$@"
+$([ $# = 0 ] || printf "export %s\n" "$@")
+exec '$loader' --library-path '$root/usr/lib/$triplet:$root/lib/$triplet:$root/usr/lib' --argv0 '$program' '$program' $arguments "\$@"
 END
-    chmod +x "$folder/bin/python3.14"
+    chmod +x "$folder/bin/$editor"
 }
 
-echo "setup: installing Toad (about a minute)"
-command -v tmux >/dev/null || missing "tmux is missing. On Debian: apt-get install tmux"
-if command -v python3.14 >/dev/null && python3.14 -m pip --version >/dev/null 2>&1; then
-    ln -s "$(command -v python3.14)" "$folder/bin/python3.14"
-else
-    python_of_next_debian || missing "Toad needs Python 3.14, which this system's Debian mirror does not have in $suite"
-fi
-pip="$folder/bin/python3.14 -m pip install --disable-pip-version-check --break-system-packages"
-for attempt in 1 2; do
-    # $pip is a command with its arguments.
-    # shellcheck disable=SC2086
-    $pip --require-hashes --only-binary :all: --target "$folder/toad" -r tests/editors/requirements.lock >>"$log" 2>&1 && break
-    [ "$attempt" = 1 ] || {
-        cat "$log" >&2
-        printf '\nsetup: Toad could not be installed; the reason is above.\n' >&2
-        exit 1
+neovim() { # EDITOR RELEASE
+    launcher "$1" "$2" nvim "" "VIMRUNTIME='$folder/$2/usr/share/nvim/runtime'"
+}
+
+# Emacs asks these settings where its files are; the libraries that it does not bring (eglot before 29) come first.
+emacs() { # NUMBER RELEASE
+    for share in "$folder/$2"/usr/share/emacs/[0-9]*; do :; done
+    for programs in "$folder/$2/usr/libexec/emacs/${share##*/}"/*; do :; done
+    for image in "$programs"/*.pdmp; do :; done
+    libraries=
+    for library in "$folder/$2"/usr/share/emacs/site-lisp/elpa-src/*; do
+        ! [ -d "$library" ] || libraries=$libraries$library:
+    done
+    launcher "emacs-$1" "$2" emacs-nox "--dump-file '$image'" "EMACSDATA='$share/etc'" "EMACSDOC='$share/etc'" \
+        "EMACSPATH='$programs'" "EMACSLOADPATH='$libraries$share/lisp'"
+    launcher "emacsclient-$1" "$2" emacsclient.emacs ""
+}
+
+toad() {
+    command -v tmux >/dev/null || {
+        missing toad "tmux is missing. On Debian: apt-get install tmux"
+        return 0
     }
-    echo "setup: trying the download once more" >&2
-done
-cat >"$folder/bin/toad" <<END
+    if command -v python3.14 >/dev/null && python3.14 -m pip --version >/dev/null 2>&1; then
+        ln -s "$(command -v python3.14)" "$folder/bin/python3.14"
+    else
+        launcher python3.14 forky python3.14 ""
+    fi
+    if ! [ -x "$folder/bin/python3.14" ]; then
+        missing toad "it needs Python 3.14, which this system's Debian mirror does not have"
+        return 0
+    fi
+    pip="$folder/bin/python3.14 -m pip install --disable-pip-version-check --break-system-packages --no-compile"
+    for attempt in 1 2; do
+        # $pip is a command with its arguments.
+        # shellcheck disable=SC2086
+        $pip --require-hashes --only-binary :all: --target "$folder/toad" -r tests/editors/requirements.lock && break
+        [ "$attempt" = 1 ] || return 1
+    done
+    cat >"$folder/bin/toad" <<END
 #!/bin/sh
 PYTHONPATH='$folder/toad' exec '$folder/bin/python3.14' -m toad.cli "\$@"
 END
-chmod +x "$folder/bin/toad"
+    chmod +x "$folder/bin/toad"
+}
+
+bookworm() {
+    unpack bookworm neovim emacs-nox elpa-eglot elpa-package-lint
+    neovim nvim-0.7 bookworm
+    emacs 28 bookworm
+    find "$folder/bookworm/usr/share/emacs/site-lisp/elpa-src" -name '*.el' ! -name '*-autoloads.el' ! -name '*-pkg.el' -exec \
+        "$folder/bin/emacs-28" -Q --batch --eval '(setq byte-compile-warnings nil)' -f batch-byte-compile {} + || true
+}
+
+backports() {
+    unpack "bookworm-backports bookworm" emacs-nox
+    emacs 30 bookworm-backports
+}
+
+trixie() {
+    unpack trixie neovim
+    neovim nvim-0.10 trixie
+}
+
+# The next release moves: what it has today may be gone tomorrow.
+forky() {
+    unpack forky neovim hx python3.14 python3-pip
+    neovim nvim-0.12 forky
+    launcher hx forky hx "" "HELIX_RUNTIME='$folder/forky/usr/lib/hx/runtime'"
+    toad
+}
+
+site=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
+echo "setup: installing editors (about a minute)"
+jobs=
+for job in forky bookworm backports trixie; do
+    $job >"$folder/logs/$job" 2>&1 &
+    jobs="$jobs $job:$!"
+done
+failed=
+for job in $jobs; do
+    wait "${job#*:}" || {
+        cat "$folder/logs/${job%:*}" >&2
+        failed="$failed ${job%:*}"
+    }
+done
+find "$folder/missing" -type f -exec cat {} + >&2
+if [ -n "$failed" ]; then
+    printf '\nsetup: editors could not be installed (%s ); the reason is above.\n' "$failed" >&2
+    exit 1
+fi
+for editor in nvim-0.7 nvim-0.10 emacs-28 emacs-30; do
+    if [ "${CI:-}" = true ] && [ -e "$folder/missing/$editor" ]; then
+        echo "setup: CI must have $editor" >&2
+        exit 1
+    fi
+done
