@@ -64,7 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "flows",
             "store",
         ),
-        *("settings", "turns", "operations", "commands", "sessions"),
+        *("settings", "turns", "operations", "commands", "sessions", "reviewclients"),
     ),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "daemon": ("", "configuration", "process", "cli"),

@@ -12,8 +12,7 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
-from sould.acp import reviewparams as params
-from sould.acp import reviewshapes as shapes
+from sould.agents.reviewclients import params, shapes
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas" / "review"
 PREFIX: Final = "_sould/review/"

@@ -1,62 +1,14 @@
-"""What ACP clients send, parsed once at the edge and read leniently, as the official schema asks.
+"""What ACP clients send, parsed once at the edge and read leniently (`rpc.params`), as the official schema asks.
 
-A broken optional field counts as absent, a broken item of a list is dropped; a broken required field is an error.
 `_meta` is kept apart in `meta` and never merged into the parameters. Nothing here is built before it is first used.
 `initialize` is read by `introduction`, because it is answered before this module is loaded.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticOmit, PydanticUseDefault
+from pydantic import BeforeValidator, Field
 
-T = TypeVar("T")
-
-
-def _or_default(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return parse(value)
-    except ValidationError:
-        raise PydanticUseDefault from None
-
-
-def _or_dropped(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return parse(value)
-    except ValidationError:
-        raise PydanticOmit from None
-
-
-Lenient: TypeAlias = Annotated[T, WrapValidator(_or_default)]
-"""An optional field: anything that does not fit is the field's default."""
-Items: TypeAlias = Annotated[list[Annotated[T, WrapValidator(_or_dropped)]], WrapValidator(_or_default)]
-"""An optional list: items that do not fit are dropped."""
-Json: TypeAlias = dict[str, Any]
-
-
-class Inbound(BaseModel):
-    """Base: camelCase on the wire, unknown fields ignored, frozen."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="ignore",
-        alias_generator=to_camel,
-        validate_by_name=False,
-        defer_build=True,
-        hide_input_in_errors=True,  # errors are logged, what people answer is not
-    )
-
-    meta: Lenient[Json] = Field(default_factory=dict, alias="_meta")
-
+from sould.agents.rpc.params import Inbound, Items, Json, Lenient
 
 # --- signing in --------------------------------------------------------------------------------------------------------
 

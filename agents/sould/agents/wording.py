@@ -1,7 +1,8 @@
-"""Words for people and models: how many there are, and what is wrong with a value. Never a library's own."""
+"""Words for people and models: how many there are, when it was, and what is wrong with a value. Never a library's own."""
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,3 +52,8 @@ def faulty(name: str, error: "ErrorDetails") -> str:
     """The whole sentence: `cwd is required.`"""
     words = fault(error)
     return f"{name}{'' if words.startswith(('is ', 'must ')) else ':'} {words}."
+
+
+def iso_time(seconds: float) -> str:
+    """Wall seconds as RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

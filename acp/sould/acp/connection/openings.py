@@ -1,13 +1,10 @@
 """What a client's words about a session it opens mean, with what is known of the client and its process."""
 
-import os
-from pathlib import Path
-
 from sould.acp.client.mcpservers import given_servers
 from sould.acp.connection.peer import Peer
 from sould.acp.schema import OpeningParams
 from sould.agents.opening.opening import Opening
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import absolute
 
 
 def opening_of(peer: Peer, params: OpeningParams) -> Opening:
@@ -25,15 +22,3 @@ def opening_of(peer: Peer, params: OpeningParams) -> Opening:
         default_mode="review" if peer.shows_hunks else "ask",
         capabilities=peer.capabilities.names,
     )
-
-
-def absolute(path: str, field: str) -> Path:
-    """A directory the client names.
-
-    Raises:
-        RpcError: it is not absolute.
-    """
-    if not os.path.isabs(path) or "\0" in path:
-        sentence = f"{field} must be an absolute path, not {path[:200]!r}."
-        raise RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})
-    return Path(path)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
-    from sould.acp.connection.projects import OpenProjects
-    from sould.acp.connection.reports import Reports
     from sould.agents.hooks.events import Subscription
+    from sould.agents.reviewclients.projects import OpenProjects
+    from sould.agents.reviewclients.reports import Reports
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.port import SessionPort
     from sould.agents.wire.stream import Cursor
@@ -140,7 +140,7 @@ class Peer:
         """The projects it reviews; the first call may import much."""
         host = await self.host()
         if self._projects is None:
-            from sould.acp.connection.projects import OpenProjects  # noqa: PLC0415 -- as above
+            from sould.agents.reviewclients.projects import OpenProjects  # noqa: PLC0415 -- as above
 
             home = self.services.client.environment.get("HOME") or os.path.expanduser("~")
             self._projects = OpenProjects(host, self.connection, self.id, home)
@@ -150,7 +150,7 @@ class Peer:
         """What it says of the files it has open."""
         projects = await self.projects()
         if self._reports is None:
-            from sould.acp.connection.reports import Reports  # noqa: PLC0415 -- as above
+            from sould.agents.reviewclients.reports import Reports  # noqa: PLC0415 -- as above
 
             takes_edits = self.capabilities.own.buffers
             self._reports = Reports(projects, self.connection, self.name, takes_edits=takes_edits)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from sould.acp.client.brought import servers_of
 from sould.acp.connection.attachment import Attachment
-from sould.acp.connection.openings import absolute, opening_of
+from sould.acp.connection.openings import opening_of
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.projection.options import session_state
-from sould.acp.projection.status import iso_time
 from sould.acp.schema import (
     ArchiveParams,
     ListParams,
@@ -24,7 +23,9 @@ from sould.acp.schema import (
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import absolute
 from sould.agents.store.store import SessionInfo
+from sould.agents.wording import iso_time
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:

@@ -1,12 +1,12 @@
 """How a session stands: its title, options, commands and usage, told when it is introduced and when they change. Pure."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from sould.acp.features import Facts
 from sould.acp.outbound import Json
 from sould.acp.projection.options import config_options, session_modes
 from sould.agents.wire import messages as wire
+from sould.agents.wording import iso_time
 
 
 class SessionStatus:
@@ -74,8 +74,3 @@ class SessionStatus:
                 shown["input"] = {"hint": command.hint}
             commands.append(shown)
         return {"sessionUpdate": "available_commands_update", "availableCommands": commands}
-
-
-def iso_time(seconds: float) -> str:
-    """Wall seconds as RFC 3339."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

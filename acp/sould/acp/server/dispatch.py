@@ -7,26 +7,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
-from pydantic import ValidationError
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import accounts, handshake, queue, review, sessions, tools, travel, turns
+from sould.acp.handlers import accounts, handshake, queue, sessions, tools, travel, turns
 from sould.acp.outbound import Json
-from sould.acp.reviewparams import (
-    CommentParams,
-    DecisionParams,
-    FileParams,
-    ListReviewParams,
-    ProjectParams,
-    RejectedParams,
-    ReportParams,
-    SendCommentsParams,
-    UndoParams,
-)
 from sould.acp.schema import (
     ArchiveParams,
     AuthenticateParams,
-    Inbound,
     ListParams,
     McpMessageParams,
     ModeParams,
@@ -52,9 +39,10 @@ from sould.agents.errors import (
     SouldError,
     WorkspaceGoneError,
 )
+from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.wording import faulty
+from sould.agents.rpc.params import Inbound, parsed
 
 ParamsT = TypeVar("ParamsT", bound=Inbound)
 
@@ -97,6 +85,16 @@ def route(
     return Route(call, notification)
 
 
+def _review(name: str, review_call: ReviewCall) -> Route:
+    """A method that clients of every protocol have."""
+
+    def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
+        peer.require_initialized()
+        return review_call(peer, raw)
+
+    return Route(call, name == REPORT)
+
+
 ROUTES: dict[str, Route] = {
     "initialize": Route(handshake.initialize),
     "authenticate": route(AuthenticateParams, accounts.authenticate),
@@ -125,17 +123,7 @@ ROUTES: dict[str, Route] = {
     "_sould/rewind": route(RewindParams, travel.rewind),
     "_sould/undo": route(UndoTurnParams, travel.undo),
     "_sould/redo": route(SessionParams, travel.redo),
-    "_sould/review/list": route(ListReviewParams, review.show),
-    "_sould/review/subscribe": route(ProjectParams, review.subscribe),
-    "_sould/review/unsubscribe": route(ProjectParams, review.unsubscribe),
-    "_sould/review/keep": route(DecisionParams, review.keep),
-    "_sould/review/reject": route(DecisionParams, review.reject),
-    "_sould/review/undo": route(UndoParams, review.undo),
-    "_sould/review/base": route(FileParams, review.base),
-    "_sould/review/rejected": route(RejectedParams, review.rejected),
-    "_sould/review/comment": route(CommentParams, review.comment),
-    "_sould/review/comments/send": route(SendCommentsParams, review.send_comments),
-    "_sould/review/report": route(ReportParams, review.report, notification=True),
+    **{name: _review(name, call) for name, call in METHODS.items()},
     "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 
@@ -165,14 +153,3 @@ class Dispatcher:
         found = ROUTES.get(method)
         if found is not None and found.notification:
             await found.call(self._peer, params)
-
-
-def parsed(params: type[ParamsT], raw: Json) -> ParamsT:
-    """The parameters. Raises RpcError, naming the field."""
-    try:
-        return params.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        data = {"kind": "invalid_params", "field": field}
-        raise RpcError(INVALID_PARAMS, faulty(field or "params", first), data) from error

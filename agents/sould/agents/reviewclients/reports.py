@@ -10,13 +10,12 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from sould.acp.client.reported import Reported, ReportedWorkspace
-from sould.acp.connection.projects import OpenProjects, ReviewedProject
-from sould.acp.reviewparams import ChangeParams, PositionParams, ReportParams
-from sould.acp.textbuffer import Position, TextBuffer
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.port import no_commands
-from sould.agents.rpc.connection import Connection
+from sould.agents.reviewclients.client import ClientConnection
+from sould.agents.reviewclients.projects import OpenProjects, ReviewedProject
+from sould.agents.reviewclients.reported import Reported, ReportedWorkspace
+from sould.agents.reviewclients.textbuffer import Position, TextBuffer
 
 ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]
 """`needsText`: the text that ranges are relative to is not known; `tooLarge`: it is not kept. The file counts as unsaved."""
@@ -28,6 +27,24 @@ MOST_TEXT: Final = 32_000_000
 MOST_FILES: Final = 1_000
 
 
+class Change(Struct, frozen=True):
+    """`text` is what stands between `start` and `stop` now, whichever comes first; without them, it is the whole text."""
+
+    text: str
+    start: Position | None = None
+    stop: Position | None = None
+
+
+class Report(Struct, frozen=True):
+    """What a client says of a file it has open, or, of `focus`, of a project: see `ReportParams`."""
+
+    event: Literal["open", "change", "save", "focus", "close"]
+    version: int | None = None
+    text: str | None = None
+    changes: tuple[Change, ...] = ()
+    unsaved: bool | None = None
+
+
 class _OpenFile(Struct, frozen=True):
     project: ReviewedProject
     file: Reported
@@ -36,7 +53,7 @@ class _OpenFile(Struct, frozen=True):
 class Reports:
     """Of one client, whose buffers are `ReportedFiles`."""
 
-    def __init__(self, projects: OpenProjects, connection: Connection, name: str, *, takes_edits: bool) -> None:
+    def __init__(self, projects: OpenProjects, connection: ClientConnection, name: str, *, takes_edits: bool) -> None:
         """`takes_edits`: see `ReportedWorkspace`."""
         self._projects = projects
         disk = LocalWorkspace(Path("/"), (), no_commands)
@@ -48,20 +65,20 @@ class Reports:
         self._one = asyncio.Lock()
         """Fair: what was said first is taken first."""
 
-    async def take(self, params: ReportParams, named: Path) -> ReportOutcome:
+    async def take(self, report: Report, named: Path) -> ReportOutcome:
         """Take one report about a file, or, of `focus`, of a project's directory."""
         async with self._one:
             path = self._resolved.get(str(named)) or Path(await asyncio.to_thread(os.path.realpath, named))
-            if params.event == "focus":
+            if report.event == "focus":
                 return await self._focused(path)
-            if params.event == "close":
+            if report.event == "close":
                 return self._closed(path)
             if path not in self._open:
                 if len(self._open) >= MOST_FILES:
                     return "tooLarge"
                 self._open[path] = _OpenFile(await self._projects.hold(path), Reported(0, dirty=False))
                 self._resolved[str(named)] = path
-            return await self._changed(path, params)
+            return await self._changed(path, report)
 
     async def all_taken(self) -> None:
         """What was said by now is taken when this returns."""
@@ -91,40 +108,39 @@ class Reports:
             known.project.end_use()
         return "taken"
 
-    async def _changed(self, path: Path, params: ReportParams) -> ReportOutcome:
+    async def _changed(self, path: Path, report: Report) -> ReportOutcome:
         """After `open`, `change` or `save`."""
         before = self._open[path].file
-        version = before.version if params.version is None else params.version
-        if params.event != "open" and version < before.version:
+        version = before.version if report.version is None else report.version
+        if report.event != "open" and version < before.version:
             return "outdated"
-        buffer, outcome = self._text(path, params, before)
-        dirty = params.event == "change" or outcome != "taken"
-        if params.unsaved is not None and params.event != "save":
-            dirty = params.unsaved
-        elif params.event == "open" and buffer is not None:
+        buffer, outcome = self._text(path, report, before)
+        dirty = report.event == "change" or outcome != "taken"
+        if report.unsaved is not None and report.event != "save":
+            dirty = report.unsaved
+        elif report.event == "open" and buffer is not None:
             dirty = not await asyncio.to_thread(_is_on_disk, path, buffer.text)
-        self._put(path, Reported(version, dirty, buffer), saved=params.event == "save")
+        self._put(path, Reported(version, dirty, buffer), saved=report.event == "save")
         return outcome
 
-    def _text(self, path: Path, params: ReportParams, before: Reported) -> tuple[TextBuffer | None, ReportOutcome]:
+    def _text(self, path: Path, report: Report, before: Reported) -> tuple[TextBuffer | None, ReportOutcome]:
         """The file's text now, None when it is not known."""
-        buffer = before.buffer if params.event != "open" else None
-        if params.text is not None:
-            buffer = self._fitting(path, params.text)
+        buffer = before.buffer if report.event != "open" else None
+        if report.text is not None:
+            buffer = self._fitting(path, report.text)
             return buffer, "taken" if buffer is not None else "tooLarge"
-        for change in params.changes if params.event == "change" else ():
+        for change in report.changes if report.event == "change" else ():
             buffer = self._with(path, buffer, change)
-        if params.event == "change" and buffer is None:
+        if report.event == "change" and buffer is None:
             return None, "needsText"
         return buffer, "taken"
 
-    def _with(self, path: Path, buffer: TextBuffer | None, change: ChangeParams) -> TextBuffer | None:
-        if change.range is None:
+    def _with(self, path: Path, buffer: TextBuffer | None, change: Change) -> TextBuffer | None:
+        if change.start is None or change.stop is None:
             return self._fitting(path, change.text)
         if buffer is None or not self._fits(path, buffer.size + len(change.text)):
             return None
-        start, stop = _position(change.range.start), _position(change.range.end)
-        buffer.replace(min(start, stop), max(start, stop), change.text)
+        buffer.replace(min(change.start, change.stop), max(change.start, change.stop), change.text)
         return buffer
 
     def _fitting(self, path: Path, text: str) -> TextBuffer | None:
@@ -147,10 +163,6 @@ class Reports:
             project.port.save_file(path)
         else:
             project.port.open_file(path)
-
-
-def _position(given: PositionParams) -> Position:
-    return Position(given.line, given.character)
 
 
 def _is_on_disk(path: Path, text: str) -> bool:

@@ -1,6 +1,6 @@
 """What clients ask of a review: the parameters of all methods below `_sould/review` (docs/review-clients.md).
 
-Read as `schema` says, with one difference: what says which hunks a decision is about must fit. Taken for absent, it would
+Read as `rpc.params` says, with one difference: what says which hunks a decision is about must fit. Taken for absent, it would
 make a decision about more than the user saw.
 """
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from sould.acp.schema import Inbound, Lenient
+from sould.agents.rpc.params import Inbound, Lenient
 
 MOST_NAMED = 10_000
 """Hunks or paths in one request."""

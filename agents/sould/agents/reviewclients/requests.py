@@ -1,22 +1,38 @@
-"""The review of a project for clients that know us, under `_sould/review` (docs/review-clients.md).
+"""The review of a project for clients of any protocol that know us: the methods below `_sould/review` (docs/review-clients.md).
 
 A client names a directory or a file. It needs no session, and nothing here asks a model or waits for a turn.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.acp.connection.openings import absolute
-from sould.acp.connection.peer import Peer
-from sould.acp.connection.projects import ReviewedProject, resolve
-from sould.acp.outbound import Json
-from sould.acp.projection.reviews import (
+from sould.agents.reviewclients.client import ReviewClient
+from sould.agents.reviewclients.params import (
+    LONGEST_REASON,
+    ChangeParams,
+    CommentParams,
+    DecisionParams,
+    FileParams,
+    ListReviewParams,
+    NamedHunk,
+    PositionParams,
+    ProjectParams,
+    RejectedParams,
+    ReportParams,
+    SendCommentsParams,
+    UndoParams,
+)
+from sould.agents.reviewclients.projects import ReviewedProject, resolve
+from sould.agents.reviewclients.reports import Change, Report
+from sould.agents.reviewclients.shapes import Base, Commented, Reported, ReviewList, SentComments, Verdict
+from sould.agents.reviewclients.shown import (
     as_json,
     shown_comment,
     shown_comments,
@@ -25,25 +41,25 @@ from sould.acp.projection.reviews import (
     shown_rejected,
     shown_round,
 )
-from sould.acp.reviewparams import (
-    LONGEST_REASON,
-    CommentParams,
-    DecisionParams,
-    FileParams,
-    ListReviewParams,
-    NamedHunk,
-    ProjectParams,
-    RejectedParams,
-    ReportParams,
-    SendCommentsParams,
-    UndoParams,
-)
-from sould.acp.reviewshapes import Base, Commented, Reported, ReviewList, SentComments, Verdict
+from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.reviewing.comments import NothingThereError
 from sould.agents.reviewing.listing import FileReview, Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import Inbound, Json, absolute, parsed
+
+REPORT: Final = "_sould/review/report"
+
+ParamsT = TypeVar("ParamsT", bound=Inbound)
+
+
+class ReviewCall(Protocol):
+    """Serves one method for one client."""
+
+    def __call__(self, client: ReviewClient, raw: Json, /) -> Awaitable[Json | Reply]:
+        """The answer to `raw`. Raises RpcError."""
+        ...
 
 
 class _Target(Struct, frozen=True):
@@ -53,64 +69,64 @@ class _Target(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-async def show(peer: Peer, params: ListReviewParams) -> Json:
+async def show(client: ReviewClient, params: ListReviewParams) -> Json:
     """What is pending, in the files as they are now."""
-    async with _named(peer, params, params.paths) as target:
+    async with _named(client, params, params.paths) as target:
         selection = Selection((), target.paths, params.session_id, params.turn_id)
         files = await target.project.port.review(selection, absent=params.absent)
         return _list(target.project, _answers(files) if params.answers else files)
 
 
-async def subscribe(peer: Peer, params: ProjectParams) -> Reply:
+async def subscribe(client: ReviewClient, params: ProjectParams) -> Reply:
     """What is pending; what changes from then on is told."""
-    async with _named(peer, params) as target:
+    async with _named(client, params) as target:
         files = await target.project.port.review()
         return Reply(_list(target.project, files), target.project.subscribe)
 
 
-async def unsubscribe(peer: Peer, params: ProjectParams) -> Json:
+async def unsubscribe(client: ReviewClient, params: ProjectParams) -> Json:
     """Nothing more is told."""
-    async with _named(peer, params) as target:
+    async with _named(client, params) as target:
         target.project.unsubscribe()
         return {}
 
 
-async def keep(peer: Peer, params: DecisionParams) -> Json:
+async def keep(client: ReviewClient, params: DecisionParams) -> Json:
     """What is there becomes the user's text."""
-    return await _decide(peer, "keep", params)
+    return await _decide(client, "keep", params)
 
 
-async def reject(peer: Peer, params: DecisionParams) -> Json:
+async def reject(client: ReviewClient, params: DecisionParams) -> Json:
     """What was there before comes back, with what the user wrote."""
-    return await _decide(peer, "reject", params)
+    return await _decide(client, "reject", params)
 
 
-async def undo(peer: Peer, params: UndoParams) -> Json:
+async def undo(client: ReviewClient, params: UndoParams) -> Json:
     """Take a keep or a reject back: the hunk is pending again."""
-    async with _named(peer, params) as target:
-        order = Order("undo", Selection(_ids(params.hunks)), peer.signature)
+    async with _named(client, params) as target:
+        order = Order("undo", Selection(_ids(params.hunks)), client.signature)
         return as_json(shown_outcome(await target.project.port.decide(order)))
 
 
-async def base(peer: Peer, params: FileParams) -> Json:
+async def base(client: ReviewClient, params: FileParams) -> Json:
     """The text of a file as the user accepted it."""
-    async with _named(peer, params, [params.path]) as target:
+    async with _named(client, params, [params.path]) as target:
         [path] = target.paths
         return as_json(Base(path, await target.project.port.base(Path(path))))
 
 
-async def rejected(peer: Peer, params: RejectedParams) -> Json:
+async def rejected(client: ReviewClient, params: RejectedParams) -> Json:
     """The text of what is in its file no more."""
-    async with _named(peer, params, params.paths) as target:
+    async with _named(client, params, params.paths) as target:
         port, selection = target.project.port, Selection(paths=target.paths)
         return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection)))
 
 
-async def comment(peer: Peer, params: CommentParams) -> Json:
+async def comment(client: ReviewClient, params: CommentParams) -> Json:
     """Say something about a hunk or some lines, for the agent, or take it out."""
     paths = [params.path] if params.path is not None else []
-    async with _named(peer, params, paths) as target:
-        comments, by, replaces = target.project.port.comments, peer.signature, params.id or 0
+    async with _named(client, params, paths) as target:
+        comments, by, replaces = target.project.port.comments, client.signature, params.id or 0
         if not params.text.strip():
             if not replaces:
                 raise _wrong("text", "text is required.")
@@ -129,9 +145,9 @@ async def comment(peer: Peer, params: CommentParams) -> Json:
         return as_json(Commented(shown_comment(made)))
 
 
-async def send_comments(peer: Peer, params: SendCommentsParams) -> Json:
+async def send_comments(client: ReviewClient, params: SendCommentsParams) -> Json:
     """Give the comments to the agent as one prompt, or to the client, which sends them."""
-    async with _named(peer, params) as target:
+    async with _named(client, params) as target:
         comments = target.project.port.comments
         ids, prompt = await comments.message(params.ids)
         if not ids:
@@ -140,31 +156,42 @@ async def send_comments(peer: Peer, params: SendCommentsParams) -> Json:
         session_id = params.session_id or (writers[-1] if writers else "")
         if not params.send:
             return as_json(
-                SentComments("returned", "", prompt, shown_round(await comments.sent(ids, "", peer.signature)))
+                SentComments("returned", "", prompt, shown_round(await comments.sent(ids, "", client.signature)))
             )
-        session = (await peer.host()).live(session_id)
+        session = (await client.host()).live(session_id)
         if session is None:
             return as_json(SentComments("closed", session_id, prompt))
-        session.prompt(prompt, peer.id)
-        begun = await comments.sent(ids, session_id, peer.signature)  # numbered before the turn can write anything
+        session.prompt(prompt, client.id)
+        begun = await comments.sent(ids, session_id, client.signature)  # numbered before the turn can write anything
         return as_json(SentComments("sent", session_id, prompt, shown_round(begun)))
 
 
-async def report(peer: Peer, params: ReportParams) -> Json:
+async def report(client: ReviewClient, params: ReportParams) -> Json:
     """What the client has open; taken in the order in which it comes."""
     named = params.path if params.path is not None else params.cwd if params.event == "focus" else None
     if named is None:
         raise _wrong("path", "path is required.")
-    return as_json(Reported(await (await peer.reports()).take(params, absolute(named, "path"))))
+    told = Report(params.event, params.version, params.text, tuple(map(_change, params.changes)), params.unsaved)
+    return as_json(Reported(await (await client.reports()).take(told, absolute(named, "path"))))
 
 
-async def _decide(peer: Peer, verdict: Verdict, params: DecisionParams) -> Json:
+def _change(params: ChangeParams) -> Change:
+    if params.range is None:
+        return Change(params.text)
+    return Change(params.text, _position(params.range.start), _position(params.range.end))
+
+
+def _position(params: PositionParams) -> Position:
+    return Position(params.line, params.character)
+
+
+async def _decide(client: ReviewClient, verdict: Verdict, params: DecisionParams) -> Json:
     _require_one_meaning(params)
-    async with _named(peer, params, params.paths) as target:
+    async with _named(client, params, params.paths) as target:
         order = Order(
             verdict,
             Selection(_ids(params.hunks), target.paths, params.session_id, params.turn_id),
-            peer.signature,
+            client.signature,
             params.reason[:LONGEST_REASON],
             params.choice,
             {hunk.id: hunk.digest for hunk in params.hunks if hunk.digest},
@@ -204,7 +231,9 @@ def _answers(files: Iterable[FileReview]) -> Iterator[FileReview]:
 
 
 @asynccontextmanager
-async def _named(peer: Peer, params: ProjectParams, paths: Iterable[str] = ()) -> AsyncGenerator[_Target, None]:
+async def _named(
+    client: ReviewClient, params: ProjectParams, paths: Iterable[str] = ()
+) -> AsyncGenerator[_Target, None]:
     """The project that a request is about: of `cwd`, else of the first path; open as long as the block lasts."""
     directory = absolute(params.cwd, "cwd") if params.cwd is not None else None
     named = [absolute(path, "path") for path in paths]
@@ -213,10 +242,35 @@ async def _named(peer: Peer, params: ProjectParams, paths: Iterable[str] = ()) -
     if directory is not None and not await asyncio.to_thread(os.path.isdir, directory):
         raise _wrong("cwd", f"There is no directory {str(directory)[:200]!r}.")
     about, *found = await asyncio.to_thread(resolve, [directory or named[0], *named])
-    await peer.reports_taken()
-    async with (await peer.projects()).of(about) as project:
+    await client.reports_taken()
+    async with (await client.projects()).of(about) as project:
         yield _Target(project, tuple(map(str, found)))
 
 
 def _wrong(field: str, sentence: str) -> RpcError:
     return RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})
+
+
+def _method(params: type[ParamsT], handler: Callable[[ReviewClient, ParamsT], Awaitable[Json | Reply]]) -> ReviewCall:
+    """A handler with its parameters' type."""
+
+    def call(client: ReviewClient, raw: Json) -> Awaitable[Json | Reply]:
+        return handler(client, parsed(params, raw))
+
+    return call
+
+
+METHODS: Final[Mapping[str, ReviewCall]] = {
+    "_sould/review/list": _method(ListReviewParams, show),
+    "_sould/review/subscribe": _method(ProjectParams, subscribe),
+    "_sould/review/unsubscribe": _method(ProjectParams, unsubscribe),
+    "_sould/review/keep": _method(DecisionParams, keep),
+    "_sould/review/reject": _method(DecisionParams, reject),
+    "_sould/review/undo": _method(UndoParams, undo),
+    "_sould/review/base": _method(FileParams, base),
+    "_sould/review/rejected": _method(RejectedParams, rejected),
+    "_sould/review/comment": _method(CommentParams, comment),
+    "_sould/review/comments/send": _method(SendCommentsParams, send_comments),
+    REPORT: _method(ReportParams, report),
+}
+"""By name. What is said by `REPORT` may also be a notification."""

@@ -1,6 +1,6 @@
 """What clients are told of a review: the shapes of all answers and notifications below `_sould/review` (docs/review-clients.md).
 
-Values only. `docs/schemas/review` is generated from here and from `reviewparams`; a field is there unless it says a default.
+Values only. `docs/schemas/review` is generated from here and from `params`; a field is there unless it says a default.
 Lines are counted from 0; every text of a line has its line end.
 """
 

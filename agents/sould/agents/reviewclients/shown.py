@@ -1,12 +1,13 @@
-"""A review as clients are shown it: values of a project's port in the shapes of `reviewshapes`. Pure."""
+"""A review as clients are shown it: values of a project's port in the shapes of `shapes`. Pure."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import to_builtins
 
-from sould.acp.outbound import Json
-from sould.acp.projection.status import iso_time
-from sould.acp.reviewshapes import (
+from sould.agents.edits.droppedtext import DroppedText
+from sould.agents.review.hunk import AgentCall, Line
+from sould.agents.reviewclients.shapes import (
     DoneHunk,
     Dropped,
     LeftHunk,
@@ -22,14 +23,13 @@ from sould.acp.reviewshapes import (
     ShownLine,
     ShownRound,
 )
-from sould.agents.edits.droppedtext import DroppedText
-from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.reviewing import answers
 from sould.agents.reviewing.comments import Comment, Round
 from sould.agents.reviewing.listing import FileReview, KnownDecision, PutAside, ReviewedHunk
+from sould.agents.wording import iso_time
 
 
-def as_json(shape: Shape) -> Json:
+def as_json(shape: Shape) -> dict[str, Any]:
     """As it is sent."""
     return to_builtins(shape)
 

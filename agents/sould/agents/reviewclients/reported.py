@@ -12,11 +12,11 @@ from typing import Final, Protocol
 from msgspec import Struct, to_builtins
 from pydantic import ValidationError
 
-from sould.acp.client.workspace import Requester
-from sould.acp.reviewparams import WriteAnswer
-from sould.acp.reviewshapes import Write
-from sould.acp.textbuffer import TextBuffer
 from sould.agents.diskfile import digest_of
+from sould.agents.reviewclients.client import ClientConnection
+from sould.agents.reviewclients.params import WriteAnswer
+from sould.agents.reviewclients.shapes import Write
+from sould.agents.reviewclients.textbuffer import TextBuffer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.workspace import (
     Command,
@@ -58,7 +58,7 @@ class ReportedWorkspace:
     """`disk`, with the client's buffers over it. `takes_edits`: it has edits written into them; `name` is what people call it."""
 
     def __init__(
-        self, disk: Workspace, files: ReportedFiles, connection: Requester, name: str, *, takes_edits: bool
+        self, disk: Workspace, files: ReportedFiles, connection: ClientConnection, name: str, *, takes_edits: bool
     ) -> None:
         self._disk = disk
         self._files = files

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Final
 
-from sould.acp.projection.reviews import as_json, shown_comments, shown_decisions, shown_file, shown_round
-from sould.acp.reviewshapes import ReviewChanged, ShownComment, ShownDecision, ShownFile
 from sould.agents.projects.port import ProjectPort
+from sould.agents.reviewclients.client import ClientConnection
+from sould.agents.reviewclients.shapes import ReviewChanged, ShownComment, ShownDecision, ShownFile
+from sould.agents.reviewclients.shown import as_json, shown_comments, shown_decisions, shown_file, shown_round
 from sould.agents.reviewing.listing import FileReview
-from sould.agents.rpc.connection import Connection
 
 CHANGED: Final = "_sould/review/changed"
 TOGETHER: Final = 0.05
@@ -29,7 +29,7 @@ MOST_DECISIONS: Final = 1_000
 class ReviewFeed:
     """Of one project, from now until `end`."""
 
-    def __init__(self, port: ProjectPort, connection: Connection) -> None:
+    def __init__(self, port: ProjectPort, connection: ClientConnection) -> None:
         self._port = port
         self._connection = connection
         self._changed: dict[str, None] = {}
