@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs, below one folder, the editors that `make test-editors` drives: Neovim, Emacs, Helix and Toad, as FOLDER/bin/nvim-0.7 and
-# so on. They come from Debian's releases, unpacked and run with each release's own loader, so that nothing of this system
+# so on. They come from Debian's releases, unpacked and run with each release's own libraries, so that nothing of this system
 # changes; Toad comes from its hash-pinned lock file. What a mirror does not have is named in FOLDER/missing/EDITOR, which skips its
 # tests; in CI that is a failure for the editors of Debian's stable releases, which do not go away.
 set -eu
@@ -55,10 +55,17 @@ launcher() {
     done
     triplet=${loader%/*}
     triplet=${triplet##*/}
+    libraries=$root/usr/lib/$triplet:$root/lib/$triplet:$root/usr/lib
+    command="'$loader' --library-path '$libraries' --argv0 '$program' '$program'"
+    if [ "${program##*/}" = nvim ]; then # it starts itself again, by the path of what runs
+        "$loader" --library-path "$libraries" "$root/usr/bin/patchelf" --set-interpreter "$loader" --force-rpath \
+            --set-rpath "$libraries" "$program"
+        command="'$program'"
+    fi
     cat >"$folder/bin/$editor" <<END
 #!/bin/sh
 $([ $# = 0 ] || printf "export %s\n" "$@")
-exec '$loader' --library-path '$root/usr/lib/$triplet:$root/lib/$triplet:$root/usr/lib' --argv0 '$program' '$program' $arguments "\$@"
+exec $command $arguments "\$@"
 END
     chmod +x "$folder/bin/$editor"
 }
@@ -110,7 +117,7 @@ END
 }
 
 bookworm() {
-    unpack bookworm neovim emacs-nox elpa-eglot elpa-package-lint
+    unpack bookworm patchelf neovim emacs-nox elpa-eglot elpa-package-lint
     neovim nvim-0.7 bookworm
     emacs 28 bookworm
     find "$folder/bookworm/usr/share/emacs/site-lisp/elpa-src" -name '*.el' ! -name '*-autoloads.el' ! -name '*-pkg.el' -exec \
@@ -123,13 +130,13 @@ backports() {
 }
 
 trixie() {
-    unpack trixie neovim
+    unpack trixie patchelf neovim
     neovim nvim-0.10 trixie
 }
 
 # The next release moves: what it has today may be gone tomorrow.
 forky() {
-    unpack forky neovim hx python3.14 python3-pip
+    unpack forky patchelf neovim hx python3.14 python3-pip
     neovim nvim-0.12 forky
     launcher hx forky hx "" "HELIX_RUNTIME='$folder/forky/usr/lib/hx/runtime'"
     toad
