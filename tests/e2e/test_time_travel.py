@@ -157,7 +157,7 @@ async def test_what_is_beyond_the_limits_is_said_on_the_card_and_compared_by_siz
             await client.prompt(session, "go")
             told = shown(client)
             assert f"it was not saved: {project / 'a.txt'}." in told
-            assert f"Left unchanged: `{project / 'a.txt'}`" in await said(client, session, "/undo")
+            assert "No file restored, 1 left as it is." in await said(client, session, "/undo")
     assert (project / "a.txt").read_text() == "hello\ny\n"
 
 

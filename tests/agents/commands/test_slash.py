@@ -92,4 +92,6 @@ async def test_the_values_of_options_say_what_they_are(bench: Bench) -> None:
     assert shown["thought_level"] == ["Thinking off", "Thinking low", "Thinking medium", "Thinking high"]
     assert shown["loop"][:2] == ["No loop", "Loop up to 1 more time"]
     assert "Default agent" in shown["agent"]
+    about = {option.id: [choice.description for choice in option.choices] for option in options}
+    assert all(about["agent"]), about
     assert shown["mode"] == ["Plan mode", "Ask mode", "Review mode", "Full access"]

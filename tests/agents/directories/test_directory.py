@@ -232,38 +232,6 @@ def test_a_queue_that_ran_over_is_no_loss(tmp_path: Path) -> None:
         check(directory, before)
 
 
-def test_what_git_ignores_stays_unseen_also_when_it_comes_later(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text("*.log\nbuild/\n")
-    with looking(tmp_path, path=os.environ["PATH"]) as directory:
-        directory.update(told=False)
-        for name in ("a.log", "src/b.log", "build/out", "src/deep/c.txt"):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(name)
-        assert paths(directory) == ["src", "src/deep", "src/deep/c.txt"]
-        (tmp_path / "a.log").write_text("more")
-        (tmp_path / "build" / "out").write_text("more")
-        assert paths(directory) == []
-        (tmp_path / ".gitignore").write_text("build/\n")
-        assert paths(directory) == [".gitignore", "a.log", "src/b.log"]
-        (tmp_path / "a.log").write_text("seen now")
-        assert paths(directory) == ["a.log"]
-
-
-def test_a_project_of_git_that_comes_into_the_directory_has_its_own_rules(tmp_path: Path) -> None:
-    with looking(tmp_path, path=os.environ["PATH"]) as directory:
-        directory.update(told=False)
-        inner = tmp_path / "cloned"
-        inner.mkdir()
-        git(inner, "init", "-q")
-        (inner / ".gitignore").write_text("*.log\n")
-        (inner / "a.log").write_text("a")
-        assert paths(directory) == ["cloned", "cloned/.gitignore"]
-        (inner / "b.log").write_text("b")
-        (inner / "b.txt").write_text("b")
-        assert paths(directory) == ["cloned/b.txt"]
-
-
 def test_a_write_through_a_memory_map_is_found_in_files_that_changed_before(tmp_path: Path) -> None:
     file = tmp_path / "data"
     with looking(tmp_path) as directory:

@@ -133,7 +133,8 @@ async def test_the_users_changes_stay_and_a_conflict_is_told(bench: Bench) -> No
         await finish(watcher.session, "/undo")
     assert (bench.project / "b.txt").read_text() == "and mine\n"
     assert (bench.project / "a.txt").read_text() == "mine\n"
-    assert "Left unchanged" in replies(watcher)
+    assert "1 file restored, 1 left as it is. `/redo` reverses this." in replies(watcher)
+    assert "b.txt" not in replies(watcher), "the card has the files, and nothing is said twice"
 
 
 async def test_what_was_kept_stays_until_that_is_asked_for_and_redo_returns_from_both(bench: Bench) -> None:
@@ -145,7 +146,7 @@ async def test_what_was_kept_stays_until_that_is_asked_for_and_redo_returns_from
         for prompt in ("first", "/keep 1", "/undo"):
             await finish(watcher.session, prompt)
         assert a.read_text() == "one\nTWO\nthree\nfour\nfive\n"
-        said = replies(watcher)
+        said = describe(watcher.of(FilesRestored)[-1])
         assert (
             f"1 file restored. In `{a}` 1 kept change stays (line 2). `/undo kept` takes back what you kept, too."
             in said

@@ -1,57 +1,25 @@
 """`sould review`: what agents changed, listed, shown, kept and rejected from a terminal, without a session and without a model."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click import unstyle
+from tests.daemon.cli.reviewing import AREA, CHECKED, PLAN, edited, pending, texts, two_files, write
 
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.terminal import terminal
 from soultest.world import SOULD, call
 
-AREA = "def area(w, h):\n    return w * h\n"
-CHECKED = 'def area(w, h):\n    if w < 0:\n        raise ValueError("neg")\n    return w * h\n'
-PLAN = "# Plan\nwrite it\n"
 NOTHING = "Nothing is to be reviewed.\n"
 
 
 @pytest.fixture
 def user(next_user: User) -> User:
     return next_user
-
-
-def write(name: str, text: str) -> str:
-    return call("WriteFile", f"c-{name}", path=name, content=text)
-
-
-def edited(user: User, files: dict[str, str], *arguments: str) -> str:
-    """An agent wrote these files; its session, which is closed."""
-    user.scripted("\n".join(write(name, text) for name, text in files.items()), "text: Done.")
-    return str(user.result("--mode", "full", *arguments, "go")["session_id"])
-
-
-def two_files(user: User) -> str:
-    """A hunk in a file of the user's, and a new file."""
-    (user.project / "area.py").write_text(AREA)
-    return edited(user, {"area.py": CHECKED, "plan.md": PLAN})
-
-
-def pending(user: User, *arguments: str, **more: Any) -> list[dict[str, Any]]:
-    """The hunks, as the daemon's answer has them."""
-    done = user.sould("review", "list", *arguments, "--json", **more)
-    assert done.returncode == 0, done.stderr
-    return [hunk for file in json.loads(done.stdout)["files"] for hunk in file["hunks"]]
-
-
-def texts(user: User, *arguments: str) -> list[str]:
-    return [line["text"] for hunk in pending(user, *arguments) for line in hunk["lines"]]
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
@@ -85,6 +53,21 @@ def test_a_part_is_chosen_by_paths_sessions_and_turns(user: User) -> None:
     assert many.returncode == 2
     assert "Several sessions begin with" in many.stderr
     assert len(pending(user)) == 2
+
+
+@pytest.mark.parametrize("arguments", [("list", "-S"), ("-p", "-S"), ("keep", "-S"), ("reject", "all", "-S")])
+def test_a_session_that_there_is_not_is_an_error_and_one_with_nothing_pending_is_none(
+    user: User, arguments: tuple[str, ...]
+) -> None:
+    session = edited(user, {"a.py": "a\n"})
+    wrong = user.sould("review", *arguments, "nonsense")
+    assert wrong.returncode == 1
+    assert "nonsense" in wrong.stderr
+    assert "sould sessions list" in wrong.stderr
+    assert len(pending(user)) == 1
+    assert user.sould("review", "keep", "all").returncode == 0
+    done = user.sould("review", *arguments, session[:12])
+    assert (done.returncode, done.stdout[:25]) == (0, NOTHING[:25])
 
 
 def test_all_shows_what_is_not_in_its_file_now(user: User) -> None:
@@ -277,184 +260,6 @@ def test_wrong_arguments_change_nothing(user: User, arguments: tuple[str, ...]) 
     wrong = user.sould("review", *arguments)
     assert wrong.returncode == 2
     assert "Usage: sould review" in wrong.stderr
-
-
-# --- the dialogue -----------------------------------------------------------------------------------------------------
-
-
-def ask(*keys: str) -> str:
-    return f"[{','.join(keys)},?]? "
-
-
-def test_hunk_after_hunk_is_answered_at_a_terminal(user: User) -> None:
-    lines = [f"{n}\n" for n in range(40)]
-    (user.project / "a.txt").write_text("".join(lines))
-    after = [*lines]
-    for n in (2, 12, 22, 32):
-        after[n] = f"new {n}\n"
-    edited(user, {"a.txt": "".join(after), "b.txt": "b\n"})
-    with terminal(user, "review") as screen:
-        screen.expect("(1/5) ")
-        screen.expect("+new 2")
-        screen.expect("Keep this hunk " + ask("y", "n", "q", "a", "d", "j"))
-        screen.type("?")
-        screen.expect("q - quit; what is undecided stays to be reviewed")
-        assert "take the last answer back" not in screen.seen
-        screen.type("y")
-        screen.expect("Kept hunk 1 in `a.txt`.")
-        screen.expect("(2/5) ")
-        screen.expect("+new 12")
-        assert len(pending(user)) == 4, "each answer is done at once"
-        screen.expect(ask("y", "n", "q", "a", "d", "j", "u"))
-        screen.type("n the old one was right")
-        screen.expect("Rejected hunk 2 in `a.txt`.")
-        screen.expect("(3/5) ")
-        screen.expect("+new 22")
-        screen.type("j")
-        screen.expect("(4/5) ")
-        screen.expect("+new 32")
-        screen.type("k")
-        screen.expect("(3/5) ")
-        screen.type("d")
-        screen.expect("Rejected hunk 3 in `a.txt`.")
-        screen.expect("Rejected hunk 4 in `a.txt`.")
-        screen.expect("(5/5) ")
-        screen.expect("b.txt")
-        screen.type("u")
-        screen.expect("To be reviewed again: hunks 3 and 4 in `a.txt`.")
-        screen.expect("(3/5) ")
-        screen.expect("+new 22")
-        screen.type("j")
-        screen.expect("(4/5) ")
-        screen.type("a")
-        screen.expect("Kept hunk 4 in `a.txt`.")
-        screen.expect("+b")
-        screen.type("j")
-        screen.expect("+new 22")
-        screen.type("q")
-        screen.expect("2 hunks left to be reviewed.")
-        assert screen.wait() == 0
-    lines[2], lines[22], lines[32] = after[2], after[22], after[32]
-    assert (user.project / "a.txt").read_text() == "".join(lines)
-    assert texts(user) == ["new 22\n", "b\n"]
-
-
-def test_a_hunk_is_split_into_paragraphs_and_those_into_lines(user: User) -> None:
-    (user.project / "a.txt").write_text("top\nend\n")
-    edited(user, {"a.txt": "top\none\n\ntwo\nthree\n\nfour\nend\n"})
-    with terminal(user, "review", "-p") as screen:
-        screen.expect("(1/1) ")
-        screen.expect(ask("y", "n", "q", "a", "d", "j", "s"))
-        screen.type("s")
-        screen.expect("Split into 3 hunks.")
-        screen.expect("(1/3) ")
-        screen.expect("+one")
-        screen.type("j")
-        screen.expect("(2/3) hunk 1  a.txt, line 4, +3")
-        screen.expect("@@ -1,5 +1,8 @@")
-        screen.expect("+two\r\n+three")
-        screen.type("n")
-        screen.expect("Rejected hunk 2 (a part of 1) in `a.txt`.")
-        screen.expect("(3/3) ")
-        screen.expect("+four")
-        assert (user.project / "a.txt").read_text() == "top\none\n\nfour\nend\n"
-        screen.type("u")
-        screen.expect("To be reviewed again: hunk 2 in `a.txt`.")
-        screen.expect("(2/3) hunk 2  a.txt, line 4, +3")
-        screen.expect("+two\r\n+three")
-        screen.type("n")
-        screen.expect("Rejected hunk 2 in `a.txt`.")
-        screen.expect("(3/3) ")
-        screen.type("k")
-        screen.expect("(2/3) ")
-        screen.expect("+one")
-        screen.type("s")
-        screen.expect("Split into 2 hunks.")
-        screen.expect("+one")
-        screen.type("y")
-        screen.expect("Kept hunk")
-        screen.type("n")
-        screen.expect("Rejected hunk")
-        screen.expect("+four")
-        screen.type("y")
-        assert screen.wait() == 0
-    assert (user.project / "a.txt").read_text() == "top\none\nfour\nend\n"
-    assert user.sould("review").stdout == NOTHING
-
-
-def test_what_becomes_of_words_of_the_user_is_asked(user: User) -> None:
-    two_files(user)
-    (user.project / "area.py").write_text(CHECKED.replace('"neg"', 'f"neg {w}"'))
-    with terminal(user, "review", "-p", "area.py") as screen:
-        screen.expect("your words in 1 line")
-        screen.type("n")
-        screen.expect('raise ValueError(f"neg {w}")')
-        screen.expect("[drop,mine,leave]? ")
-        screen.type("what?")
-        screen.expect("[drop,mine,leave]? ")
-        screen.type("leave")
-        screen.expect("1 hunk left to be reviewed.")
-        assert screen.wait() == 0
-    with terminal(user, "review", "-p", "area.py") as screen:
-        screen.expect("(1/1) ")
-        screen.type("n")
-        screen.expect("[drop,mine,leave]? ")
-        screen.type("m")
-        screen.expect("Rejected hunk 1")
-        assert screen.wait() == 0
-    assert (
-        user.project / "area.py"
-    ).read_text() == 'def area(w, h):\n        raise ValueError(f"neg {w}")\n    return w * h\n'
-
-
-def test_a_hunk_that_is_another_by_now_is_shown_anew_and_who_was_first_is_named(user: User) -> None:
-    two_files(user)
-    with terminal(user, "review") as screen:
-        screen.expect(ask("y", "n", "q", "a", "d", "j", "s"))
-        (user.project / "area.py").write_text(CHECKED.replace("w < 0", "w <= 0"))
-        screen.type("y")
-        screen.expect("It was changed since you saw it.")
-        screen.expect("(1/2) ")
-        screen.expect("+    if w <= 0:")
-        screen.expect("? ")
-        assert user.sould("review", "reject", "1", "--choice", "drop").returncode == 0
-        screen.type("y")
-        screen.expect("sould review rejected it (")
-        screen.expect("(1/1) ")
-        screen.expect("+# Plan")
-        screen.type("q")
-        screen.expect("1 hunk left to be reviewed.")
-        assert screen.wait() == 0
-    assert (user.project / "area.py").read_text() == AREA
-
-
-def test_answers_that_are_piped_in_are_taken_until_they_end(user: User) -> None:
-    two_files(user)
-    done = user.sould("review", "-p", stdin="y\n")
-    assert done.returncode == 0
-    assert "Kept hunk 1 in `area.py`." in done.stdout
-    assert done.stdout.endswith("1 hunk left to be reviewed.\n")
-
-
-@pytest.mark.parametrize("end", ["killed", "restarted"])
-def test_the_dialogue_goes_on_when_the_daemon_is_another(newcomer: User, end: str) -> None:
-    two_files(newcomer)
-    with terminal(newcomer, "review") as screen:
-        screen.expect(ask("y", "n", "q", "a", "d", "j", "s"))
-        owner = newcomer.daemon.owner
-        assert owner is not None
-        if end == "killed":
-            os.kill(owner.pid, signal.SIGKILL)
-        else:
-            assert newcomer.sould("restart").returncode == 0
-        until(lambda: not owner.alive())
-        screen.type("y")
-        screen.expect("Kept hunk 1 in `area.py`.")
-        screen.expect("+# Plan")
-        screen.type("n")
-        assert screen.wait() == 0
-    assert (newcomer.project / "area.py").read_text() == CHECKED
-    assert not (newcomer.project / "plan.md").exists()
 
 
 # --- while an agent runs ----------------------------------------------------------------------------------------------

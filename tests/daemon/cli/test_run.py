@@ -469,3 +469,8 @@ def test_the_scripted_model_of_the_readme_plays(user: User) -> None:
     assert result["exit_code"] == 0, result
     assert result["text"].strip() == "It says hello."
     assert "429" in user.sould("run", "--session", result["session_id"], "more").stderr
+    user.scripted("nonsense: x")
+    kinds = user.sould("run", "go").stderr.partition("the kinds are ")[2].split("\n")[0].rstrip(".").split(", ")
+    assert "tool_call" in kinds
+    named = section.split("one step a line (", 1)[1].split(")", 1)[0]
+    assert [kind for kind in kinds if f"`{kind}`" not in named] == []

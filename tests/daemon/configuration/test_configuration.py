@@ -241,6 +241,16 @@ def test_every_mistake_is_named_at_once_in_words_that_fit_the_file(environment: 
     assert "missing" not in message
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("default_modle", "default_model"), ("default_mdoe", "default_mode"), ("hoks", "hooks")]
+)
+def test_letters_in_another_order_mean_the_word_that_has_them_all(
+    environment: dict[str, str], typed: str, meant: str
+) -> None:
+    write(environment, f"{typed} = 'm'\n")
+    assert f"did you mean {meant!r}?" in mistake(environment).message
+
+
 def test_what_is_meant_for_tests_is_not_offered(environment: dict[str, str]) -> None:
     write(environment, "[providers.p]\ntype = 'nonsense'\n")
     message = mistake(environment).message

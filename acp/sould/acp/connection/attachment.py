@@ -304,7 +304,8 @@ def prompt_result(end: wire.TurnEnd) -> Json:
     """
     reason = _STOP_REASONS.get(end.stop_reason)
     if reason is not None and end.error is None:
-        return {"stopReason": reason}
+        failed: Json = {"_meta": {"sould": {"kind": "command_failed"}}} if end.failed else {}
+        return {"stopReason": reason, **failed}
     error = end.error or wire.TurnError(kind="internal", message="The turn ended without a reason; see `sould logs`.")
     data: Json = {"kind": _SIGN_IN.get(error.kind, error.kind), "details": error.message}
     if error.status is not None:

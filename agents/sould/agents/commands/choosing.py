@@ -37,7 +37,7 @@ class OptionCommands(Struct, frozen=True):
             try:
                 await self.options.choose(option_id, argument, "")
             except OptionError as error:
-                return self.conversation.say(error.message)
+                return self.conversation.refuse(error.message)
         lines = list(self._described(option_id))
         return self.conversation.say("\n".join(lines[:1] if argument else lines))
 

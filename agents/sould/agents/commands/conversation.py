@@ -23,6 +23,11 @@ class Conversation(Struct, frozen=True):
         self.log.publish(TextPart(text=text))
         return Ending("finished")
 
+    def refuse(self, text: str) -> Ending:
+        """Say to people why the command does not do what it says: for whoever runs it in a script, it has failed."""
+        self.log.publish(TextPart(text=text))
+        return Ending("finished", failed=True)
+
     async def ask(self, turn: Turn, prompt: str) -> Ending:
         """Let the agent work on `prompt`, which people are not shown: they see the command."""
         self.log.publish(ContextNote(text=prompt))

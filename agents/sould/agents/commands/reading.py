@@ -43,7 +43,7 @@ class CommandReader(Struct, frozen=True):
         word = text.split(None, 1)[0]
         near = [f"`/{name}`" for name in self.registry.nearest(word[1:])]
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        return self.conversation.say(
+        return self.conversation.refuse(
             f"There is no command `{word}`. {meant}`/help` lists all commands. To send it to the agent as text, put a "
             "space or a word before it."
         )

@@ -25,7 +25,7 @@ from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.turns.atonce import CommandAtOnce
+from sould.agents.turns.atonce import Answered, CommandAtOnce
 from sould.agents.workspace import WorkspaceError
 
 SPEECH: Final = Speech()
@@ -91,7 +91,7 @@ class ReviewCommands(Struct, frozen=True):
     def _in_turn(self, name: str) -> "_InTurn":
         return _InTurn(self.conversation, self.at_once[name])
 
-    async def _review(self, argument: str, client_id: str) -> str:
+    async def _review(self, argument: str, client_id: str) -> Answered:
         """Without words, everything; a hunk by its number, or what is in some files."""
         words = _words(argument)
         if words[:1] == ["undo"] and (words[1:] == [] or "all" in words):
@@ -102,22 +102,22 @@ class ReviewCommands(Struct, frozen=True):
             return await self._decide("undo", Wish(tuple(words[1:])), client_id)
         projects = await self._pending()
         if not words or words == ["all"]:
-            return self._list(projects)
+            return Answered(self._list(projects))
         chosen = self._chosen(words, projects)
         if all(_NUMBERS.fullmatch(word) for word in words):
             return await self._show(chosen, projects)
-        return self._list([_only(project, chosen) for project in projects])
+        return Answered(self._list([_only(project, chosen) for project in projects]))
 
-    async def _keep(self, argument: str, client_id: str) -> str:
+    async def _keep(self, argument: str, client_id: str) -> Answered:
         wish = read_wish(argument)
         if wish.choice is not None:
             raise OptionError(f"`{wish.choice}` is a choice of `/reject`; `/keep` keeps a hunk as it is in the file.")
         return await self._decide("keep", wish, client_id)
 
-    async def _reject(self, argument: str, client_id: str) -> str:
+    async def _reject(self, argument: str, client_id: str) -> Answered:
         return await self._decide("reject", read_wish(argument), client_id)
 
-    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> str:
+    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> Answered:
         if not wish.words:
             raise OptionError(_WHAT)
         chosen = self._chosen(wish.words, await self._pending())
@@ -125,7 +125,7 @@ class ReviewCommands(Struct, frozen=True):
         if "all" in wish.words:  # a deleted file that is back has the hunks it had
             more = [name for name in self._named("all", await self._pending()) if name not in chosen]
             outcomes = [*outcomes, *(await self._ordered(verdict, more, wish, client_id) if more else ())]
-        return answer(outcomes, SPEECH)
+        return Answered(answer(outcomes, SPEECH), failed=any(outcome.left for _, outcome in outcomes))
 
     async def _ordered(
         self, verdict: DecisionVerdict, chosen: Sequence[HunkName], wish: Wish, client_id: str
@@ -149,7 +149,7 @@ class ReviewCommands(Struct, frozen=True):
             self.review.note_shown(project, project.hunks)
         return listing([(project.names, project.files) for project in projects], SPEECH)
 
-    async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> str:
+    async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> Answered:
         known = {HunkName(each.names.prefix, hunk.id): (each, hunk) for each in projects for hunk in each.hunks}
         parts: list[str] = []
         for name in chosen:
@@ -159,7 +159,7 @@ class ReviewCommands(Struct, frozen=True):
                 parts.append(await self._hunk(project, hunk))
             else:
                 parts.append(f"Hunk {name.prefix}{name.id} is not to be reviewed (any more).")
-        return "\n\n".join(parts)
+        return Answered("\n\n".join(parts), failed=not known.keys() >= set(chosen))
 
     async def _hunk(self, project: ReviewedProject, hunk: ReviewedHunk) -> str:
         names = project.names
@@ -211,7 +211,8 @@ class _InTurn(Struct, frozen=True):
     command: CommandAtOnce
 
     async def __call__(self, turn: Turn, argument: str, /) -> Ending:
-        return self.conversation.say(await self.command(argument, turn.client_id))
+        answered = await self.command(argument, turn.client_id)
+        return (self.conversation.refuse if answered.failed else self.conversation.say)(answered.text)
 
 
 def _in_range(prefix: str, first: int, last: str | None, everything: Iterable[HunkName]) -> Iterable[HunkName]:

@@ -42,7 +42,7 @@ class ServerCommands(Struct, frozen=True):
         try:
             said = await server.prompt(prompt.name, prompt_arguments(prompt, argument))
         except UnavailableError as error:
-            return self.conversation.say(str(error))
+            return self.conversation.refuse(str(error))
         asked = f"The user asks for the prompt `{prompt.name}` of the MCP server {server.spec.name}:"
         return await self.conversation.ask(turn, f"{asked}\n\n{said}")
 

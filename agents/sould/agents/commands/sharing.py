@@ -29,15 +29,15 @@ class SharingCommands(Struct, frozen=True):
         try:
             done = await self.sharing.export(argument, until=turn.id)
         except NotExportedError as error:
-            return self.conversation.say(error.message)
+            return self.conversation.refuse(error.message)
         return self.conversation.say(f"The conversation was exported to `{done.path}`.")
 
     async def _import(self, _: Turn, argument: str) -> Ending:
         say = self.conversation.say
         if not argument:
-            return say("Name what to import: `/import PATH`, or the id of another session.")
+            return self.conversation.refuse("Name what to import: `/import PATH`, or the id of another session.")
         try:
             done = await self.sharing.bring(argument)
         except NotImportedError as error:
-            return say(error.message)
+            return self.conversation.refuse(error.message)
         return say(f"Imported {done.source}: about {done.tokens} tokens, which the agent now knows.")

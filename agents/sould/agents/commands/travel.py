@@ -8,7 +8,7 @@ from msgspec import Struct
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
-from sould.agents.operations.wording import travelled
+from sould.agents.operations.wording import travelled_in_short
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.timeline import Moment
@@ -36,21 +36,27 @@ class TravelCommands(Struct, frozen=True):
             return self.conversation.say(_listing(self.travel.timeline()))
         unknown = f"There is no checkpoint {argument!r} to go back to. `/rewind` lists them."
         if not argument.isdecimal():
-            return self.conversation.say(unknown)
+            return self.conversation.refuse(unknown)
         done = await self.travel.rewind(int(argument), turn.id)
-        return self.conversation.say(unknown) if isinstance(done, NothingToGoTo) else self._say(done)
+        return self.conversation.refuse(unknown) if isinstance(done, NothingToGoTo) else self._say(done)
 
     async def _undo(self, turn: Turn, argument: str) -> Ending:
         """`kept`: also the changes that the user kept."""
         if argument not in ("", "kept"):
-            return self.conversation.say("`/undo` takes back the last turn, `/undo kept` also what you kept of it.")
+            return self.conversation.refuse("`/undo` takes back the last turn, `/undo kept` also what you kept of it.")
         return self._say(await self.travel.undo(turn.id, kept=bool(argument)))
 
-    async def _redo(self, turn: Turn, _: str) -> Ending:
+    async def _redo(self, turn: Turn, argument: str) -> Ending:
+        if argument:
+            return self.conversation.refuse(
+                "`/redo` takes nothing behind it: it reverses the last `/undo` or `/rewind`."
+            )
         return self._say(await self.travel.redo(turn.id))
 
     def _say(self, done: TravelResult) -> Ending:
-        return self.conversation.say(" ".join(travelled(done)).strip())
+        """What became of each file, the clients are shown by the restore itself."""
+        say = self.conversation.refuse if isinstance(done, NothingToGoTo) else self.conversation.say
+        return say(travelled_in_short(done))
 
 
 def _listing(places: Timeline) -> str:

@@ -41,7 +41,7 @@ class WorkplaceCommands(Struct, frozen=True):
         try:
             path = self.directories.add_named(argument)
         except OptionError as error:
-            return say(error.message)
+            return self.conversation.refuse(error.message)
         return say(f"The session now also works in `{path}`.")
 
     async def _trust(self, _turn: Turn, _: str) -> Ending:
@@ -55,7 +55,7 @@ class WorkplaceCommands(Struct, frozen=True):
             try:
                 return self.conversation.say(await self._task(action, task_id.strip()))
             except TaskError as error:
-                return self.conversation.say(error.message)
+                return self.conversation.refuse(error.message)
         lines = [f"- `{record.id}` {record.status}: {record.description}" for record in self.tasks.records.values()]
         return self.conversation.say("\n".join(lines[::-1]) or "There are no background tasks.")
 

@@ -211,7 +211,7 @@ class Directory(Struct, dict=True):
     def _look_where_reported(self, latest: float, touched: Collection[str]) -> TreeSnapshot | None:
         """None: nobody can say where, or it is too much."""
         changed = self._reader.take() if self._reader is not None else None
-        if changed is None:
+        if changed is None or self._ignored.rules_moved():
             return None
         changed.folders.update(_folder(path) for path in touched if self._looks_new(path))
         return self._look_at(changed, latest)

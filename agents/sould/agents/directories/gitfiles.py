@@ -79,6 +79,8 @@ class GitFiles(Struct):
     root: Path
     variables: Mapping[str, str]
     _index: Path | None = None
+    _exclude: Path | None = None
+    """Rules of what is ignored that are no file of the project."""
     _stamp: Stamp = _NO_INDEX
 
     @property
@@ -119,9 +121,21 @@ class GitFiles(Struct):
     def _find_index(self, deadline: float) -> bool:
         if not any((directory / ".git").exists() for directory in (self.root, *self.root.parents)):
             return False
-        said = os.fsdecode(self._git(("rev-parse", "--git-path", "index"), deadline).rstrip(b"\n"))
-        self._index = self.root / said if said else None
-        return bool(said)
+        asked = ("rev-parse", "--git-path", "index", "--git-path", "info/exclude")
+        said = os.fsdecode(self._git(asked, deadline).rstrip(b"\n")).split("\n")
+        half = len(said) // 2  # a path may have line ends, the same in both
+        index, exclude = ("\n".join(each) for each in (said[:half], said[half:]))
+        self._index, self._exclude = (self.root / index, self.root / exclude) if index else (None, None)
+        return bool(index)
+
+    def rules_found(self, deadline: float) -> Stamp | None:
+        """`rules`, for which git is asked where they are; None: there is no git project."""
+        return self.rules if self._index is not None or self._find_index(deadline) else None
+
+    @property
+    def rules(self) -> Stamp | None:
+        """How `info/exclude` looks: rules of what is ignored that are no file of the project. None: git was not asked for anything yet."""
+        return _stamp(self._exclude) if self._exclude is not None else None
 
     def tracked(self, deadline: float) -> Tracked:
         """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from sould.agents.directories.gitfiles import GitFiles
+from sould.agents.directories.gitfiles import GitFiles, Stamp
 
 
 class Ignored(Struct):
@@ -18,16 +18,23 @@ class Ignored(Struct):
     hidden: tuple[Path, ...] = ()
     _bases: dict[str, tuple[GitFiles, set[str]]] = field(default_factory=dict[str, tuple[GitFiles, set[str]]])
     """By directory, relative to the root: the git project there, and what it ignores; directories end in a slash."""
+    _rules: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
+    """How the rules of these projects looked that are no files of theirs, as far as they were looked at."""
 
     def listed(self, at: Path, deadline: float) -> Collection[str]:
         """Everything ignored in the git project at `at`, the root or below it, relative to it; asked anew."""
         root = self.git.root
         if at == root:
             self._bases.clear()
+            self._rules.clear()
         git = self.git if at == root else GitFiles(at, self.git.variables)
+        base = "" if at == root else str(at.relative_to(root))
+        rules = git.rules_found(deadline)
+        if rules is not None:
+            self._rules[base] = rules
         own = {f"{path.relative_to(at)}/" for path in self.hidden if path != at and path.is_relative_to(at)}
         names = own | git.ignored(deadline)
-        self._bases["" if at == root else str(at.relative_to(root))] = (git, names)
+        self._bases[base] = (git, names)
         return names
 
     def names(self) -> Iterator[tuple[str, Collection[str]]]:
@@ -37,6 +44,12 @@ class Ignored(Struct):
     def restore(self, names: Mapping[str, Collection[str]]) -> None:
         """Know what another one knew."""
         self._bases = {base: (self._git_at(base), set(ignored)) for base, ignored in names.items()}
+        self._rules.clear()
+
+    def rules_moved(self) -> bool:
+        """Other rules hold than when everything ignored was listed, of those that are no files of the project: nobody reports them."""
+        now = {base: rules for base, (git, _) in self._bases.items() if (rules := git.rules) is not None}
+        return any(self._rules.setdefault(base, rules) != rules for base, rules in now.items())
 
     def _git_at(self, base: str) -> GitFiles:
         return GitFiles(self.git.root / base, self.git.variables) if base else self.git

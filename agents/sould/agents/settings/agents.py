@@ -25,6 +25,11 @@ from sould.agents.wire.messages import SystemPrompt
 from sould.agents.wire.notice import notice
 
 DEFAULT = "default"
+_ABOUT = {
+    DEFAULT: "Reads, changes and runs what is in your project; the one for most work.",
+    "okabe": "As the default agent, and it can send messages to its own past to spare itself a detour.",
+}
+"""The builtin agents that people choose: their files are not read for a list of them."""
 AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
 """The files of an agent by content, those that ship with sould by what the disk says, and the tools it offers."""
 
@@ -224,7 +229,9 @@ def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...
 
 
 def _choice(file: AgentFile) -> Choice:
-    return Choice(file.name, _named(file.name), "" if file.origin == "builtin" else f"From {file.path}")
+    return Choice(
+        file.name, _named(file.name), _ABOUT.get(file.name, "") if file.origin == "builtin" else f"From {file.path}"
+    )
 
 
 def _named(name: str) -> str:

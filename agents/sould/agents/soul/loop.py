@@ -34,6 +34,8 @@ class Ending(Struct, frozen=True):
 
     stop_reason: StopReason
     error: TurnError | None = None
+    failed: bool = False
+    """See `TurnEnd`."""
 
 
 class StepExtension:

@@ -46,11 +46,18 @@ class GoingAway(Struct, frozen=True):
         return Prompt.answered(user_input, client_id)
 
 
+class Answered(Struct, frozen=True):
+    """What a command came to, as Markdown; `failed`: not all of what it says was done."""
+
+    text: str
+    failed: bool = False
+
+
 class CommandAtOnce(Protocol):
     """Does what a command says, whatever the agent does meanwhile."""
 
-    async def __call__(self, argument: str, client_id: str, /) -> str:
-        """The answer, as Markdown. Raises SouldError: it cannot; the message is the answer."""
+    async def __call__(self, argument: str, client_id: str, /) -> Answered:
+        """The answer. Raises SouldError: it cannot; the message is the answer."""
         ...
 
 
@@ -105,14 +112,14 @@ class CommandsAtOnce:
         try:
             said = await self._commands[name](argument, prompt.client_id)
         except SouldError as error:
-            said = error.message
+            said = Answered(error.message, failed=True)
         except Exception:
             logger.exception("/%s failed", name)
-            said = "sould hit a bug in this command; see `sould logs`."
+            said = Answered("sould hit a bug in this command; see `sould logs`.", failed=True)
         asked, by = f"/{name} {argument}".strip(), self._clients.name(prompt.client_id)
-        self._log.publish(answer_to(asked, said, prompt.client_id, by))
+        self._log.publish(answer_to(asked, said.text, prompt.client_id, by))
         self._running.discard(prompt)
-        prompt.settle(TurnEnd(turn_id=prompt.turn_id))
+        prompt.settle(TurnEnd(turn_id=prompt.turn_id, failed=said.failed))
 
 
 def _read(user_input: UserInput) -> tuple[str, str]:

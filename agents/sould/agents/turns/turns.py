@@ -258,7 +258,7 @@ class Turns:
         ending = await self._run_cancellable(prompt)
         if prompt.on_end is not None:
             prompt.on_end()
-        end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error)
+        end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error, failed=ending.failed)
         self._log.publish(end)
         try:
             await self._log.commit()

@@ -125,6 +125,8 @@ class TurnEnd(Message):
     turn_id: str = ""
     stop_reason: StopReason = "finished"
     error: TurnError | None = None
+    failed: bool = False
+    """The prompt was a command that did not do what it says; what it said tells why."""
 
 
 class StepBegin(Message):

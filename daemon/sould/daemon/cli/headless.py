@@ -22,6 +22,7 @@ from sould.daemon.cli.output import (
     CANCELLED,
     FAILED,
     NO_MODEL,
+    OK,
     TEMPORARY,
     USAGE,
 )
@@ -224,7 +225,7 @@ class Headless:
         if self._stopped_by == "reader":
             self._result.end(BROKEN_PIPE)
         elif stop_reason == "end_turn":
-            return
+            self._result.end(FAILED if own.get("kind") == "command_failed" else OK)
         elif own.get("kind") == "interrupted":
             self._end(TEMPORARY, str(own.get("details")), "interrupted")
         elif stop_reason != "cancelled":

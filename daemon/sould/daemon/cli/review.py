@@ -282,8 +282,18 @@ def _part(client: ReviewClient, chosen: Chosen) -> Chosen:
     files = client.pending(absent=True)["files"]
     agents = [agent for file in files for hunk in file["hunks"] for agent in hunk["agents"]]
     session = _whole("session", chosen.session_id, (agent["sessionId"] for agent in agents))
+    if session and session not in {agent["sessionId"] for agent in agents}:
+        session = _known_session(session)
     turn = _whole("turn", chosen.turn_id, (agent["turnId"] for agent in agents))
     return chosen._replace(session_id=session, turn_id=turn)
+
+
+def _known_session(beginning: str) -> str:
+    """A session of which nothing is pending, by the beginning of its id. Raises CommandError: there is none."""
+    from sould.daemon.cli.control import running  # noqa: PLC0415 -- what is pending names its sessions itself
+
+    with running() as daemon:
+        return str(daemon.sessions_show(beginning).session.id)
 
 
 def _below(chosen: Chosen, cwd: str) -> Chosen:

@@ -231,7 +231,8 @@ def _described(error: ErrorDetails, document: _Document) -> ConfigFileError:
     inside = f" in [{table}]" if table else ""
     valid = valid_keys(place[:-1])
     if error["type"] == "extra_forbidden":
-        nearest = next(iter(difflib.get_close_matches(name, valid, 1, 0.5)), "")
+        near = difflib.get_close_matches(name, valid, 3, 0.5)
+        nearest = min(near, key=lambda each: sorted(each) != sorted(name), default="")  # letters in another order first
         hint = "" if nearest or not valid else f" (there are: {', '.join(sorted(valid))})"
         if len(place) > 1 and name in Config.model_fields:
             return document.error(place, f"{name!r} does not belong{inside}: it must stand above the first table")

@@ -1,0 +1,54 @@
+"""What git ignores is not looked at, whichever rules say so and whenever they come."""
+
+import os
+from pathlib import Path
+
+from tests.agents.directories.test_directory import git, looking, paths
+
+
+def test_what_git_ignores_stays_unseen_also_when_it_comes_later(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("*.log\nbuild/\n")
+    with looking(tmp_path, path=os.environ["PATH"]) as directory:
+        directory.update(told=False)
+        for name in ("a.log", "src/b.log", "build/out", "src/deep/c.txt"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(name)
+        assert paths(directory) == ["src", "src/deep", "src/deep/c.txt"]
+        (tmp_path / "a.log").write_text("more")
+        (tmp_path / "build" / "out").write_text("more")
+        assert paths(directory) == []
+        (tmp_path / ".gitignore").write_text("build/\n")
+        assert paths(directory) == [".gitignore", "a.log", "src/b.log"]
+        (tmp_path / "a.log").write_text("seen now")
+        assert paths(directory) == ["a.log"]
+
+
+def test_rules_that_are_no_file_of_the_project_hold_from_the_next_look_on(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    rules = tmp_path / ".git" / "info" / "exclude"
+    rules.parent.mkdir(exist_ok=True)
+    rules.write_text("*.log\n")
+    (tmp_path / "a.log").write_text("a")
+    with looking(tmp_path, path=os.environ["PATH"]) as directory:
+        directory.update(told=False)
+        (tmp_path / "a.log").write_text("more")
+        assert paths(directory) == []
+        rules.write_text("*.tmp\n")
+        assert paths(directory) == ["a.log"]
+        (tmp_path / "b.tmp").write_text("b")
+        assert paths(directory) == []
+
+
+def test_a_project_of_git_that_comes_into_the_directory_has_its_own_rules(tmp_path: Path) -> None:
+    with looking(tmp_path, path=os.environ["PATH"]) as directory:
+        directory.update(told=False)
+        inner = tmp_path / "cloned"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        (inner / ".gitignore").write_text("*.log\n")
+        (inner / "a.log").write_text("a")
+        assert paths(directory) == ["cloned", "cloned/.gitignore"]
+        (inner / "b.log").write_text("b")
+        (inner / "b.txt").write_text("b")
+        assert paths(directory) == ["cloned/b.txt"]
