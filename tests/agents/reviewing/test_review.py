@@ -180,6 +180,28 @@ async def test_a_rename_is_not_rejected_over_another_file(desk: ReviewDesk) -> N
     assert (desk.text("util.py"), desk.text("helpers.py")) == ("mine\n", "a\nb\n")
 
 
+async def test_a_rename_is_not_rejected_to_where_an_agent_is_writing(desk: ReviewDesk) -> None:
+    desk.user("util.py", "a\nb\n")
+    desk.user("other.txt", "x\n")
+    await desk.command({"util.py": "a\nb\n"}, {"util.py": None, "helpers.py": "a\nb\n"})
+    await desk.agent("other.txt", "y\n", turn="T2")
+    [rename] = await desk.hunks(Selection(turn_id="T1"))
+    [hunk] = await desk.hunks(Selection(turn_id="T2"))
+    agent = await desk.session("S2")
+
+    async with agent.editing(desk.root / "util.py"):
+        rejecting = asyncio.create_task(desk.decide("reject", rename.id))
+        for _ in range(3):  # somebody else decides meanwhile, which takes as long
+            await desk.decide("keep", hunk.id)
+            await desk.decide("undo", hunk.id)
+        await desk.agent("util.py", "new\n", turn="T3", session="S2")
+    [left] = (await rejecting).left
+
+    assert left.why == "conflict"
+    assert (desk.text("util.py"), desk.text("helpers.py")) == ("new\n", "a\nb\n")
+    assert [each.sessions for each in await desk.hunks(Selection(turn_id="T3"))] == [{"S2"}]
+
+
 async def test_a_reject_waits_for_the_end_of_the_step(desk: ReviewDesk) -> None:
     desk.user("a.txt", "a\nb\nc\n")
     await desk.agent("a.txt", "a\nB\nc\n")

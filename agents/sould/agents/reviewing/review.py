@@ -7,8 +7,8 @@ the project is opened. Nobody who was second undoes what the first one did.
 import asyncio
 import os
 import time
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -227,7 +227,7 @@ class Review(ReviewView):
         for path, events in groupby(
             sorted(self._waiting(), key=lambda each: (each.path, each.n)), key=lambda each: each.path
         ):
-            async with self._locks.editing(Path(path)):
+            async with self._holding(path):
                 now = {each.n for each in self._waiting()}
                 chosen = [each for each in events if each.n in now]
                 await self.look(path, {session for each in chosen for session in each.sessions})
@@ -256,6 +256,22 @@ class Review(ReviewView):
 
     # --- decisions ---------------------------------------------------------------------------------------------------
 
+    @asynccontextmanager
+    async def _holding(self, path: str) -> AsyncGenerator[None]:
+        """Hold a file, and where decisions about it may move it to: nobody is to write there in between."""
+        while True:
+            held = self._ways(path)
+            async with self._locks.editing(Path(path), *held):
+                if self._ways(path) <= held:  # nobody moved it while it was waited for
+                    yield
+                    return
+
+    def _ways(self, path: str) -> set[Path]:
+        """The other ends of a file's renames, pending and decided."""
+        file = self._files.get(path)
+        changes = (*file.changes, *(each.change for each in file.decided)) if file is not None else ()
+        return {Path(end) for each in changes if each.kind == "rename" for end in (each.before, each.after)}
+
     async def decide(self, order: Order) -> Outcome:
         """Do all of it that can be done; the rest is named, with what is needed to go on."""
         await self.git.activity.find()
@@ -272,7 +288,7 @@ class Review(ReviewView):
         outcomes: list[Outcome] = []
         paths = self._paths(order)
         for path in paths:
-            async with self._locks.editing(Path(path)):
+            async with self._holding(path):
                 await self.look(path, self._sessions(path))
                 outcomes.append(await self._decide_in(path, order))
         answered = {each.id for outcome in outcomes for each in (*outcome.done, *outcome.left)}
