@@ -82,12 +82,30 @@ async def test_a_round_shows_what_changed_in_answer_and_marks_the_rest(bench: Be
         assert (await client.request("_sould/review/comments/send", cwd=cwd)) == {"outcome": "nothing"}
 
 
-async def test_what_is_for_a_closed_session_is_left_to_the_client(bench: Bench, connect: Connect) -> None:
+async def test_what_is_for_a_closed_session_opens_it(bench: Bench, connect: Connect) -> None:
+    bench.settings["default_mode"] = "review"
+    session = await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "two", "new": "2"}), "text: as you say")
+    cwd = str(bench.project)
+    async with bench.running(), reviewer(connect) as client:
+        await client.request("_sould/review/subscribe", cwd=cwd)
+        [hunk] = await listed(client, bench)
+        await client.request("_sould/review/comment", cwd=cwd, hunk=hunk["id"], text="a digit, please")
+        sent = await client.request("_sould/review/comments/send", cwd=cwd)
+        assert (sent["outcome"], sent["sessionId"]) == ("sent", session)
+        await client.wait_for(
+            lambda message: any(not file["hunks"] for file in message.get("params", {}).get("files", ()))
+        )
+        assert (bench.project / "a.txt").read_text() == "1\n2\n3\n"
+
+
+async def test_what_is_for_a_session_that_is_gone_is_left_to_the_client(bench: Bench, connect: Connect) -> None:
     session = await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n````\n3\n")})
     cwd = str(bench.project)
     async with bench.running(), reviewer(connect) as client:
         [hunk] = await listed(client, bench)
         await client.request("_sould/review/comment", cwd=cwd, hunk=hunk["id"], text="why?")
+        await bench.host.delete(session)
         closed = await client.request("_sould/review/comments/send", cwd=cwd)
         assert (closed["outcome"], closed["sessionId"]) == ("closed", session)
         returned = await client.request("_sould/review/comments/send", cwd=cwd, send=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from sould.agents.reviewclients.projects import OpenProjects
     from sould.agents.reviewclients.reports import Reports
+    from sould.agents.sessions.faces import FaceServices
     from sould.agents.sessions.hostport import HostPort
 
 
@@ -46,6 +47,11 @@ class ReviewClient(Protocol):
     @property
     def id(self) -> str:
         """The client's."""
+        ...
+
+    @property
+    def services(self) -> "FaceServices":
+        """What the daemon gives it, with the environment of its process."""
         ...
 
     @property

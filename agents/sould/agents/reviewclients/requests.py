@@ -13,6 +13,8 @@ from typing import Final, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.errors import SessionNotFoundError
+from sould.agents.opening.opening import Opening
 from sould.agents.reviewclients.client import ReviewClient
 from sould.agents.reviewclients.params import (
     LONGEST_REASON,
@@ -48,6 +50,7 @@ from sould.agents.reviewing.review import Order
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, Json, absolute, parsed
+from sould.agents.sessions.port import SessionPort
 
 REPORT: Final = "_sould/review/report"
 
@@ -158,12 +161,26 @@ async def send_comments(client: ReviewClient, params: SendCommentsParams) -> Jso
             return as_json(
                 SentComments("returned", "", prompt, shown_round(await comments.sent(ids, "", client.signature)))
             )
-        session = (await client.host()).live(session_id)
+        session = await _opened(client, session_id)
         if session is None:
             return as_json(SentComments("closed", session_id, prompt))
         session.prompt(prompt, client.id)
         begun = await comments.sent(ids, session_id, client.signature)  # numbered before the turn can write anything
         return as_json(SentComments("sent", session_id, prompt, shown_round(begun)))
+
+
+async def _opened(client: ReviewClient, session_id: str) -> SessionPort | None:
+    """The session, brought back with the client's environment when it is closed; None: there is none (any more)."""
+    host, process = await client.host(), client.services.client
+    live = host.live(session_id)
+    if live is not None or not session_id:
+        return live
+    try:
+        stored = await host.find(session_id)
+        opening = Opening(stored.info.cwd, environment=process.environment, umask=process.umask)
+        return await host.open(stored.info.id, opening)
+    except SessionNotFoundError:
+        return None
 
 
 async def report(client: ReviewClient, params: ReportParams) -> Json:

@@ -257,8 +257,9 @@ class Commented(Shape, frozen=True):
 class SentComments(Shape, frozen=True):
     """The answer to `comments/send`.
 
-    `sent`: `sessionId` has the prompt, and a round begins. `returned`: send `prompt` yourself; a round begins. `closed`: the session
-    `sessionId` is not open: open it and say `sessionId`, or say `send: false`; nothing was done. `nothing`: there is no comment.
+    `sent`: `sessionId` has the prompt, and a round begins; it was opened for that when it was closed. `returned`: send `prompt`
+    yourself; a round begins. `closed`: there is no session `sessionId` any more: say another one, or `send: false`; nothing was done.
+    `nothing`: there is no comment.
     """
 
     outcome: Literal["sent", "returned", "closed", "nothing"]
