@@ -132,6 +132,7 @@ class ProjectPort:
     async def review(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> Sequence[FileReview]:
         """What is pending, by path, in the files as they are now. `absent`: also hunks whose text is not in its file."""
         await self._review.look_at_all()
+        await self._review.carry_out_waiting()  # of an earlier daemon: whoever opened the project may still be at it
         return self._review.pending(selection, absent=absent)
 
     async def decide(self, order: Order) -> Outcome:
