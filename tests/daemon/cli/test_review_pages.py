@@ -191,3 +191,62 @@ def test_the_dialogue_goes_on_when_the_daemon_is_another(newcomer: User, end: st
         assert screen.wait() == 0
     assert (newcomer.project / "area.py").read_text() == CHECKED
     assert not (newcomer.project / "plan.md").exists()
+
+
+# --- more than a screen ---------------------------------------------------------------------------------------------------
+
+
+def test_a_hunk_longer_than_the_screen_is_shown_screen_by_screen(user: User) -> None:
+    edited(user, {"a.txt": "".join(f"line {n}\n" for n in range(1, 41))})
+    with terminal(user, "review", env={"TERM": "xterm", "PAGER": "sed s/^/page:/"}, size=(12, 80)) as screen:
+        screen.expect("+line 7")
+        screen.expect("33 more lines: Enter shows them, p all of it page by page")
+        screen.expect(ask("y", "n", "q", "a", "d", "j", "s", "p"))
+        assert "line 8" not in screen.seen
+        assert screen.rows_since("(1/1)") <= 12
+        screen.type("")
+        screen.expect("+line 17")
+        screen.expect("23 more lines")
+        screen.expect("? ")
+        screen.resize(50, 80)
+        screen.type("")
+        screen.expect("+line 40")
+        screen.expect("? ")
+        assert screen.seen.count("more lines") == 2, "the rest fits the window as it is now"
+        screen.type("p")
+        screen.expect("page:\x1b[1m(1/1) hunk 1  a.txt, line 1, +40")
+        screen.expect("page:\x1b[32m+line 40")
+        screen.type("y")
+        screen.expect("Kept hunk 1")
+        assert screen.wait() == 0
+
+
+def test_of_a_very_long_line_what_differs_is_shown_and_all_of_it_in_the_pager(user: User) -> None:
+    words = [f"word{n}" for n in range(1000)]
+    (user.project / "a.txt").write_text(" ".join(words) + "\n")
+    words[500] = "DIFFERENT"
+    edited(user, {"a.txt": " ".join(words) + "\n"})
+    with terminal(user, "review", env={"TERM": "xterm", "PAGER": "sed s/^/page:/"}, size=(24, 80)) as screen:
+        screen.expect("word499 ")
+        screen.expect("word500")
+        screen.expect("DIFFERENT")
+        screen.expect(ask("y", "n", "q", "a", "d", "j", "p"))
+        assert screen.rows_since("(1/1)") <= 24
+        assert "word250" not in screen.seen
+        screen.type("p")
+        screen.expect("page:\x1b[32m+word0 word1 ")
+        screen.expect("word250")
+        screen.type("q")
+        assert screen.wait() == 0
+
+
+def test_an_empty_answer_decides_nothing(user: User) -> None:
+    two_files(user)
+    with terminal(user, "review") as screen:
+        screen.expect("(1/2) ")
+        screen.expect("? ")
+        screen.type("")
+        screen.expect("Keep this hunk ")
+        screen.type("q")
+        screen.expect("2 hunks left")
+        assert screen.wait() == 0

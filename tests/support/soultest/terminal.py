@@ -6,6 +6,7 @@ import re
 import select
 import signal
 import subprocess
+import termios
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
@@ -14,9 +15,12 @@ from soultest.world import SOULD
 
 
 @contextmanager
-def terminal(user: User, *arguments: str, env: Mapping[str, str] | None = None) -> Generator["Terminal"]:
-    """A command at a terminal; `env` is added to what the user has."""
+def terminal(
+    user: User, *arguments: str, env: Mapping[str, str] | None = None, size: tuple[int, int] = (0, 0)
+) -> Generator["Terminal"]:
+    """A command at a terminal; `env` is added to what the user has. `size`: its rows and columns, 0 where it does not say."""
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, size)
     environment = user.environment | dict(env or {})
     process = subprocess.Popen(
         [str(SOULD), *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=user.project
@@ -70,6 +74,14 @@ class Terminal:
             if answer and len(re.findall(r"\[[yY]/[nN]\]", self.seen)) > asked:
                 asked += 1
                 self.type(answer)
+
+    def rows_since(self, text: str) -> int:
+        """How many lines were seen from the last one with `text` on."""
+        return self.seen[self.seen.rindex(text) :].count("\n") + 1
+
+    def resize(self, rows: int, columns: int) -> None:
+        """The window has another size."""
+        termios.tcsetwinsize(self._descriptor, (rows, columns))
 
     def interrupt(self) -> None:
         """Ctrl-C."""

@@ -4,6 +4,7 @@ Nothing in a line is invisible or looks like another one (F77).
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ from sould.agents.reviewing.listing import ReviewedHunk
 Sign: TypeAlias = Literal[" ", "-", "+", "\\", "@"]
 CONTEXT: Final = 3
 """Lines above and below."""
+EDGE: Final = 40
+"""Characters that are shown beside what was left out of a line."""
 MOST_DELETED: Final = 200
 """Lines of a deleted file that are shown."""
 
@@ -58,6 +61,24 @@ def diff_of(hunk: ReviewedHunk, text: Sequence[str]) -> list[DiffLine]:
     return [DiffLine("@", (Piece(head[1:]),)), *(line for side in sides for line in _side(*side, windows=windows))]
 
 
+def shortened(line: DiffLine, most: int) -> DiffLine:
+    """A line of which some `most` characters are shown: what differs, and of the rest the edges."""
+    if len(line.text) <= most:
+        return line
+    pieces: list[Piece] = []
+    for piece in line.pieces:
+        text = piece.text if piece.differs else _edges(piece.text)
+        pieces.append(Piece(text if len(text) <= most else f"{text[:most]}…", piece.differs))
+        most -= len(text)
+        if most <= 0:
+            break
+    return DiffLine(line.sign, tuple(pieces))
+
+
+def _edges(text: str) -> str:
+    return text if len(text) <= 2 * EDGE else f"{text[:EDGE]}…{text[-EDGE:]}"
+
+
 def deletion_of(text: str) -> list[DiffLine]:
     """The beginning of a file that was deleted, and how much follows."""
     lines = split(text)
@@ -74,11 +95,12 @@ def _range(start: int, count: int) -> str:
 
 
 def _side(sign: Sign, lines: Lines, marks: Sequence[Span], *, windows: bool) -> Iterator[DiffLine]:
+    by_line = {n: list(group) for n, group in groupby(marks, key=lambda mark: mark.line)}
     for n, line in enumerate(lines):
         shown = line.removesuffix("\n")
         if windows:
             shown = shown.removesuffix("\r")
-        yield DiffLine(sign, tuple(_pieces(shown, [mark for mark in marks if mark.line == n])))
+        yield DiffLine(sign, tuple(_pieces(shown, by_line.get(n, ()))))
         if not line.endswith("\n"):
             yield DiffLine("\\", (Piece(NO_NEWLINE[1:]),))
 

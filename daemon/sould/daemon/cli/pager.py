@@ -26,6 +26,8 @@ def _page(pager: str, text: str) -> None:
     import subprocess  # noqa: PLC0415 -- at a terminal only
 
     environment = {"LESS": "FRX", "LV": "-c"} | dict(os.environ)
+    if os.path.basename(pager) == "less" and "R" not in environment["LESS"].upper():
+        pager += " -R"  # else it shows colours as the characters they are made of
     with subprocess.Popen(pager, shell=True, stdin=subprocess.PIPE, env=environment) as process:  # noqa: S602 -- the user's own
         assert process.stdin is not None
         try:

@@ -16,11 +16,13 @@ from sould.agents.operations.reviewtext import Names
 from sould.agents.reviewing.answers import LeftHunk
 from sould.agents.reviewing.listing import ReviewedHunk
 from sould.agents.wording import plural
+from sould.daemon.cli import pager
 from sould.daemon.cli.reviewclient import Chosen, How, ReviewClient, Verdict
 from sould.daemon.cli.reviewedfiles import ReviewedFiles
 from sould.daemon.cli.reviewparts import Fineness, Part, finer, parts
 from sould.daemon.cli.reviewscreen import SPEECH, hunk_lines
 from sould.daemon.cli.reviewvalues import files_of, outcome_of
+from sould.daemon.cli.screenfuls import fitting, screen
 
 HELP: Final = {
     "y": "keep this hunk",
@@ -31,9 +33,12 @@ HELP: Final = {
     "k": "see the previous hunk",
     "s": "split this hunk into smaller ones",
     "u": "take the last answer back",
+    "p": "show all of this hunk page by page, through $PAGER",
     "q": "quit; what is undecided stays to be reviewed",
     "?": "print help",
 }
+SHARE: Final = 4
+"""Of a screen, the part that one line may take: of longer lines what differs is shown, and `p` shows all."""
 _ASKED: Final = "drop", "mine", "replace"
 
 
@@ -46,6 +51,12 @@ class Pages:
         self._names = names
         self._colour = colour
         self._pages: Sequence[Part] = ()
+        self._whole: Sequence[str] = ()
+        """What is to be read of the one that is shown."""
+        self._rest: Sequence[str] = ()
+        """Of it, what did not fit the screen."""
+        self._is_all = True
+        """All of it was shown at once."""
         self._at = 0
         self._fineness: dict[int, Fineness] = {}
         """Of hunks that were split, by their numbers."""
@@ -110,10 +121,29 @@ class Pages:
             self._fineness[hunk.id] = max(self._fineness.get(page.hunk.id, 0) for page in split)
 
     def _show(self, page: Part) -> None:
+        """As much of it as the screen holds."""
         answered = sum(map(len, self._answered))
         place = f"({answered + self._at + 1}/{answered + len(self._pages)}) hunk "
         text = ReviewedFiles(self._client).text(page.hunk)
-        self._say("\n".join(["", *hunk_lines(self._names, page.shown, text, place=place)]))
+        self._whole = list(hunk_lines(self._names, page.shown, text, place=place))
+        now = screen()
+        longest = now.columns * now.rows // SHARE if now is not None else sys.maxsize
+        shown = list(hunk_lines(self._names, page.shown, text, place=place, longest=longest))
+        self._rest = ["", *shown]
+        self._show_more()
+        self._is_all = shown == self._whole and not self._rest
+
+    def _show_more(self) -> None:
+        """The next screenful, with room for the question."""
+        now = screen()
+        count = len(self._rest) if now is None else fitting(self._rest, now.columns, now.rows - 1)
+        if now is not None and count < len(self._rest):
+            count = fitting(self._rest, now.columns, now.rows - 2)
+        shown, self._rest = self._rest[:count], self._rest[count:]
+        self._say("\n".join(shown))
+        if self._rest:
+            more = f"{plural(len(self._rest), 'more line')}: Enter shows them, p all of it page by page"
+            self._say(click.style(more, dim=True))
 
     def _say(self, text: str) -> None:
         if text:
@@ -136,7 +166,12 @@ class Pages:
 
     def _keys(self, page: Part) -> list[str]:
         keys = ["y", "n", "q", "a", "d", "j"]
-        return keys + ["k"] * (self._at > 0) + ["s"] * (self._finer(page) is not None) + ["u"] * self._can_undo
+        return (
+            keys
+            + ["k"] * (self._at > 0)
+            + ["s"] * (self._finer(page) is not None)
+            + (["u"] * self._can_undo + ["p"] * (not self._is_all))
+        )
 
     def _line(self, prompt: str) -> str:
         click.echo(click.style(prompt, fg="blue", bold=True), nl=False, color=self._colour)
@@ -167,6 +202,12 @@ class Pages:
                 self._split(page, fineness)
             case "u" if self._can_undo:
                 self._undo()
+            case "p":
+                pager.show("\n".join(self._whole), colour=self._colour)
+                return False
+            case "":
+                self._show_more() if self._rest else None
+                return False
             case _:
                 return self._explain(page, key)
         return True

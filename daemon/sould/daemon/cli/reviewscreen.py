@@ -3,12 +3,13 @@
 Nothing that comes from files drives the terminal: it is shown as `reviewtext` and `reviewdiff` show it.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import click
 
-from sould.agents.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of
+from sould.agents.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened
 from sould.agents.operations.reviewtext import Names, Speech, described, glimpse
 from sould.agents.permissions.visible import visible
 from sould.agents.reviewing.listing import FileReview, ReviewedHunk
@@ -58,14 +59,21 @@ def author(hunk: ReviewedHunk) -> str:
     return "; ".join(found)
 
 
-def hunk_lines(names: Names, hunk: ReviewedHunk, text: Sequence[str], *, place: str = "") -> Iterator[str]:
-    """A hunk with its heading; `place`: which of how many it is. `text`: the lines of its file, () where they are not known."""
+def hunk_lines(
+    names: Names, hunk: ReviewedHunk, text: Sequence[str], *, place: str = "", longest: int = sys.maxsize
+) -> Iterator[str]:
+    """A hunk with its heading; `place`: which of how many it is. `text`: the lines of its file, () where they are not known.
+
+    Of lines with more than `longest` characters a part is shown.
+    """
     head = f"{place}{names.number(hunk.id)}  {names.file(hunk.path)}, {described(hunk, names)}"
     yield click.style(head, bold=True) + _dim(f"  {author(hunk)}")
+    diff: Sequence[DiffLine] = ()
     if hunk.kind == "text":
-        yield from map(_diff_line, diff_of(hunk, text))
+        diff = diff_of(hunk, text)
     elif hunk.kind == "delete":
-        yield from map(_diff_line, deletion_of("".join(text)))
+        diff = deletion_of("".join(text))
+    yield from (_diff_line(shortened(line, longest)) for line in diff)
 
 
 def shown(names: Names, hunks: Iterable[tuple[ReviewedHunk, Sequence[str]]]) -> str:

@@ -1,0 +1,51 @@
+"""How much of what is to be read fits a terminal, as lines wrap there. Prints nothing, and keeps nothing of a size: windows are resized."""
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import click
+
+_TAB = 8
+
+
+class Screen(NamedTuple):
+    """The size of a terminal."""
+
+    columns: int
+    rows: int
+
+
+def screen() -> Screen | None:
+    """The terminal that is written to, as large as it is now; None: there is none, or it does not say."""
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+    except (OSError, ValueError):
+        return None
+    return Screen(size.columns, size.lines) if size.columns and size.lines else None
+
+
+def fitting(lines: Sequence[str], columns: int, rows: int) -> int:
+    """How many of the lines, from the first on, take at most so many rows; always one of them, that something is shown."""
+    left = rows
+    for n, line in enumerate(lines):
+        left -= height(line, columns)
+        if left < 0:
+            return max(1, n)
+    return len(lines)
+
+
+def height(line: str, columns: int) -> int:
+    """The rows that a line takes, whose colours take none."""
+    return max(1, -(-_cells(click.unstyle(line).expandtabs(_TAB)) // columns))
+
+
+def _cells(text: str) -> int:
+    return len(text) if text.isascii() else _width(text)
+
+
+def _width(characters: Iterable[str]) -> int:
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in characters)
+    return wide + sum(not unicodedata.combining(each) for each in characters)
