@@ -4,7 +4,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soultest.daemon import until
@@ -17,14 +17,24 @@ PATIENCE = 90.0
 class Screen:
     """One window of 150 by 50."""
 
-    def __init__(self, world: World) -> None:
-        self._socket = str(world.root / "tmux")
+    def __init__(self, world: World, name: str = "tmux") -> None:
+        self._socket = str(world.root / name)
         self._environment = world.environment | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
     def tmux(self, *arguments: str) -> str:
         """What a tmux command prints."""
         command = ["tmux", "-S", self._socket, "-f", "/dev/null", *arguments]
         return subprocess.run(command, env=self._environment, capture_output=True, text=True, check=True).stdout
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the screen now, as they stand there."""
+        return self.tmux("capture-pane", "-p").splitlines()
+
+    @property
+    def pid(self) -> int:
+        """The process that fills the screen, when its command line is `exec PROGRAM`."""
+        return int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
     @property
     def text(self) -> str:
@@ -40,19 +50,24 @@ class Screen:
         """Type some text."""
         self.tmux("send-keys", "-l", text)
 
-    def press(self, key: str) -> None:
-        """Press a key, by tmux's name for it."""
-        self.tmux("send-keys", key)
+    def press(self, *keys: str) -> None:
+        """Press keys, by tmux's names for them."""
+        self.tmux("send-keys", *keys)
+
+    def close(self) -> None:
+        """End it and what runs in it, if it still does."""
+        with suppress(subprocess.CalledProcessError):
+            self.tmux("kill-server")
 
 
 @contextmanager
-def screen(world: World, command: str, cwd: Path) -> Generator[Screen]:
-    """Run a shell's command line until the block is left."""
-    shown = Screen(world)
+def screen(world: World, command: str, cwd: Path, name: str = "tmux") -> Generator[Screen]:
+    """Run a shell's command line until the block is left. Screens of one world have different names."""
+    shown = Screen(world, name)
     shown.tmux(
         "new-session", "-d", "-x", "150", "-y", "50", "-c", str(cwd), f"exec {shlex.join(['sh', '-c', command])}"
     )
     try:
         yield shown
     finally:
-        shown.tmux("kill-server")
+        shown.close()
