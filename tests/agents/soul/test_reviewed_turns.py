@@ -274,6 +274,54 @@ async def test_a_reject_that_was_taken_back_is_not_told(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "bye\n"
 
 
+def told_to_subagents(bench: Bench) -> list[str]:
+    """The same, of subagents, of which each has a journal of its own."""
+    journals = bench.state.rglob("agent_*/wire.jsonl")
+    return [line for path in journals for line in path.read_text().splitlines() if "rejected changes of yours" in line]
+
+
+async def test_a_reject_of_what_a_subagent_wrote_is_told_to_that_as_long_as_it_works(bench: Bench) -> None:
+    bench.script(
+        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        replace("a.txt", "hello", "bye"),
+        call("Shell", command="until [ -e go ]; do sleep 0.01; done; rm go"),
+        "text: I did.",
+        "text: done",
+        "text: I see.",
+    )
+    async with bench.running(), reviewing(bench) as port:
+        watcher = Watcher(await bench.new("full"))
+        async with turn_of(watcher.session):
+            await watcher.wait_for(SubagentEvent, lambda event: isinstance(event.event, CommandBegin))
+            await rejected(port, "keep the name")
+            (bench.project / "go").touch()
+        await finish(watcher.session, "what now?")
+        [note] = told_to_subagents(bench)
+        assert "keep the name" in note
+        assert not told(watcher.session)
+
+
+async def test_a_reject_of_what_a_subagent_wrote_that_has_ended_is_told_to_the_agent_above_it(bench: Bench) -> None:
+    bench.script(
+        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        replace("a.txt", "hello", "bye"),
+        "text: I did.",
+        "text: done",
+        "text: I see.",
+        "text: And so on.",
+    )
+    async with bench.running(), reviewing(bench) as port:
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "go")
+        await rejected(port, "keep the name")
+        await finish(watcher.session, "what now?")
+        await finish(watcher.session, "and now?")
+        [note] = told(watcher.session)
+        assert "keep the name" in note
+        assert "Your subagent wrote it (agent_" in note
+        assert not told_to_subagents(bench)
+
+
 async def test_what_the_user_wrote_into_a_file_the_model_read_is_told_once_as_a_patch(bench: Bench) -> None:
     bench.script(call("ReadFile", path="a.txt"), "text: hello", "text: I see.", "text: And so on.")
     async with bench.running():

@@ -23,6 +23,8 @@ from sould.agents.review.difference import LineEdit
 from sould.agents.review.filedecisions import ConflictChoice
 from sould.agents.review.useredit import How
 
+Writer: TypeAlias = tuple[str, str]
+"""An agent: its session, and which of that session's subagents it is, "" for its own."""
 Range: TypeAlias = tuple[int, int, int, int]
 """Lines of the text before (from, to) that became lines of the text after (from, to)."""
 
@@ -115,6 +117,8 @@ class Decided(_Event, frozen=True, kw_only=True, tag="decided", gc=False):
     reason: str = ""
     sessions: tuple[str, ...] = ()
     """Those whose agents had a part in it, and are to be told of a reject."""
+    writers: tuple[Writer, ...] = ()
+    """These agents, where one of them is a subagent; else none is named: they are the sessions' own."""
     timestamp: float
 
 
@@ -139,10 +143,15 @@ class Noted(_Event, frozen=True, kw_only=True, tag="noted", gc=False):
 
 
 class Told(_Event, frozen=True, kw_only=True, tag="told", gc=False):
-    """The model of a session knows of all rejects up to event `up_to`."""
+    """Some agent of a session knows of these rejects, by number, of what its agents `subagents` wrote ("" is its own).
+
+    Earlier versions told the session's own agent of all `up_to` an event.
+    """
 
     session_id: str
-    up_to: int
+    up_to: int = 0
+    rejects: tuple[int, ...] = ()
+    subagents: tuple[str, ...] = ()
 
 
 class Commented(_Event, frozen=True, kw_only=True, tag="commented", gc=False):

@@ -420,10 +420,10 @@ class Project:
         """Keep events that are known by now. Raises OSError: they are not kept."""
         self.review.note_places(events, await run_shielded_in_thread(self._file.append, *events, sync=sync))
 
-    async def told(self, session_id: str, up_to: int) -> None:
-        """The model of a session knows of all rejects up to this event."""
+    async def told(self, draft: Told) -> None:
+        """Some agent was told of rejects."""
         with contextlib.suppress(OSError):  # then it is told again by the next daemon
-            await self.append(Told(n=self._state.next_n, session_id=session_id, up_to=up_to), sync=True)
+            await self.append(replace(draft, n=self._state.next_n), sync=True)
 
     @property
     def next_n(self) -> int:

@@ -5,7 +5,7 @@ that the next event says was there counts, as if it had been found on disk.
 """
 
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -24,6 +24,7 @@ from sould.agents.edits.editlog import (
     Settled,
     Told,
     UserChanged,
+    Writer,
 )
 from sould.agents.review.decisions import Decided as DecidedHunk
 from sould.agents.review.decisions import Decision, HunkStale, Refusal, taken_back
@@ -301,9 +302,32 @@ class ReviewState(Struct):
 
     def _told(self, event: Told) -> None:
         self.told[event.session_id] = max(self.told.get(event.session_id, 0), event.up_to)
-        self.rejects = [
-            each for each in self.rejects if any(self.told.get(session, 0) < each.n for session in each.sessions)
-        ]
+        known = {(event.session_id, subagent) for subagent in event.subagents}
+        rejects = (
+            replace(each, writers=tuple(writer for writer in writers_of(each) if writer not in known) or _NOBODY)
+            if each.n in event.rejects
+            else each
+            for each in self.rejects
+        )
+        self.rejects = [each for each in rejects if any(self.told.get(name, 0) < each.n for name, _ in writers_of(each))]
+
+    def untold(self, session_id: str) -> Iterator[tuple[Decided, Sequence[str]]]:
+        """The rejects of which nobody of a session was told who is to be told, with the subagents that wrote it ("": its own agent)."""
+        told = self.told.get(session_id, 0)
+        for each in self.rejects:
+            wrote = [subagent for session, subagent in writers_of(each) if session == session_id]
+            if wrote and each.n > told:
+                yield each, wrote
+
+
+_NOBODY: Final = (("", ""),)
+"""All who are to be told of a reject were."""
+
+
+def writers_of(event: Decided) -> Sequence[Writer]:
+    """Who had a part in what was decided about, and is to be told of a reject."""
+    writers = event.writers or tuple((session, "") for session in event.sessions)
+    return [each for each in writers if each[0]]
 
 
 def outcome(

@@ -1,7 +1,8 @@
 """What the agents of a session do not know of their files: changes of theirs that were rejected, and what the user wrote since they looked.
 
-Rejects are told to the session's own agent once, also when it was closed meanwhile: what it was told is in the projects' logs,
-written after the words are on disk, so that a daemon killed between the two tells it twice rather than never. What the user
+Rejects are told once, to the agent that wrote what was rejected, when it works, else to the one above it that does; that is the
+session's own when it goes on, also when it was closed meanwhile. What was told is in the projects' logs, written after the words
+are on disk, so that a daemon killed between the two tells it twice rather than never. What the user
 wrote is known as long as the daemon runs, to each agent that has read or written the file. Nothing of a secret is in it.
 """
 
@@ -14,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.directories.secretblobs import SecretJudge
-from sould.agents.edits.editlog import Decided
+from sould.agents.edits.editlog import Decided, Told
 from sould.agents.edits.project import Project
 from sould.agents.permissions.callfiles import Looks
 from sould.agents.review.file import TrackedFile
@@ -35,6 +36,16 @@ class Rejected(Struct, frozen=True):
     path: str
     reason: str
     hunk: Hunk | None = None
+    writers: tuple[str, ...] = ()
+    """The subagents that wrote it and are not told themselves."""
+
+
+class Ancestry(Protocol):
+    """Knows the agents of a session by id, "" being its own."""
+
+    def at_work(self, agent_id: str) -> str:
+        """The agent itself when it works, else the nearest above it that does, or the session's own."""
+        ...
 
 
 class UserEdit(Struct, frozen=True):
@@ -98,24 +109,28 @@ class Untold(Looks):
 
     # --- rejects ------------------------------------------------------------------------------------------------------
 
-    def rejects(self) -> list[tuple[Project, int, list[Rejected]]]:
-        """Those of which the session's agent was not told, by project, and up to which event that is."""
-        found = ((project, self._untold(project)) for project in self._borrowed)
-        return [
-            (project, max(each.n for each in events), [_described(project, each) for each in events])
-            for project, events in found
-            if events
-        ]
+    def rejects(self, agent_id: str, agents: Ancestry) -> list[tuple[Project, Told, list[Rejected]]]:
+        """Those of which this agent is to be told and was not, by project, with what says there that it was."""
+        found: list[tuple[Project, Told, list[Rejected]]] = []
+        for project in self._borrowed:
+            events: list[Rejected] = []
+            numbers: set[int] = set()
+            writers: set[str] = set()
+            for event, wrote in project.review.state.untold(self._session_id):
+                own = [each for each in wrote if agents.at_work(each) == agent_id]
+                if own:
+                    numbers.add(event.n)
+                    writers.update(own)
+                    events.append(_described(project, event, tuple(each for each in own if each != agent_id)))
+            if events:
+                told = Told(n=0, session_id=self._session_id, rejects=tuple(numbers), subagents=tuple(writers))
+                found.append((project, told, events))
+        return found
 
-    def _untold(self, project: Project) -> list[Decided]:
-        state = project.review.state
-        told = state.told.get(self._session_id, 0)
-        return [each for each in state.rejects if self._session_id in each.sessions and each.n > told]
-
-    async def rejects_told(self, told: Iterable[tuple[Project, int]]) -> None:
+    async def rejects_told(self, told: Iterable[tuple[Project, Told]]) -> None:
         """The agent was told, and the words are on disk."""
-        for project, up_to in told:
-            await project.told(self._session_id, up_to)
+        for project, event in told:
+            await project.told(event)
 
     # --- what the user wrote --------------------------------------------------------------------------------------------
 
@@ -198,10 +213,10 @@ def _text(file: TrackedFile | None) -> str | None:
     return "".join(file.text.current) if file is not None and file.exists and not file.content else None
 
 
-def _described(project: Project, event: Decided) -> Rejected:
+def _described(project: Project, event: Decided, writers: tuple[str, ...]) -> Rejected:
     file = project.review.state.files.get(event.path)
     away = file.text.gone(event.hunk_id) if file is not None and event.path not in project.review.state.secret else None
-    return Rejected(event.path, event.reason, away.hunk if away is not None else None)
+    return Rejected(event.path, event.reason, away.hunk if away is not None else None, writers)
 
 
 def _signature(path: str) -> tuple[int, int, int]:

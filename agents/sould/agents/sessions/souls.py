@@ -78,7 +78,7 @@ def build_soul(
             PlanReminder(log, permission.approval),
             AwayReminder(log, permission.modes, config),
             TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),
-            ReviewNews(log, services.files.recorded.untold, judged.root, crew.agent_id),
+            ReviewNews(log, services.files.recorded.untold, judged.root, crew.market, crew.agent_id),
             *(LookingBeside(capture) for capture in (services.files.recorded.capture,) if capture is not None),
             *extensions,
         ),

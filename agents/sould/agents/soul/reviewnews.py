@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.projects.patches import NOT_COMPARED, patch, shortened
-from sould.agents.projects.untold import Rejected, Untold, UserEdit
+from sould.agents.projects.untold import Ancestry, Rejected, Untold, UserEdit
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
@@ -26,23 +26,24 @@ EDITED: Final = (
 
 
 class ReviewNews(StepExtension, Struct, frozen=True):
-    """Tells one agent; `agent_id` is "" for the session's own, which alone is told of rejects."""
+    """Tells one agent; `agent_id` is "" for the session's own. `agents` are all of the session."""
 
     log: SessionLog
     untold: Untold
     root: Path
+    agents: Ancestry
     agent_id: str = ""
 
     async def before_step(self, turn: Turn) -> None:
         """Publish a note when there is something to tell."""
         edits = await self.untold.user_edits(self.agent_id)
-        rejects = self.untold.rejects() if not self.agent_id else []
+        rejects = self.untold.rejects(self.agent_id, self.agents)
         if edits or rejects:
             text = await asyncio.to_thread(self._words, [each for _, _, some in rejects for each in some], edits)
             self.log.publish(ContextNote(text=text))
         if rejects:
             await self.log.commit()
-            await self.untold.rejects_told([(project, up_to) for project, up_to, _ in rejects])
+            await self.untold.rejects_told([(project, told) for project, told, _ in rejects])
 
     def _words(self, rejects: Sequence[Rejected], edits: Sequence[UserEdit]) -> str:
         """Blocks."""
@@ -55,7 +56,8 @@ class ReviewNews(StepExtension, Struct, frozen=True):
         for each in rejects:
             reason = f" The user's reason: {each.reason}" if each.reason else ""
             what = "" if each.hunk is not None else " (what you did to the file as a whole)"
-            yield f"- {self._named(each.path)}{what}.{reason}"
+            whose = f" Your subagent wrote it ({', '.join(each.writers)})." if each.writers else ""
+            yield f"- {self._named(each.path)}{what}.{whose}{reason}"
             if each.hunk is not None:
                 text = shortened("\n".join((*_marked("-", each.hunk.base), *_marked("+", each.hunk.texts))), room)
                 room -= len(text)

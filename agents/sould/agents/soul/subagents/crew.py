@@ -107,7 +107,7 @@ class Crew(Struct):
         """
         try:
             start, resumed = self._birth(job, self.market.take_up(call.id))
-            self.market.enter(start.id)
+            self.market.enter(start.id, self.agent_id)
         except SubagentError:
             raise
         except SouldError as error:

@@ -97,6 +97,8 @@ class LaborMarket(Struct, dict=True):
     """What the last daemon left waiting for approval, and this one goes on with."""
     _taken_up: set[str] = field(default_factory=set[str])
     _working: dict[str, SessionLog | None] = field(default_factory=dict[str, SessionLog | None])
+    _above: dict[str, str] = field(default_factory=dict[str, str])
+    """For which agent each of those works that have worked since the daemon began."""
 
     @cached_property
     def call_ids(self) -> CallIds:
@@ -168,11 +170,17 @@ class LaborMarket(Struct, dict=True):
         self._taken_up.add(call_id)
         return agent_id
 
-    def enter(self, agent_id: str) -> None:
-        """The agent works now. Raises SubagentError when it does already."""
+    def enter(self, agent_id: str, above: str) -> None:
+        """The agent works now, for the one `above` it. Raises SubagentError when it does already."""
         if agent_id in self._working:
             raise SubagentError(f"The agent {agent_id} is working already; wait for its result.")
-        self._working[agent_id] = None
+        self._working[agent_id], self._above[agent_id] = None, above
+
+    def at_work(self, agent_id: str) -> str:
+        """See `Ancestry`."""
+        while agent_id and agent_id not in self._working:
+            agent_id = self._above.get(agent_id, "")
+        return agent_id
 
     def opened(self, agent_id: str, log: SessionLog) -> None:
         """The agent that works now has opened its journal."""
