@@ -156,6 +156,21 @@ async def test_what_names_nothing_is_said(tmp_path: Path, command: str, said: st
         assert (bench.project / "area.py").read_text() == CHECKED
 
 
+async def test_a_range_of_decisions_is_taken_back(tmp_path: Path) -> None:
+    bench = reviewed(tmp_path, *(write(name, f"{name}\n") for name in ("a.py", "b.py", "c.py")))
+    async with bench.running():
+        session = await bench.new("review")
+        watcher = Watcher(session)
+        await finish(session, "go")
+        await say(session, watcher, "/keep 1")
+        await say(session, watcher, "/reject 3 - no")
+        said = await say(session, watcher, "/review undo 1-3")
+        assert said == "To be reviewed again: hunks 1 in `a.py` and 3 in `c.py`."
+        assert (bench.project / "c.py").read_text() == "c.py\n"
+        said = await say(session, watcher, "/review undo 1-3")
+        assert said.startswith("No hunk from 1 to 3 was decided about.")
+
+
 async def test_they_work_while_a_turn_runs(tmp_path: Path) -> None:
     bench = reviewed(tmp_path, write("area.py", CHECKED), call("Shell", command="touch b"))
     async with bench.running():
@@ -294,7 +309,7 @@ async def test_changes_of_whole_files_are_listed_and_rejected_too(tmp_path: Path
             "renamed from area.py",
             "permissions 644 -> 755",
             "deleted",
-            "replaced, not text",
+            "replaced, not text, 1 -> 2 bytes",
             "line ends LF -> CRLF",
             "new empty file",
         ):

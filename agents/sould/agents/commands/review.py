@@ -99,7 +99,7 @@ class ReviewCommands(Struct, frozen=True):
                 "`/review undo` takes the numbers of hunks that were decided about, as in `/review undo 3`."
             )
         if words[:1] == ["undo"]:
-            return await self._decide("undo", Wish(tuple(words[1:])), client_id)
+            return await self._undo(words[1:], client_id)
         projects = await self._pending()
         if not words or words == ["all"]:
             return Answered(self._list(projects))
@@ -107,6 +107,16 @@ class ReviewCommands(Struct, frozen=True):
         if all(_NUMBERS.fullmatch(word) for word in words):
             return await self._show(chosen, projects)
         return Answered(self._list([_only(project, chosen) for project in projects]))
+
+    async def _undo(self, words: Sequence[str], client_id: str) -> Answered:
+        projects = await self._pending()
+        decided = await self.review.decided()
+        chosen: dict[HunkName, None] = {}
+        for word in words:
+            numbers = _named_numbers(word, projects)
+            named = _in_range(numbers, decided, "was decided about") if numbers else self._named(word, projects)
+            chosen |= dict.fromkeys(named)
+        return _answered(await self._ordered("undo", list(chosen), Wish(tuple(words)), client_id))
 
     async def _keep(self, argument: str, client_id: str) -> Answered:
         wish = read_wish(argument)
@@ -125,7 +135,7 @@ class ReviewCommands(Struct, frozen=True):
         if "all" in wish.words:  # a deleted file that is back has the hunks it had
             more = [name for name in self._named("all", await self._pending()) if name not in chosen]
             outcomes = [*outcomes, *(await self._ordered(verdict, more, wish, client_id) if more else ())]
-        return Answered(answer(outcomes, SPEECH), failed=any(outcome.left for _, outcome in outcomes))
+        return _answered(outcomes)
 
     async def _ordered(
         self, verdict: DecisionVerdict, chosen: Sequence[HunkName], wish: Wish, client_id: str
@@ -194,9 +204,9 @@ class ReviewCommands(Struct, frozen=True):
         everything = [HunkName(each.names.prefix, hunk.id) for each in projects for hunk in each.hunks]
         if word == "all":
             return everything
-        numbers = _NUMBERS.fullmatch(word)
-        if numbers is not None and any(each.names.prefix == numbers["prefix"] for each in projects):
-            return _in_range(numbers["prefix"], int(numbers["first"]), numbers["last"], everything)
+        numbers = _named_numbers(word, projects)
+        if numbers is not None:
+            return _in_range(numbers, everything, "is to be reviewed")
         path = Path(self.directory, Path(word).expanduser()).resolve()
         files = [(each, file) for each in projects for file in each.files if Path(file.path).is_relative_to(path)]
         if not files:
@@ -215,13 +225,25 @@ class _InTurn(Struct, frozen=True):
         return (self.conversation.refuse if answered.failed else self.conversation.say)(answered.text)
 
 
-def _in_range(prefix: str, first: int, last: str | None, everything: Iterable[HunkName]) -> Iterable[HunkName]:
-    """One number, pending or not: what became of it is the answer; of a range those that are pending."""
+def _answered(outcomes: Sequence[tuple[Names, Outcome]]) -> Answered:
+    return Answered(answer(outcomes, SPEECH), failed=any(outcome.left for _, outcome in outcomes))
+
+
+def _named_numbers(word: str, projects: Iterable[ReviewedProject]) -> re.Match[str] | None:
+    """A number or a range, of one of the projects."""
+    numbers = _NUMBERS.fullmatch(word)
+    known = numbers is not None and any(each.names.prefix == numbers["prefix"] for each in projects)
+    return numbers if known else None
+
+
+def _in_range(numbers: re.Match[str], known: Iterable[HunkName], which: str) -> Iterable[HunkName]:
+    """One number, whatever it is: what became of it is the answer; of a range those that are `known`."""
+    prefix, first, last = numbers["prefix"], int(numbers["first"]), numbers["last"]
     if last is None:
         return [HunkName(prefix, first)]
-    found = [each for each in everything if each.prefix == prefix and first <= each.id <= int(last)]
+    found = [each for each in known if each.prefix == prefix and first <= each.id <= int(last)]
     if not found:
-        raise OptionError(f"No hunk from {prefix}{first} to {last} is to be reviewed. {_WHAT}")
+        raise OptionError(f"No hunk from {prefix}{first} to {last} {which}. {_WHAT}")
     return found
 
 

@@ -68,6 +68,15 @@ class BlobStore:
             raise BlobMissingError(f"the saved text {digest[:12]} is damaged")
         return data
 
+    def size(self, digest: str) -> int | None:
+        """How many bytes it has; None: nobody knows any more."""
+        if (held := self._secrets.get(digest)) is not None:
+            return len(held)
+        try:
+            return os.stat(self._path(digest)).st_size
+        except OSError:
+            return None
+
     def _path(self, digest: str) -> Path:
         return self._directory / digest[:2] / digest[2:]
 

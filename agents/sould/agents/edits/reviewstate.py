@@ -309,7 +309,9 @@ class ReviewState(Struct):
             else each
             for each in self.rejects
         )
-        self.rejects = [each for each in rejects if any(self.told.get(name, 0) < each.n for name, _ in writers_of(each))]
+        self.rejects = [
+            each for each in rejects if any(self.told.get(name, 0) < each.n for name, _ in writers_of(each))
+        ]
 
     def untold(self, session_id: str) -> Iterator[tuple[Decided, Sequence[str]]]:
         """The rejects of which nobody of a session was told who is to be told, with the subagents that wrote it ("": its own agent)."""

@@ -68,6 +68,12 @@ class SessionReview:
             projects.append(ReviewedProject(self._names(prefix), files))
         return projects
 
+    async def decided(self) -> Sequence[HunkName]:
+        """What was kept or rejected, or will be, and can be taken back as far as is known. Raises OSError, SouldError."""
+        reviews = await self._reviews()
+        known = [(prefix, each) for prefix, review in reviews for each in review.decisions(0)]
+        return [HunkName(prefix, each.id) for prefix, each in known if each.verdict != "undo"]
+
     def tell_turn(self, turn_id: str) -> None:
         """A turn has ended: how much it left to review, if anything; not what an editor lets its user review by itself."""
         files = [file for review in self._files.reviews() for file in review.pending(Selection(turn_id=turn_id))]

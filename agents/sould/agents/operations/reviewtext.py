@@ -108,9 +108,9 @@ def what(hunk: ReviewedHunk, names: Names) -> str:
             sizes = [f"+{len(hunk.lines)}"] * bool(hunk.lines) + [f"-{len(hunk.base)}"] * bool(hunk.base)
             return f"line {hunk.start + 1}, {' '.join(sizes)}"
         case "add":
-            return "new file, not text" if hunk.after else "new empty file"
+            return f"new file, not text{_sizes(hunk)}" if hunk.after else "new empty file"
         case "delete":
-            return "deleted, not text" if hunk.before else "deleted"
+            return f"deleted, not text{_sizes(hunk)}" if hunk.before else "deleted"
         case "rename":
             return f"renamed from {names.file(hunk.before)}"
         case "mode":
@@ -118,7 +118,13 @@ def what(hunk: ReviewedHunk, names: Names) -> str:
         case "line_ends":
             return f"line ends {hunk.before.upper()} -> {hunk.after.upper()}"
         case "content":
-            return "replaced, not text"
+            return f"replaced, not text{_sizes(hunk)}"
+
+
+def _sizes(hunk: ReviewedHunk) -> str:
+    """Of contents that are no text, as far as they are known."""
+    known = [f"{size:,}" for size in (hunk.before_size, hunk.after_size) if size is not None]
+    return f", {' -> '.join(known)} byte{'' if known[-1] == '1' else 's'}" if known else ""
 
 
 def _marks(hunk: ReviewedHunk, names: Names) -> Iterator[str]:

@@ -67,6 +67,10 @@ class ShownHunk(Shape, frozen=True):
     """The editor that lets its user review it already: "in review in Zed"."""
     earlier: bool = False
     """It was so when comments were sent last: no answer to them."""
+    before_size: int | None = None
+    """Bytes of the content `before`, where that is no text and still known."""
+    after_size: int | None = None
+    """The same of `after`."""
 
 
 class ShownFile(Shape, frozen=True):

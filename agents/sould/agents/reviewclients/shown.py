@@ -60,6 +60,8 @@ def shown_hunk(hunk: ReviewedHunk) -> ShownHunk:
         committed=hunk.committed,
         earlier=hunk.earlier,
         shown_in=hunk.shown_in,
+        before_size=hunk.before_size,
+        after_size=hunk.after_size,
     )
 
 

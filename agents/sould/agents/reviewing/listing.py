@@ -38,6 +38,10 @@ class ReviewedHunk(Struct, frozen=True):
     """An agent's own command committed it."""
     earlier: bool = False
     """It was so when comments were sent last: no answer to them."""
+    before_size: int | None = None
+    """Bytes of the content `before`, where that is no text and still known."""
+    after_size: int | None = None
+    """Likewise."""
 
     @property
     def texts(self) -> Lines:

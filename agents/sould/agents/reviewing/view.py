@@ -15,6 +15,7 @@ from sould.agents.reviewing.listing import (
     FileReview,
     KnownDecision,
     PutAside,
+    ReviewedHunk,
     Selection,
     known_decisions,
     listed,
@@ -37,18 +38,26 @@ class ReviewView:
     def pending(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> list[FileReview]:
         """What is pending, by path; see `listed`."""
         found = listed(self._project.review.state, self._unsaved(), selection.among(self._files), absent=absent)
-        chosen = (replace(each, hunks=tuple(filter(selection.has, each.hunks))) for each in found)
+        chosen = (replace(each, hunks=tuple(map(self._sized, filter(selection.has, each.hunks)))) for each in found)
         return [each for each in chosen if each.hunks]
 
     def now(self, paths: Iterable[str]) -> list[FileReview]:
         """These files, by path; also those of which nothing is pending."""
         state, unsaved, wanted = self._project.review.state, self._unsaved(), tuple(paths)
-        found = {each.path: each for each in listed(state, unsaved, filter(state.files.__contains__, wanted))}
+        known = listed(state, unsaved, filter(state.files.__contains__, wanted))
+        found = {each.path: replace(each, hunks=tuple(map(self._sized, each.hunks))) for each in known}
         return [
             found.get(path)
             or FileReview(path, self._exists(path), (), path in unsaved, unsaved_in=unsaved.get(path, ()))
             for path in sorted(wanted)
         ]
+
+    def _sized(self, hunk: ReviewedHunk) -> ReviewedHunk:
+        """With how large contents are that nobody is shown."""
+        if hunk.kind not in ("add", "delete", "content") or not (hunk.before or hunk.after):
+            return hunk
+        before, after = (self.files.store.size(each) if each else None for each in (hunk.before, hunk.after))
+        return replace(hunk, before_size=before, after_size=after)
 
     def _exists(self, path: str) -> bool:
         file = self._files.get(path)

@@ -48,6 +48,8 @@ def _hunk(shown: Answer) -> ReviewedHunk:
         before=shown.get("before", ""),
         after=shown.get("after", ""),
         committed=shown.get("committed", False),
+        before_size=shown.get("beforeSize"),
+        after_size=shown.get("afterSize"),
     )
 
 
