@@ -67,6 +67,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("settings", "turns", "operations", "commands", "sessions", "reviewclients"),
     ),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
+    "editors": ("", "lsp"),
     "daemon": ("", "configuration", "process", "cli"),
 }
 """The packages of each portion, lowest first: each imports only those before it. "" are the modules beside the packages."""

@@ -200,11 +200,10 @@ def test_where_descriptors_cannot_be_passed_the_bridge_pumps(sould_after: Sould)
     assert bridge.wait() == 0
 
 
-@pytest.mark.parametrize("face", ["lsp", "wire"])
-def test_a_face_that_is_not_there_yet_is_refused_with_a_sentence(sould_after: Sould, face: str) -> None:
-    bridge = sould_after.bridge(face)
+def test_a_face_that_is_not_there_yet_is_refused_with_a_sentence(sould_after: Sould) -> None:
+    bridge = sould_after.bridge("wire")
     assert bridge.wait() == 1
-    assert f"{face} is not in this version" in bridge.stderr()
+    assert "wire is not in this version" in bridge.stderr()
     assert bridge.line() == b""
 
 

@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.rpc.framing import MAX_LINE, head_of
+from sould.daemon.tails import LineTail, Tail
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024
@@ -63,15 +63,16 @@ class FdStream:
         unread: bytes = b"",
         unwritten: bytes = b"",
         on_written: OnWritten = lambda total, whole: None,
+        tail: Tail | None = None,
     ) -> None:
-        """Begin to use the descriptors."""
+        """Begin to use the descriptors. `tail` None: messages are lines."""
         self._loop = asyncio.get_running_loop()
         if reader == writer:
             writer = os.dup(reader)
         self._reader = _own_reader(reader)
         self._writer = _own_writer(writer, stderr)
         self._held: deque[bytes] = deque([unread] if unread else [])
-        self._tail = _Tail()
+        self._tail = tail or LineTail()
         self._waiter: asyncio.Future[bytes] | None = None
         self._watching = False
         self._eof = False
@@ -112,7 +113,7 @@ class FdStream:
 
     @property
     def tail(self) -> bytes:
-        """What was read after the last newline, delivered or not: the beginning of a message."""
+        """What was read of a message that is not complete, delivered or not: its beginning."""
         return self._tail.whole() + b"".join(self._held)
 
     def write(self, data: bytes) -> None:
@@ -287,31 +288,6 @@ class FdStream:
         callbacks, self._on_drain = self._on_drain, []
         for callback in callbacks:
             callback()
-
-
-class _Tail:
-    """The bytes after the last newline; of a line that is too long no more than shows the next reader that it is."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def note(self, data: bytes) -> None:
-        """Take what was read. Keeps the same bytes the reader keeps, so that a long line is in memory once."""
-        newline = data.rfind(b"\n")
-        if newline >= 0:
-            self._pieces, self._size = [], 0
-            data = data[newline + 1 :]
-        if self._size <= MAX_LINE:
-            self._pieces.append(data)
-            self._size += len(data)
-            if self._size > MAX_LINE:
-                self._pieces = [head_of(self._pieces)]
-
-    def whole(self) -> bytes:
-        """What to hand over."""
-        known = b"".join(self._pieces)
-        return known if self._size <= MAX_LINE else known.ljust(MAX_LINE + 1)
 
 
 class Released(Struct, frozen=True):

@@ -150,10 +150,11 @@ class Peer:
         """What it says of the files it has open."""
         projects = await self.projects()
         if self._reports is None:
+            from sould.agents.reviewclients.reported import RequestedEdits  # noqa: PLC0415 -- as above
             from sould.agents.reviewclients.reports import Reports  # noqa: PLC0415 -- as above
 
-            takes_edits = self.capabilities.own.buffers
-            self._reports = Reports(projects, self.connection, self.name, takes_edits=takes_edits)
+            edits = RequestedEdits(self.connection) if self.capabilities.own.buffers else None
+            self._reports = Reports(projects, edits, self.name)
             self.remember()  # a notification leaves no answer with which that would be done
         return self._reports
 

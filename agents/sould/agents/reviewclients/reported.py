@@ -54,17 +54,62 @@ class ReportedFiles(Protocol):
         ...
 
 
-class ReportedWorkspace:
-    """`disk`, with the client's buffers over it. `takes_edits`: it has edits written into them; `name` is what people call it."""
+class Taken(Struct, frozen=True):
+    """What a client's buffer holds after an edit. `version`: its version, where the client does not report the edit itself."""
 
-    def __init__(
-        self, disk: Workspace, files: ReportedFiles, connection: ClientConnection, name: str, *, takes_edits: bool
-    ) -> None:
+    text: str
+    saved: bool
+    version: int | None = None
+
+
+class BufferEdits(Protocol):
+    """How a client takes edits of the files it has open."""
+
+    @property
+    def of_saved(self) -> bool:
+        """It takes those of files without unsaved text, too, and saves them then; else it loads again what was written on disk."""
+        ...
+
+    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+        """Have the client put a text in the place of what it reported; None: it did not."""
+        ...
+
+
+class RequestedEdits:
+    """The `BufferEdits` of a client that knows us: it is asked by `_sould/review/write`."""
+
+    of_saved = True
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+        """See `BufferEdits`."""
+        answer = await ask_to_write(self._connection, path, text, file)
+        if answer is None:
+            return None
+        return Taken(answer.text if answer.text is not None else text, answer.saved, answer.version or file.version)
+
+
+async def ask_to_write(connection: ClientConnection, path: Path, text: str, file: Reported) -> WriteAnswer | None:
+    """Have a client put a text into its buffer; None: it did not."""
+    params = to_builtins(Write(str(path), file.version, text, not file.dirty))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = WriteAnswer.model_validate(await connection.request(WRITE, params))
+    except (RpcError, ConnectionGoneError, TimeoutError, ValidationError):
+        return None
+    return answer if answer.outcome == "written" else None
+
+
+class ReportedWorkspace:
+    """`disk`, with the client's buffers over it. `edits` None: it takes none; `name` is what people call it."""
+
+    def __init__(self, disk: Workspace, files: ReportedFiles, edits: BufferEdits | None, name: str) -> None:
         self._disk = disk
         self._files = files
-        self._connection = connection
+        self._edits = edits
         self._name = name
-        self._takes_edits = takes_edits
 
     @property
     def root(self) -> Path:
@@ -93,37 +138,29 @@ class ReportedWorkspace:
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Through the client, or on the disk where that cannot lose what is unsaved."""
-        file = self._files.reported(path)
+        file, edits = self._files.reported(path), self._edits
         if file is not None and file.dirty:
-            if not self._takes_edits or file.buffer is None:
+            if edits is None or file.buffer is None:
                 raise FileChangedError(
                     f"{path} has unsaved changes in {self._name}, which takes no edits; save it first"
                 )
             if digest_of(file.buffer.text.encode()) != digest_expected(expected):
                 raise FileChangedError(f"{path} is not what it was when it was read; read it again")
-        if file is None or not self._takes_edits or file.buffer is None:
+        if file is None or edits is None or file.buffer is None or not (file.dirty or edits.of_saved):
             return await self._disk.write_text(path, text, expected=expected)
         if not file.dirty and (await self._disk.read_text(path)).digest != digest_expected(expected):
             raise FileChangedError(f"{path} is not what it was when it was read; read it again")
-        return await self._through_client(path, text, file)
+        return await self._through_client(edits, path, text, file)
 
-    async def _through_client(self, path: Path, text: str, file: Reported) -> TextFile:
-        answer = await self._ask(path, text, file)
-        if answer is None or answer.outcome != "written":
+    async def _through_client(self, edits: BufferEdits, path: Path, text: str, file: Reported) -> TextFile:
+        taken = await edits.edit(path, text, file)
+        if taken is None:
             raise FileChangedError(
                 f"{path} is open in {self._name}, which did not take this edit; save it and try again"
             )
-        written = answer.text if answer.text is not None else text
-        self._files.wrote(path, written, answer.version or file.version, saved=answer.saved)
-        return await self._disk.read_text(path) if answer.saved else _unsaved(path, written)
-
-    async def _ask(self, path: Path, text: str, file: Reported) -> WriteAnswer | None:
-        params = to_builtins(Write(str(path), file.version, text, not file.dirty))
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return WriteAnswer.model_validate(await self._connection.request(WRITE, params))
-        except (RpcError, ConnectionGoneError, TimeoutError, ValidationError):
-            return None
+        if taken.version is not None:
+            self._files.wrote(path, taken.text, taken.version, saved=taken.saved)
+        return await self._disk.read_text(path) if taken.saved else _unsaved(path, taken.text)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk; a buffer with unsaved text keeps its file."""

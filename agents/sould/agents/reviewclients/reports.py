@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.port import no_commands
-from sould.agents.reviewclients.client import ClientConnection
 from sould.agents.reviewclients.projects import OpenProjects, ReviewedProject
-from sould.agents.reviewclients.reported import Reported, ReportedWorkspace
-from sould.agents.reviewclients.textbuffer import Position, TextBuffer
+from sould.agents.reviewclients.reported import BufferEdits, Reported, ReportedWorkspace
+from sould.agents.reviewclients.textbuffer import Position, PositionEncoding, TextBuffer
 
 ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]
 """`needsText`: the text that ranges are relative to is not known; `tooLarge`: it is not kept. The file counts as unsaved."""
@@ -43,6 +42,8 @@ class Report(Struct, frozen=True):
     text: str | None = None
     changes: tuple[Change, ...] = ()
     unsaved: bool | None = None
+    compared: bool = False
+    """The client does not know whether the file is unsaved: it is when the disk holds another text."""
 
 
 class _OpenFile(Struct, frozen=True):
@@ -53,12 +54,17 @@ class _OpenFile(Struct, frozen=True):
 class Reports:
     """Of one client, whose buffers are `ReportedFiles`."""
 
-    def __init__(self, projects: OpenProjects, connection: ClientConnection, name: str, *, takes_edits: bool) -> None:
-        """`takes_edits`: see `ReportedWorkspace`."""
+    def __init__(
+        self, projects: OpenProjects, edits: BufferEdits | None, name: str, encoding: PositionEncoding = "utf-16"
+    ) -> None:
+        """`edits`, `name`: see `ReportedWorkspace`; `encoding`: of the client's positions."""
         self._projects = projects
         disk = LocalWorkspace(Path("/"), (), no_commands)
-        self._workspace = ReportedWorkspace(disk, self, connection, name, takes_edits=takes_edits)
+        self._workspace = ReportedWorkspace(disk, self, edits, name)
         self._name = name
+        self._encoding: PositionEncoding = encoding
+        self._news = asyncio.Event()
+        """Set, and replaced, with every report."""
         self._open: dict[Path, _OpenFile] = {}
         self._resolved: dict[str, Path] = {}
         """The paths of open files as the client writes them."""
@@ -93,7 +99,13 @@ class Reports:
     def wrote(self, path: Path, text: str, version: int, *, saved: bool) -> None:
         """See `ReportedFiles`."""
         if path in self._open:
-            self._put(path, Reported(version, not saved, TextBuffer(text)), saved=saved)
+            self._put(path, Reported(version, not saved, TextBuffer(text, self._encoding)), saved=saved)
+
+    async def reported_after(self, path: Path, version: int) -> Reported | None:
+        """The file as the client says it is in a later version, None: it has closed it. Waits for that."""
+        while (file := self.reported(path)) is not None and file.version <= version:
+            await self._news.wait()
+        return file
 
     async def _focused(self, path: Path) -> ReportOutcome:
         async with self._projects.of(path) as project:
@@ -106,7 +118,12 @@ class Reports:
             self._resolved = {given: each for given, each in self._resolved.items() if each != path}
             known.project.port.close_file(path)
             known.project.end_use()
+        self._tell()
         return "taken"
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
 
     async def _changed(self, path: Path, report: Report) -> ReportOutcome:
         """After `open`, `change` or `save`."""
@@ -118,7 +135,7 @@ class Reports:
         dirty = report.event == "change" or outcome != "taken"
         if report.unsaved is not None and report.event != "save":
             dirty = report.unsaved
-        elif report.event == "open" and buffer is not None:
+        elif (report.event == "open" or report.compared) and buffer is not None:
             dirty = not await asyncio.to_thread(_is_on_disk, path, buffer.text)
         self._put(path, Reported(version, dirty, buffer), saved=report.event == "save")
         return outcome
@@ -144,7 +161,7 @@ class Reports:
         return buffer
 
     def _fitting(self, path: Path, text: str) -> TextBuffer | None:
-        return TextBuffer(text) if self._fits(path, len(text)) else None
+        return TextBuffer(text, self._encoding) if self._fits(path, len(text)) else None
 
     def _fits(self, path: Path, size: int) -> bool:
         others = sum(
@@ -154,6 +171,7 @@ class Reports:
 
     def _put(self, path: Path, file: Reported, *, saved: bool) -> None:
         """Keep it, and tell the project."""
+        self._tell()
         project = self._open[path].project
         self._open[path] = _OpenFile(project, file)
         project.port.serve(self._workspace, self._name)
@@ -166,7 +184,8 @@ class Reports:
 
 
 def _is_on_disk(path: Path, text: str) -> bool:
+    data = text.encode()
     try:
-        return path.read_bytes() == text.encode()
+        return path.stat().st_size == len(data) and path.read_bytes() == data
     except OSError:
         return False

@@ -13,18 +13,19 @@ from collections.abc import Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, cast
 
-import orjson
 from msgspec import Struct
 
 from sould.agents.errors import SouldError, as_disk_full
+from sould.agents.rpc.dialect import LINES, Dialect
 from sould.agents.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    PARSE_ERROR,
     REQUEST_CANCELLED,
     ConnectionGoneError,
     RpcError,
 )
-from sould.agents.rpc.framing import MAX_LINE, LineSplitter, TooLong
+from sould.agents.rpc.framing import MAX_LINE, Malformed, TooLong
 from sould.agents.rpc.messages import Invalid, Notification, Params, Request, RequestId, Response, parse
 from sould.agents.rpc.stream import ByteStream
 
@@ -106,12 +107,14 @@ class Connection:
         handler: Handler,
         *,
         limits: Limits | None = None,
+        dialect: Dialect = LINES,
         first_id: int = 1,
         changed: UnansweredChanged = lambda: None,
     ) -> None:
         self._stream = stream
         self._handler = handler
         self._limits = limits or Limits()
+        self._dialect = dialect
         self._changed = changed
         self._ids = itertools.count(first_id)
         self._inbound: dict[RequestId, Request] = {}
@@ -154,7 +157,7 @@ class Connection:
         return task
 
     async def _read(self) -> None:
-        lines = LineSplitter(self._limits.line)
+        lines = self._dialect.splitter(self._limits.line)
         while data := await self._stream.read():
             for line in lines.feed(data):
                 if not await self._take(line):
@@ -167,11 +170,13 @@ class Connection:
             await self._take(line)
         self._note_accepted()
 
-    async def _take(self, line: bytes | TooLong) -> bool:
+    async def _take(self, line: bytes | TooLong | Malformed) -> bool:
         """False: the peer sends nothing but rubbish, and is left."""
         if isinstance(line, TooLong):
             sentence = f"The message of {line.size} bytes exceeds {self._limits.line} bytes."
             return self._refuse(Invalid(line.id, RpcError(INVALID_REQUEST, sentence)))
+        if isinstance(line, Malformed):
+            return self._refuse(Invalid(None, RpcError(PARSE_ERROR, line.reason)))
         if len(line) > self._limits.parse_inline:
             self._note_accepted()
             parsed = await asyncio.to_thread(parse, line)
@@ -269,7 +274,7 @@ class Connection:
             result = await work
             reply = result if isinstance(result, Reply) else None
             answer = {"jsonrpc": "2.0", "id": request.id, "result": reply.result if reply else result}
-            return _line(answer), reply.then if reply else None
+            return self._dialect.encode(answer), reply.then if reply else None
         except asyncio.CancelledError:
             if request.id not in self._cancelled:
                 raise
@@ -283,10 +288,10 @@ class Connection:
             sentence = "sould hit a bug while handling this request; see `sould logs`."
             full = as_disk_full(failure)
             error = described(full) if full else RpcError(INTERNAL_ERROR, sentence, {"kind": "internal"})
-        return _line({"jsonrpc": "2.0", "id": request.id, "error": error.to_json()}), None
+        return self._dialect.encode({"jsonrpc": "2.0", "id": request.id, "error": error.to_json()}), None
 
     def _note(self, notification: Notification) -> None:
-        if notification.method == "$/cancel_request":
+        if notification.method == self._dialect.withdraw:
             # after the first part of every task created before it
             asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params)
             return
@@ -301,7 +306,7 @@ class Connection:
             logger.exception("%s failed", notification.method[:60])
 
     def _cancel_inbound(self, params: Params) -> None:
-        request_id = params.get("requestId")
+        request_id = params.get(self._dialect.withdrawn)
         if isinstance(request_id, int | str | None) and (task := self._tasks.get(request_id)):
             self._cancelled.add(request_id)
             task.cancel(_reason(params))
@@ -324,7 +329,7 @@ class Connection:
         """Our requests that have no answer yet."""
         return self._outbound
 
-    async def request(self, method: str, params: Params) -> Any:
+    async def request(self, method: str, params: Params | None) -> Any:
         """Ask the peer and wait, without limit, for its result. Cancelling the wait withdraws the request.
 
         The message given to `Task.cancel`, if there is one, tells the peer why: see `withdraw`.
@@ -339,7 +344,8 @@ class Connection:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._outbound[request_id] = Asked(method, answer)
         self._changed()
-        self._send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        asked = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        self._send(asked if params is None else {**asked, "params": params})
         try:
             return await answer
         except asyncio.CancelledError as withdrawn:
@@ -353,14 +359,14 @@ class Connection:
     def withdraw(self, request_id: int, reason: str = "") -> None:
         """Tell the peer that nobody waits for its answer any more, and why (`_meta.sould.reason`)."""
         why = {"_meta": {"sould": {"reason": reason}}} if reason else {}
-        self.notify("$/cancel_request", {"requestId": request_id, **why})
+        self.notify(self._dialect.withdraw, {self._dialect.withdrawn: request_id, **why})
 
     def notify(self, method: str, params: Params) -> None:
         """Tell the peer something."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def write(self, lines: bytes, about: str = "") -> None:
-        """Send whole lines that are JSON-RPC already: the hot path of a projection. `about`: see `take_about`."""
+        """Send whole messages as they leave: the hot path of a projection. `about`: see `take_about`."""
         self._about.add(about)
         self._stream.write(lines)
 
@@ -396,7 +402,7 @@ class Connection:
             asked.answer.set_result(response.result)
 
     def _send(self, message: dict[str, Any]) -> None:
-        self.write(_line(message))
+        self.write(self._dialect.encode(message))
 
 
 def described(error: SouldError) -> RpcError:
@@ -415,7 +421,3 @@ def _reason(params: Params) -> str | None:
     ours = cast("Params", meta).get("sould") if isinstance(meta, dict) else None
     reason = cast("Params", ours).get("reason") if isinstance(ours, dict) else None
     return reason if isinstance(reason, str) else None
-
-
-def _line(message: dict[str, Any]) -> bytes:
-    return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)

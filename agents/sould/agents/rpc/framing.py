@@ -1,6 +1,6 @@
-"""Lines out of bytes: newline-delimited messages, bounded, without ever keeping what is too long.
+"""Messages out of bytes: newline-delimited, or each behind a header that says its length; bounded, without ever keeping what is too long.
 
-Sans-IO: bytes go in, lines come out; nothing here parses JSON (but for finding the id of a discarded message) or
+Sans-IO: bytes go in, messages come out; nothing here parses JSON (but for finding the id of a discarded message) or
 answers anybody.
 """
 
@@ -23,6 +23,12 @@ class TooLong(Struct, frozen=True):
 
     size: int
     id: int | str | None = None
+
+
+class Malformed(Struct, frozen=True):
+    """Bytes that are no message, with one sentence why; they were discarded."""
+
+    reason: str
 
 
 class LineSplitter:
@@ -106,3 +112,92 @@ def _scalar(token: bytes) -> int | str | None:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
+LONGEST_HEADER = 4096
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_LENGTH_NAME = re.compile(rb"content-length:", re.IGNORECASE)
+_NO_HEADER = Malformed("A message begins with a Content-Length header.")
+
+
+class _Header:
+    """A header was read."""
+
+
+_HEADER = _Header()
+
+
+class HeaderSplitter:
+    """Feed it bytes, take messages that stand behind headers, as in the language server protocol.
+
+    What has no header is discarded up to the next one.
+    """
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._bytes = bytearray()
+        self._size = -1
+        """Of the message whose header was read; -1: a header is to come."""
+        self._discarded = 0
+        """Bytes of a message that is too long which came and were not kept."""
+
+    def feed(self, data: bytes) -> Iterator[bytes | TooLong | Malformed]:
+        """The messages that `data` completes. To be exhausted before the next call."""
+        self._bytes += data
+        while self._bytes:
+            found = self._header() if self._size < 0 else self._body()
+            if found is None:
+                return
+            if not isinstance(found, _Header):
+                yield found
+
+    def finish(self) -> Iterator[bytes | TooLong | Malformed]:
+        """At the end of the stream: what is cut off is no message."""
+        return iter(())
+
+    @property
+    def rest(self) -> bytes:
+        """What was fed and not taken, for another splitter. What is too long is, as far as it came, its beginning only."""
+        if self._size < 0:
+            return bytes(self._bytes)
+        return header_of(self._size - self._discarded) + bytes(self._bytes)
+
+    def _header(self) -> "Malformed | _Header | None":
+        """Read one; None: it has not come yet."""
+        end = _HEADER_END.search(self._bytes, 0, LONGEST_HEADER)
+        if end is None:
+            if len(self._bytes) < LONGEST_HEADER and not self._bytes.lstrip().startswith((b"{", b"[")):
+                return None
+            return self._resume(1)
+        length = _LENGTH.search(self._bytes, 0, end.end())
+        if length is None or int(length[1]) == 0:
+            return self._resume(end.end())
+        self._size, self._discarded = int(length[1]), 0
+        del self._bytes[: end.end()]
+        return _HEADER
+
+    def _resume(self, start: int) -> Malformed:
+        """Discard what comes before the next header, if it has come."""
+        found = _LENGTH_NAME.search(self._bytes, start)
+        del self._bytes[: found.start() if found else len(self._bytes)]
+        return _NO_HEADER
+
+    def _body(self) -> bytes | TooLong | None:
+        missing = self._size - self._discarded - len(self._bytes)
+        if self._size > self._limit and len(self._bytes) > HEAD:
+            excess = min(len(self._bytes), self._size - self._discarded) - HEAD
+            del self._bytes[HEAD : HEAD + excess]
+            self._discarded += excess
+        if missing > 0:
+            return None
+        kept = self._size - self._discarded
+        body = bytes(self._bytes[:kept])
+        del self._bytes[:kept]
+        size, self._size = self._size, -1
+        return body if size <= self._limit else TooLong(size, find_id(body))
+
+
+def header_of(size: int) -> bytes:
+    """What stands before a message of so many bytes."""
+    return b"Content-Length: %d\r\n\r\n" % size

@@ -59,6 +59,8 @@ class FaceRecord(Struct, frozen=True):
     """The roots of the projects whose review it follows."""
     reported: bool = False
     """It said what it has open, which only the daemon that heard it knows."""
+    owed: int = 0
+    """So many bytes are missing of the message of which the client has the beginning, where messages say their length."""
     cut: bool = True
     """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
@@ -92,6 +94,7 @@ class FaceRecord(Struct, frozen=True):
                 asked=tuple(raw["asked"]),
                 followed=tuple(raw.get("followed", ())),
                 reported=raw.get("reported", False),
+                owed=raw.get("owed", 0),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not the record of a connection: {error}") from error

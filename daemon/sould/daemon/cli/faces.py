@@ -36,6 +36,24 @@ def acp(arguments: tuple[str, ...]) -> None:
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def lsp(arguments: tuple[str, ...]) -> None:
+    """Speak LSP (Language Server Protocol) on standard input and output; for editors.
+
+    Editors start this beside their other language servers, for all files. Changes of agents are reviewed with it in the
+    editor's own buffers: keep and reject above each hunk, as code lenses and code actions. docs/lsp.md has it all.
+
+    Neovim 0.11 and newer, init.lua:
+      vim.lsp.config('sould', {cmd = {'sould', 'lsp'}, root_markers = {'.git'}})
+      vim.lsp.enable('sould')
+    """
+    from sould.daemon.bridge import connect  # noqa: PLC0415 -- reads sys.argv and replaces this process
+
+    sys.argv = ["sould", "lsp", *arguments]
+    connect()
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def daemon(arguments: tuple[str, ...]) -> None:
     """Run the daemon in the foreground; for service managers and debugging.
 

@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "run": Entry("run", "run", "Run one prompt and print the answer."),
     "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
+    "lsp": Entry("faces", "lsp", "Speak LSP on standard input and output; editors start this."),
     "review": Entry("review", "review", "Review what agents changed: list, show, keep, reject."),
     "approve": Entry("answering", "approve", "Approve what a session asks, from here."),
     "reject": Entry("answering", "reject", "Reject what a session asks, from here."),

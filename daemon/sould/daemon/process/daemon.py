@@ -22,9 +22,11 @@ from sould.daemon.process.facehost import FaceHost
 from sould.daemon.process.greeting import RefusedHelloError
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
+from sould.daemon.process.lspface import LspFace
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
+from sould.daemon.tails import FrameTail
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +45,8 @@ class Daemon:
         self.sessions = Sessions(paths, umask)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
         acp = FaceHost(paths, self.sessions, AcpFace(StoredAccounts(paths, self.sessions)))
-        faces = {"acp": acp, "control": self._control, "wire": _absent, "lsp": _absent}
+        lsp = FaceHost(paths, self.sessions, LspFace(), FrameTail)
+        faces = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
         self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
         self._closed = asyncio.Event()
@@ -235,7 +238,9 @@ class Daemon:
 
 
 async def _absent(connection: Connection) -> int:
-    connection.say(f"sould: {connection.hello.face} is not in this version; this one speaks ACP: sould acp")
+    connection.say(
+        f"sould: {connection.hello.face} is not in this version; this one speaks ACP and LSP: sould acp, sould lsp"
+    )
     return 1
 
 

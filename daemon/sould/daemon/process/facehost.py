@@ -19,6 +19,7 @@ from sould.daemon.paths import Paths
 from sould.daemon.process.records import Record, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
+from sould.daemon.tails import LineTail, NewTail
 
 if TYPE_CHECKING:
     from sould.agents.wire.stream import Cursor
@@ -37,7 +38,9 @@ class FaceProtocol(Protocol):
 class FaceHost:
     """One object serves all connections of one face."""
 
-    def __init__(self, paths: Paths, sessions: Sessions, protocol: FaceProtocol) -> None:
+    def __init__(self, paths: Paths, sessions: Sessions, protocol: FaceProtocol, tail: NewTail = LineTail) -> None:
+        """`tail`: what finds the beginning of a message that has not come whole."""
+        self._tail = tail
         self._paths = paths
         self._sessions = sessions
         self._protocol = protocol
@@ -47,7 +50,7 @@ class FaceHost:
         path = record_path(self._paths.runtime, connection.hello.token)
         resume = _resume(path, connection)  # before a record of our own takes its place
         recorder = ResumeRecorder(Record(path), resume, connection, self._sessions)
-        stream = connection.open_stream(recorder)
+        stream = connection.open_stream(recorder, self._tail())
         hello = connection.hello
         umask = self._sessions.umask if hello.umask is None else hello.umask
         process = ClientProcess(hello.environment, umask)

@@ -25,6 +25,7 @@ from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
 from sould.daemon.limits import Limits
 from sould.daemon.process.greeting import NO_DESCRIPTORS, Hello, NotHelloError, RefusedHelloError, close_all, read_hello
+from sould.daemon.tails import Tail
 
 _log = logging.getLogger(__name__)
 
@@ -128,8 +129,11 @@ class Connection(Struct, eq=False):
         self._released = True
         return released
 
-    def open_stream(self, face: ConnectedFace | None = None) -> FdStream:
-        """The face's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client."""
+    def open_stream(self, face: ConnectedFace | None = None, tail: Tail | None = None) -> FdStream:
+        """The face's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client.
+
+        `tail`: see `FdStream`.
+        """
         if self.stream is not None:
             raise RuntimeError("a connection has one stream")
         self._face = face
@@ -138,12 +142,12 @@ class Connection(Struct, eq=False):
         if self.descriptors:
             reader, writer, stderr = self.descriptors
             self.stream = FdStream(
-                reader, writer, stderr=stderr, unread=unread, unwritten=unwritten, on_written=on_written
+                reader, writer, stderr=stderr, unread=unread, unwritten=unwritten, on_written=on_written, tail=tail
             )
             asyncio.get_running_loop().add_reader(self.sock, self._bridge_spoke)
         else:
             own = os.dup(self.sock.fileno())
-            self.stream = FdStream(own, own, unread=unread, unwritten=unwritten, on_written=on_written)
+            self.stream = FdStream(own, own, unread=unread, unwritten=unwritten, on_written=on_written, tail=tail)
         return self.stream
 
     def say(self, line: str) -> None:

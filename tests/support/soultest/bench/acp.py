@@ -31,9 +31,8 @@ class Keys:
 class Memory:
     """What the next daemon will know of a connection: given to `keep` whenever it changes."""
 
-    handed = b""
-
-    def __init__(self, resume: FaceRecord | None, keep: Callable[[FaceRecord], None]) -> None:
+    def __init__(self, resume: FaceRecord | None, keep: Callable[[FaceRecord], None], handed: bytes = b"") -> None:
+        self.handed = handed
         self.resume = resume
         self._keep = keep
         self._connection: Resumable | None = None

@@ -1,0 +1,14 @@
+"""The LSP face: the protocol."""
+
+from sould.agents.rpc.stream import ByteStream
+from sould.agents.sessions.faces import FaceServices
+
+
+class LspFace:
+    """The `FaceProtocol` of the language server protocol."""
+
+    async def __call__(self, stream: ByteStream, services: FaceServices) -> None:
+        """Serve one editor window until it is gone."""
+        from sould.editors.lsp.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it
+
+        await serve_lsp(stream, services)

@@ -1,0 +1,102 @@
+"""The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here.
+
+Loaded when the first editor has its answer to `initialize` (D9).
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
+
+from lsprotocol import types
+from msgspec import Struct
+
+from sould.agents.errors import SouldError
+from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
+from sould.agents.rpc.connection import Reply, described
+from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from sould.editors.lsp import commands, lenses, sync
+from sould.editors.lsp.peer import REQUEST_FAILED, Peer
+from sould.editors.lsp.protocol import read, written
+
+Json = dict[str, Any]
+ParamsT = TypeVar("ParamsT")
+
+
+class Call(Protocol):
+    """Serves one method for one editor."""
+
+    def __call__(self, peer: Peer, raw: Json, /) -> Awaitable[Any]:
+        """The answer to `raw`."""
+        ...
+
+
+class Route(Struct, frozen=True):
+    """How one method is served. `request`, `notification`: as what it is sent."""
+
+    call: Call
+    request: bool = True
+    notification: bool = False
+
+
+def route(params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[Any]]) -> Route:
+    """A request's handler with its parameters' type."""
+
+    async def call(peer: Peer, raw: Json) -> Any:
+        return written(await handler(peer, read(params, raw)))
+
+    return Route(call)
+
+
+def told(params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[None]]) -> Route:
+    """A notification's handler with its parameters' type."""
+
+    def call(peer: Peer, raw: Json) -> Awaitable[Any]:
+        return handler(peer, read(params, raw))
+
+    return Route(call, request=False, notification=True)
+
+
+def _review(name: str, review_call: ReviewCall) -> Route:
+    """A method that clients of every protocol have."""
+
+    def call(peer: Peer, raw: Json) -> Awaitable[Any | Reply]:
+        return review_call(peer, raw)
+
+    return Route(call, notification=name == REPORT)
+
+
+ROUTES: dict[str, Route] = {
+    types.TEXT_DOCUMENT_DID_OPEN: told(types.DidOpenTextDocumentParams, sync.opened),
+    types.TEXT_DOCUMENT_DID_CHANGE: told(types.DidChangeTextDocumentParams, sync.changed),
+    types.TEXT_DOCUMENT_DID_SAVE: told(types.DidSaveTextDocumentParams, sync.saved),
+    types.TEXT_DOCUMENT_DID_CLOSE: told(types.DidCloseTextDocumentParams, sync.closed),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: told(types.DidChangeConfigurationParams, sync.configured),
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: told(types.DidChangeWorkspaceFoldersParams, sync.folders_changed),
+    types.TEXT_DOCUMENT_CODE_LENS: route(types.CodeLensParams, lenses.show),
+    types.WORKSPACE_EXECUTE_COMMAND: route(types.ExecuteCommandParams, commands.execute),
+    **{name: _review(name, call) for name, call in METHODS.items() if name != REPORT},
+    REPORT: Route(sync.report, notification=True),
+}
+
+
+class Dispatcher:
+    """The connection's handler: looks a method up and runs it for one editor."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def request(self, method: str, params: Json) -> Any:
+        """The result. Raises RpcError."""
+        found = ROUTES.get(method)
+        if found is None or not found.request:
+            raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
+        try:
+            return await found.call(self._peer, params)
+        except SouldError as error:
+            failed = described(error)
+            raise RpcError(REQUEST_FAILED, failed.message, failed.data) from error
+
+    async def notification(self, method: str, params: Json) -> None:
+        """Act on what is a notification; everything else is ignored."""
+        found = ROUTES.get(method)
+        if found is not None and found.notification:
+            await found.call(self._peer, params)

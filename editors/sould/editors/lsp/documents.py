@@ -1,0 +1,140 @@
+"""The documents that the editor has open, by their URIs: what it says of them, taken in the order in which it was said.
+
+Which file is unsaved the protocol does not say: a document is when the disk holds another text. Only files have a place in a
+project; documents of other schemes are passed over.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+from msgspec import Struct
+from msgspec.json import decode, encode
+
+from sould.agents.reviewclients.reports import Change, Report
+from sould.agents.reviewclients.textbuffer import Position
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+
+if TYPE_CHECKING:
+    from sould.agents.reviewclients.reported import Reported
+    from sould.editors.lsp.peer import Peer
+
+
+class _Kept(Struct, frozen=True):
+    """A document as the next daemon takes it up."""
+
+    uri: str
+    version: int
+    text: str
+
+
+class Documents:
+    """Of one editor window."""
+
+    def __init__(self, peer: "Peer") -> None:
+        self._peer = peer
+        self._uris: dict[Path, str] = {}
+        """Of the open ones, by resolved path."""
+        self._turn = asyncio.Lock()
+        """Fair: what was said first is taken first."""
+
+    async def opened(self, document: types.TextDocumentItem) -> None:
+        """The editor shows a document."""
+        report = Report("open", document.version, document.text)
+        await self._take(document.uri, report)
+
+    async def changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Its text is another one."""
+        changes = tuple(map(_change, params.content_changes))
+        report = Report("change", params.text_document.version, changes=changes, compared=True)
+        await self._take(params.text_document.uri, report)
+
+    async def saved(self, uri: str) -> None:
+        """It is on disk as it is."""
+        await self._take(uri, Report("save"))
+
+    async def closed(self, uri: str) -> None:
+        """The editor shows it no more."""
+        await self._take(uri, Report("close"))
+
+    async def all_taken(self) -> None:
+        """What was said by now is taken when this returns."""
+        async with self._turn:
+            pass
+
+    def open_files(self) -> dict[Path, str]:
+        """Their URIs, by resolved path."""
+        return dict(self._uris)
+
+    def uri(self, path: Path) -> str:
+        """Of a file, as the editor writes it."""
+        return self._uris.get(path) or path.as_uri()
+
+    def _reported(self, path: Path) -> "Reported | None":
+        reports = self._peer.known_reports
+        return reports.reported(path) if reports is not None else None
+
+    # --- over restarts (D11) ----------------------------------------------------------------------------------------
+
+    def pack(self) -> bytes:
+        """All of them, for the next daemon."""
+        found = [(uri, self._reported(path)) for path, uri in self._uris.items()]
+        kept = [_Kept(uri, file.version, file.buffer.text) for uri, file in found if file and file.buffer]
+        return encode(kept)
+
+    async def take_up(self, packed: bytes) -> None:
+        """Those that an earlier daemon packed."""
+        for kept in decode(packed, type=list[_Kept]) if packed else ():
+            await self._take(kept.uri, Report("open", kept.version, kept.text))
+
+    async def _take(self, uri: str, report: Report) -> None:
+        async with self._turn:
+            named = path_of(uri)
+            if named is None:
+                return
+            reports = await self._peer.reports()
+            path = Path(await asyncio.to_thread(os.path.realpath, named))
+            if report.event == "open":
+                self._uris[path] = uri
+            elif path not in self._uris:
+                return
+            await reports.take(report, named)
+            if report.event == "close":
+                del self._uris[path]
+                await self._peer.news.forget(path)
+            elif report.event == "open":
+                await self._peer.news.follow(path)
+
+
+def path_of(uri: str) -> Path | None:
+    """The file that a URI names, None: it is none."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not path.startswith("/") or "\0" in path:
+        return None
+    return Path(path)
+
+
+def file_of(uri: str) -> Path:
+    """The same. Raises RpcError."""
+    path = path_of(uri)
+    if path is None:
+        data = {"kind": "invalid_params", "field": "uri"}
+        raise RpcError(INVALID_PARAMS, f"uri must be that of a file, not {uri[:200]!r}.", data)
+    return path
+
+
+def _change(change: types.TextDocumentContentChangeEvent) -> Change:
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
+        return Change(change.text)
+    return Change(change.text, _position(change.range.start), _position(change.range.end))
+
+
+def _position(given: types.Position) -> Position:
+    return Position(max(0, given.line), max(0, given.character))

@@ -1,0 +1,115 @@
+"""Edits of files that the editor has open: by our own request where it knows us, else `workspace/applyEdit` where the text is unsaved.
+
+What its buffer holds only the editor says: an edit is done when its next report of the document has come, and what that says
+is what is there, whatever was to be written.
+"""
+
+import asyncio
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from sould.agents.review.difference import edits_between
+from sould.agents.review.lines import split
+from sould.agents.reviewclients.reported import PATIENCE, Reported, Taken, ask_to_write
+from sould.agents.reviewclients.textbuffer import PositionEncoding, units
+from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp.protocol import range_of, written
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+REPORTED_WITHIN: Final = 10.0
+"""Seconds in which an editor that has applied an edit reports it."""
+_LABEL: ContextVar[str] = ContextVar("label", default="Edit by sould")
+
+
+@contextmanager
+def labelled(label: str) -> Generator[None]:
+    """What the edits are for that are made within the block, as the editor's undo shows it."""
+    token = _LABEL.set(label)
+    try:
+        yield
+    finally:
+        _LABEL.reset(token)
+
+
+class EditorEdits:
+    """The `BufferEdits` of an editor window."""
+
+    def __init__(self, peer: "Peer") -> None:
+        self._peer = peer
+
+    @property
+    def of_saved(self) -> bool:
+        """See `BufferEdits`: the protocol has no word to save a document."""
+        return self._peer.can.writes
+
+    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+        """See `BufferEdits`."""
+        saved = False
+        if self._peer.can.writes:
+            answer = await ask_to_write(self._peer.connection, path, text, file)
+            if answer is None:
+                return None
+            saved = answer.saved
+        elif not await self._apply(path, text, file):
+            return None
+        if file.buffer is not None and file.buffer.text == text:
+            return Taken(text, saved)
+        try:
+            async with asyncio.timeout(REPORTED_WITHIN):
+                now = await (await self._peer.reports()).reported_after(path, file.version)
+        except TimeoutError:
+            return None
+        return Taken(now.buffer.text, saved) if now is not None and now.buffer is not None else None
+
+    async def _apply(self, path: Path, text: str, file: Reported) -> bool:
+        if file.buffer is None or not self._peer.can.applies_edits:
+            return False
+        edits = tuple(text_edits(file.buffer.text, text, self._peer.can.encoding))
+        params = types.ApplyWorkspaceEditParams(self._workspace_edit(path, file.version, edits), _LABEL.get())
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await self._peer.connection.request("workspace/applyEdit", written(params))
+        except (RpcError, ConnectionGoneError, TimeoutError):
+            return False
+        return was_applied(answer)
+
+    def _workspace_edit(self, path: Path, version: int, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
+        uri, can, label = self._peer.documents.uri(path), self._peer.can, _LABEL.get()
+        if not can.versioned_edits:
+            return types.WorkspaceEdit(changes={uri: edits})
+        document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        if not can.annotated_edits:
+            return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])
+        annotated = [types.AnnotatedTextEdit("sould", each.range, each.new_text) for each in edits]
+        return types.WorkspaceEdit(
+            document_changes=[types.TextDocumentEdit(document, annotated)],
+            change_annotations={"sould": types.ChangeAnnotation(label, needs_confirmation=False)},
+        )
+
+
+def was_applied(answer: Any) -> bool:
+    """What an editor says to an edit. Some say nothing, which is no yes."""
+    return isinstance(answer, dict) and answer.get("applied") is True  # pyright: ignore[reportUnknownMemberType]
+
+
+def text_edits(old: str, new: str, encoding: PositionEncoding) -> Iterator[types.TextEdit]:
+    """What turns one text into the other, line by line, so that cursors and marks elsewhere stay."""
+    before = split(old)
+    for each in edits_between(before, split(new)):
+        start, start_character = _place(before, each.start, encoding)
+        stop, stop_character = _place(before, each.stop, encoding)
+        yield types.TextEdit(range_of(start, start_character, stop, stop_character), "".join(each.lines))
+
+
+def _place(lines: Sequence[str], line: int, encoding: PositionEncoding) -> tuple[int, int]:
+    """The beginning of a line; behind a last line without an end, that is its end."""
+    if line == len(lines) and lines and not lines[-1].endswith(("\n", "\r")):
+        return line - 1, units(lines[-1], encoding)
+    return line, 0

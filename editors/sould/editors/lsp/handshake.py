@@ -1,0 +1,40 @@
+"""`initialize` and the end of a connection: answered before the protocol's types are loaded (D9)."""
+
+from typing import Final
+
+from sould.agents.rpc.connection import Reply
+from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
+from sould.editors.lsp.introduction import Json, read_introduction
+from sould.editors.lsp.peer import Peer
+
+DISPATCH: Final = "sould.editors.lsp.dispatch"
+"""What serves all other methods."""
+REVIEW: Final = 1
+"""The version of the methods below `_sould/review`."""
+COMMANDS: Final = tuple(
+    f"sould.{name}" for name in (*("keep", "reject", "keepFile", "rejectFile", "keepAll", "rejectAll", "undo", "next"),)
+)
+"""Of `workspace/executeCommand`."""
+
+
+async def initialize(peer: Peer, raw: Json) -> Reply:
+    """What we offer. When the answer has left, what all else needs is loaded."""
+    if peer.editor is not None:
+        raise RpcError(INVALID_REQUEST, "The connection is initialised already.")
+    said = read_introduction(raw)
+    peer.introduce(said, raw)
+    answer = {"capabilities": _capabilities(peer), "serverInfo": {"name": "sould", "version": peer.services.version}}
+    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(DISPATCH)))
+
+
+def _capabilities(peer: Peer) -> Json:
+    can = peer.can
+    workspace: Json = {"workspaceFolders": {"supported": True, "changeNotifications": True}}
+    return {
+        "positionEncoding": can.encoding,
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "codeLensProvider": {"resolveProvider": False},
+        "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},
+        "workspace": workspace,
+        "experimental": {"sould": {"version": peer.services.version, "review": REVIEW}},
+    }

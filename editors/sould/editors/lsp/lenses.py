@@ -1,0 +1,36 @@
+"""The lines above hunks: keep, reject, which of how many it is, the next one."""
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from sould.agents.reviewing.listing import ReviewedHunk
+from sould.editors.lsp.hunks import OF_FILES, called, hunks_of, line_of, named
+from sould.editors.lsp.protocol import range_of
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+
+async def show(peer: "Peer", params: types.CodeLensParams) -> list[types.CodeLens]:
+    """Those of a document."""
+    uri = params.text_document.uri
+    if peer.editor is None or not peer.editor.settings.lenses:
+        return []
+    hunks = await hunks_of(peer, uri)
+    return [lens for place, hunk in enumerate(hunks, 1) for lens in _of(uri, hunk, place, len(hunks))]
+
+
+def _of(uri: str, hunk: ReviewedHunk, place: int, count: int) -> list[types.CodeLens]:
+    line, what = line_of(hunk), OF_FILES.get(hunk.kind)
+    if hunk.state == "rejecting":
+        waits = types.Command("Rejected: goes when the agent's step ends", "sould.undo", arguments=[named(uri, hunk)])
+        return [types.CodeLens(range_of(line, 0, line, 0), waits)]
+    object_ = f" {what}" if what else ""
+    title = called(hunk, place, count)
+    commands = (
+        types.Command(f"Keep{object_}", "sould.keep", arguments=[named(uri, hunk)]),
+        types.Command(f"Reject{object_}", "sould.reject", arguments=[named(uri, hunk)]),
+        types.Command(f"{title[:1].upper()}{title[1:]}: next", "sould.next", arguments=[{"uri": uri, "line": line}]),
+    )
+    return [types.CodeLens(range_of(line, 0, line, 0), command) for command in commands]

@@ -1,0 +1,99 @@
+"""Tells the editor to ask again for what it shows of hunks, when the review of an open document changes.
+
+What happens within a moment is told as one. An editor that cannot be told asks when it is looked at, or its user types.
+"""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+
+from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+
+if TYPE_CHECKING:
+    from sould.agents.reviewclients.projects import ReviewedProject
+    from sould.editors.lsp.peer import Peer
+
+TOGETHER: Final = 0.02
+"""Seconds within which changes are told as one."""
+
+
+class ShowHints(Protocol):
+    """Tells the editor what it shows as diagnostics."""
+
+    async def __call__(self, peer: "Peer", paths: set[Path]) -> None:
+        """Of these open documents, as they are now."""
+        ...
+
+
+class _Followed(Struct):
+    """A project with open documents."""
+
+    project: "ReviewedProject"
+    stack: ExitStack
+    paths: set[Path]
+
+
+class EditorNews:
+    """Of one editor window."""
+
+    def __init__(self, peer: "Peer", show_hints: ShowHints) -> None:
+        self._peer = peer
+        self._show_hints = show_hints
+        self._followed: dict[Path, _Followed] = {}
+        """By root."""
+        self._changed: set[Path] = set()
+        self._telling: asyncio.Task[None] | None = None
+
+    async def follow(self, path: Path) -> None:
+        """The editor shows a file from now on."""
+        project = await (await self._peer.projects()).hold(path)
+        root = project.port.root
+        known = self._followed.get(root)
+        if known is not None:
+            project.end_use()
+        else:
+            stack = ExitStack()
+            stack.callback(project.end_use)
+            stack.enter_context(project.port.following(self._note))
+            known = self._followed[root] = _Followed(project, stack, set())
+        known.paths.add(path)
+        if self._peer.hints:
+            self._note(str(path))
+
+    async def forget(self, path: Path) -> None:
+        """The editor shows it no more."""
+        for root, known in tuple(self._followed.items()):
+            known.paths.discard(path)
+            if not known.paths:
+                known.stack.close()
+                del self._followed[root]
+
+    def end(self) -> None:
+        """The editor is gone."""
+        for known in self._followed.values():
+            known.stack.close()
+        self._followed.clear()
+
+    def _note(self, path: str) -> None:
+        self._changed.add(Path(path))
+        if (self._telling is None or self._telling.done()) and not self._peer.connection.gone:
+            self._telling = self._peer.connection.spawn(self._tell(), "refresh hunks")
+
+    async def _tell(self) -> None:
+        """Ask for nothing twice: an editor that has not answered yet is told once, later."""
+        while self._changed:
+            await asyncio.sleep(TOGETHER)
+            changed, self._changed = self._changed, set()
+            shown = {path for known in self._followed.values() for path in known.paths} & changed
+            if not shown:
+                continue
+            if self._peer.hints:
+                await self._show_hints(self._peer, shown)
+            if self._peer.can.refreshes_lenses:
+                try:
+                    await self._peer.connection.request("workspace/codeLens/refresh", None)
+                except (RpcError, ConnectionGoneError):
+                    return

@@ -1,0 +1,56 @@
+"""What the editor tells: documents, settings, roots, where its user looks. One line each over what keeps it."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+
+from sould.agents.reviewclients.params import ReportParams
+from sould.agents.reviewclients.requests import METHODS, REPORT
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import parsed
+from sould.editors.lsp.introduction import read_settings
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+
+async def opened(peer: "Peer", params: types.DidOpenTextDocumentParams) -> None:
+    """The editor shows a document."""
+    await peer.documents.opened(params.text_document)
+
+
+async def changed(peer: "Peer", params: types.DidChangeTextDocumentParams) -> None:
+    """The text of a document is another one."""
+    await peer.documents.changed(params)
+
+
+async def saved(peer: "Peer", params: types.DidSaveTextDocumentParams) -> None:
+    """A document is on disk as it is."""
+    await peer.documents.saved(params.text_document.uri)
+
+
+async def closed(peer: "Peer", params: types.DidCloseTextDocumentParams) -> None:
+    """The editor shows a document no more."""
+    await peer.documents.closed(params.text_document.uri)
+
+
+async def configured(peer: "Peer", params: types.DidChangeConfigurationParams) -> None:
+    """The user chose other settings."""
+    if isinstance(params.settings, dict):
+        peer.choose(read_settings(cast("dict[str, Any]", params.settings)))
+
+
+async def folders_changed(peer: "Peer", params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """The window has other roots."""
+    gone = {folder.uri for folder in params.event.removed}
+    peer.change_folders(gone, [folder.uri for folder in params.event.added])
+
+
+async def report(peer: "Peer", raw: dict[str, Any]) -> Any:
+    """Where the user looks; documents are told as the protocol has it."""
+    if parsed(ReportParams, raw).event != "focus":
+        data = {"kind": "invalid_params", "field": "event"}
+        raise RpcError(
+            INVALID_PARAMS, "event must be focus: documents are told by textDocument/didOpen and so on.", data
+        )
+    return await METHODS[REPORT](peer, raw)

@@ -1,0 +1,49 @@
+"""What the editor's user is told and asked in the editor's own way: messages, and questions with buttons."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from lsprotocol import types
+
+from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp.protocol import written
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+Importance: TypeAlias = Literal["error", "warning", "info"]
+_TYPES: dict[Importance, types.MessageType] = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
+}
+LONGEST: int = 2_000
+"""Characters of a message."""
+
+
+def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
+    """Show a message."""
+    shown = types.ShowMessageParams(_TYPES[importance], shortened(sentence))
+    peer.connection.notify("window/showMessage", written(shown))
+
+
+async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
+    """Which of the answers the user chose; None: none of them, or the editor cannot ask."""
+    actions = [types.MessageActionItem(title) for title in answers]
+    params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions)
+    try:
+        answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
+    except (RpcError, ConnectionGoneError):
+        return None
+    title = cast("dict[str, Any]", answer).get("title") if isinstance(answer, dict) else None
+    return title if isinstance(title, str) and title in answers else None
+
+
+def shortened(text: str) -> str:
+    """So that it fits into a message."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def sentence(words: str) -> str:
+    """With a capital letter and a full stop."""
+    return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?", "!")) else ".")
