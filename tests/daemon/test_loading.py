@@ -25,11 +25,11 @@ base_url = "http://127.0.0.1:{port}/v1"
 api_key = "a key"
 """
 PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
+BEFOREHAND = {*PYDANTIC, "msgspec", "ctypes", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"}
+"""While nobody asks for a session: a daemon that only waits has made no validator, and no tool."""
 SESSION = {
-    *PYDANTIC,
-    "msgspec",
+    *BEFOREHAND,
     *("email", "importlib.metadata", "zipfile"),  # pydantic looks for plugins of its own, which are switched off
-    *("ctypes", "orjson", "pathlib", "sqlite3", "tomllib", "yaml"),
     *(("inotify_simple",) if sys.platform == "linux" else ()),  # tells when skills are to be looked for again
 }
 HTTP = {
@@ -56,5 +56,6 @@ def test_nothing_is_loaded_before_it_is_needed(tmp_path: Path) -> None:
     steps = {step: set(names) for step, names in json.loads(done.stdout).items()}
     assert steps["listening"] == {"msgspec", "orjson", "typing_extensions"}
     assert steps["initialize"] == steps["listening"]
+    assert steps["beforehand"] == BEFOREHAND
     assert steps["session"] == SESSION
     assert HTTP <= steps["token"] <= SESSION | HTTP

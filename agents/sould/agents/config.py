@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
     model_validator,
 )
+
+from sould.agents.parsed import Parsed
 
 ProviderType: TypeAlias = Literal[
     "openai",
@@ -42,7 +43,7 @@ Capability: TypeAlias = Literal["image_in", "video_in", "audio_in", "thinking", 
 """What a model can do, by the names of the configuration."""
 
 
-class Section(BaseModel):
+class Section(Parsed):
     """Base of all tables of the file: frozen, unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
@@ -267,7 +268,7 @@ class McpClient(Section):
 class Mcp(Section):
     """MCP."""
 
-    client: McpClient = McpClient()
+    client: McpClient = Field(default_factory=McpClient)
 
 
 class Hook(Section):
@@ -298,8 +299,8 @@ class BudgetLimit(Section):
 class Budget(Section):
     """Ceilings at which work stops with a question (D38)."""
 
-    session: BudgetLimit = BudgetLimit()
-    day: BudgetLimit = BudgetLimit()
+    session: BudgetLimit = Field(default_factory=BudgetLimit)
+    day: BudgetLimit = Field(default_factory=BudgetLimit)
 
 
 class DaemonSettings(Section):
@@ -352,23 +353,23 @@ class Config(Section):
     telemetry: bool = False
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     providers: dict[str, ProviderConfig] = Field(default_factory=dict)
-    loop_control: LoopControl = LoopControl()
-    timeouts: ModelTimeouts = ModelTimeouts()
-    tools: ToolLimits = ToolLimits()
-    capture: CaptureLimits = CaptureLimits()
-    review: ReviewSettings = ReviewSettings()
-    flows: FlowLimits = FlowLimits()
-    subagents: SubagentLimits = SubagentLimits()
-    background: Background = Background()
-    notifications: Notifications = Notifications()
-    services: Services = Services()
-    mcp: Mcp = Mcp()
+    loop_control: LoopControl = Field(default_factory=LoopControl)
+    timeouts: ModelTimeouts = Field(default_factory=ModelTimeouts)
+    tools: ToolLimits = Field(default_factory=ToolLimits)
+    capture: CaptureLimits = Field(default_factory=CaptureLimits)
+    review: ReviewSettings = Field(default_factory=ReviewSettings)
+    flows: FlowLimits = Field(default_factory=FlowLimits)
+    subagents: SubagentLimits = Field(default_factory=SubagentLimits)
+    background: Background = Field(default_factory=Background)
+    notifications: Notifications = Field(default_factory=Notifications)
+    services: Services = Field(default_factory=Services)
+    mcp: Mcp = Field(default_factory=Mcp)
     hooks: tuple[Hook, ...] = ()
-    compaction: Compaction = Compaction()
-    budget: Budget = Budget()
-    daemon: DaemonSettings = DaemonSettings()
-    environment: EnvironmentSettings = EnvironmentSettings()
-    secrets: SecretSettings = SecretSettings()
+    compaction: Compaction = Field(default_factory=Compaction)
+    budget: Budget = Field(default_factory=Budget)
+    daemon: DaemonSettings = Field(default_factory=DaemonSettings)
+    environment: EnvironmentSettings = Field(default_factory=EnvironmentSettings)
+    secrets: SecretSettings = Field(default_factory=SecretSettings)
 
 
 NOT_USED = frozenset(

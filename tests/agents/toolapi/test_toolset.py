@@ -11,6 +11,7 @@ from pydantic import Field
 
 from sould.agents import tools
 from sould.agents.toolapi.decorator import SERVICES
+from sould.agents.toolapi.toolset import check_tool
 from sould.agents.tools import (
     CheckedCall,
     InvalidToolError,
@@ -199,7 +200,7 @@ import sys
 from sould.agents.tools import Tool, ToolCallContext, ToolParams, tool_ok
 
 class Params(ToolParams):
-    pass
+    {params}
 
 class Broken(Tool[Params]):
     name = "Broken"
@@ -224,13 +225,24 @@ BROKEN: dict[str, dict[str, str]] = {
     "constructor": {"init": "def __init__(self): 1 / 0"},
     "name": {"init": "name = 'not a name'"},
     "description": {"init": "description = Tool.description"},
+    "params": {"params": "tool: ToolCallContext"},
 }
 
 
-def load_file(folder: Path, parts: dict[str, str]) -> Toolset:
-    whole = {"init": "", "view": "return super().view(params)", "run": "return tool_ok('ran')"} | parts
+def file_with(folder: Path, parts: dict[str, str]) -> str:
+    """The path of a tool in a file of the user's."""
+    whole = {
+        "params": "pass",
+        "init": "",
+        "view": "return super().view(params)",
+        "run": "return tool_ok('ran')",
+    } | parts
     (folder / "broken.py").write_text(CLASS.format(**whole))
-    return Toolset.load([f"{folder / 'broken.py'}:Broken"], {})
+    return f"{folder / 'broken.py'}:Broken"
+
+
+def load_file(folder: Path, parts: dict[str, str]) -> Toolset:
+    return Toolset.load([file_with(folder, parts)], {})
 
 
 @pytest.mark.parametrize(("how", "said"), [("exit", "SystemExit"), ("text", "TypeError")])
@@ -252,8 +264,16 @@ def test_a_tool_that_cannot_say_what_it_does_is_shown_by_its_name(tmp_path: Path
         ("constructor", "cannot be created: ZeroDivisionError"),
         ("name", "'not a name' is not a valid tool name"),
         ("description", r"cannot be created: FileNotFoundError.*broken\.md"),
+        ("params", "cannot be created: PydanticSchemaGenerationError"),
     ],
 )
 def test_a_tool_that_cannot_be_made_is_named_before_any_turn(tmp_path: Path, how: str, said: str) -> None:
     with pytest.raises(InvalidToolError, match=rf"broken\.py:Broken: .*{said}"):
         load_file(tmp_path, BROKEN[how])
+
+
+def test_whoever_only_looks_is_told_of_parameters_that_no_model_can_be_told(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidToolError, match=r"broken\.py:Broken: its parameters cannot be described: .*ToolCallContext"
+    ):
+        check_tool(file_with(tmp_path, BROKEN["params"]), {}, {})

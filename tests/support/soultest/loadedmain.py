@@ -15,12 +15,14 @@ import socket
 import sys
 from typing import IO, Any
 
+from sould.acp.handlers.handshake import PARAMETERS
 from sould.acp.server.server import serve_acp
+from sould.agents.importing import load
 from sould.agents.sessions.faces import ClientProcess, FaceServices, Resumable
 from sould.daemon.fdstream import FdStream
 from sould.daemon.paths import Paths
 from sould.daemon.process.main import main as daemon
-from sould.daemon.process.sessions import Sessions
+from sould.daemon.process.sessions import FOUNDATIONS, Sessions
 
 HEAVY = frozenset(
     {
@@ -99,6 +101,8 @@ async def main(project: str, listening: socket.socket) -> None:
             client = Client(said, theirs)
             await client.ask("initialize", "", protocolVersion=1)
             steps["initialize"] = loaded()
+            await load(*FOUNDATIONS, PARAMETERS)
+            steps["beforehand"] = loaded()
             session = await client.ask("session/new", "", cwd=project, mcpServers=[])
             steps["session"] = loaded()
             prompt = [{"type": "text", "text": "hi"}]

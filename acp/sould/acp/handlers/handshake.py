@@ -11,13 +11,15 @@ PROTOCOL_VERSION = 1
 KEY_METHOD = "provider-key"
 LOGIN_METHOD = "sould-login"
 DISPATCH = "sould.acp.server.dispatch"
-"""What serves all other methods."""
+"""What serves all other methods; loaded with the first."""
+PARAMETERS = "sould.acp.schema"
+"""What all other methods are given; loaded when `initialize` is answered."""
 
 
 async def initialize(peer: Peer, raw: Json) -> Reply:
     """Versions and capabilities. The version is ours: equal to the client's if it asked for it, else the one we speak.
 
-    When the answer has left, what a session needs is loaded.
+    When the answer has left, what sessions stand on is loaded.
     """
     said = read_introduction(raw)
     if peer.client is not None:
@@ -30,7 +32,7 @@ async def initialize(peer: Peer, raw: Json) -> Reply:
         "agentInfo": {"name": "sould", "title": "sould", "version": peer.services.version},
         "_meta": {"steering": {"supported": True}},
     }
-    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(DISPATCH)))
+    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(PARAMETERS)))
 
 
 def _own(peer: Peer) -> Json:

@@ -14,16 +14,17 @@ from secrets import token_hex
 from typing import Final
 
 from msgspec import Struct, field
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from sould.agents.directories.identity import DirectoryIdentity, identity_of
 from sould.agents.edits.ownership import ALONE
+from sould.agents.parsed import Parsed
 from sould.agents.privatefile import write_private
 
 RECORD: Final = "project.json"
 
 
-class _Record(BaseModel):
+class _Record(Parsed):
     root: str
     device: int
     inode: int

@@ -9,13 +9,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from sould.agents.edits.editlog import Intent, read_events
 from sould.agents.edits.state import EditState
+from sould.agents.parsed import LATE
 from sould.agents.privatefile import write_private
 
 LOGS: Final = "edit-logs.json"
 OLD_LOG: Final = "ledger.jsonl"
 """In the session's directory: its edits, as earlier versions kept them."""
 TAKEN_OVER: Final = "ledger.taken-over.jsonl"
-_IDS: TypeAdapter[list[str]] = TypeAdapter(list[str])
+_IDS: TypeAdapter[list[str]] = TypeAdapter(list[str], config=LATE)
 
 
 def logs_of(directory: Path) -> list[str]:

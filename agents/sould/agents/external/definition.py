@@ -8,9 +8,10 @@ from typing import Any, Final, Literal
 
 import orjson
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from sould.agents.mcp.naming import LARGEST_SCHEMA, LONGEST_DESCRIPTION, cleaned, safe_schema
+from sould.agents.parsed import Parsed
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.toolset import NAME
 from sould.agents.wire.content import media_url
@@ -31,7 +32,7 @@ class InvalidDefinitionError(Exception):
     """A tool that cannot be offered; the text is the reason."""
 
 
-class _Schema(BaseModel):
+class _Schema(Parsed):
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
     type: Literal["object"] = "object"
@@ -39,7 +40,7 @@ class _Schema(BaseModel):
     required: tuple[str, ...] = ()
 
 
-class _Given(BaseModel):
+class _Given(Parsed):
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
     name: str

@@ -5,22 +5,17 @@ an earlier answer allows it; what it answers is judged before anybody sees it.
 """
 
 from collections.abc import Awaitable
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import orjson
-from pydantic import JsonValue, RootModel
 
 from sould.agents.external.definition import ExternalDefinition
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines
-from sould.agents.toolapi.base import LOOKS, CallView, Tool, ToolCallContext
+from sould.agents.toolapi.base import LOOKS, AnyArguments, CallView, Tool, ToolCallContext
 from sould.agents.wire.messages import ToolKind, ToolReturn
-
-
-class Arguments(RootModel[dict[str, JsonValue]]):
-    """Any object."""
 
 
 class Caller(Protocol):
@@ -31,11 +26,11 @@ class Caller(Protocol):
         ...
 
 
-class ExternalTool(Tool[Arguments]):
+class ExternalTool(Tool[AnyArguments]):
     """One tool of one client, for one session."""
 
     kind: ClassVar[ToolKind]
-    params = Arguments
+    params = AnyArguments
 
     def __init__(
         self, definition: ExternalDefinition, client_id: str, client_name: str, approval: Approval, caller: Caller
@@ -49,13 +44,13 @@ class ExternalTool(Tool[Arguments]):
         self._approval = approval
         self._caller = caller
 
-    def view(self, params: Arguments) -> CallView:
+    def view(self, params: AnyArguments) -> CallView:
         """`Zed: open_file`."""
         return CallView(title=f"{self.client_name}: {self.name}")
 
-    async def run(self, params: Arguments, call: ToolCallContext) -> ToolReturn:
+    async def run(self, params: AnyArguments, call: ToolCallContext) -> ToolReturn:
         """Ask, unless it only looks; then let the client do it."""
-        arguments: dict[str, Any] = params.root
+        arguments = params.given
         wanted = f"Call {self.name} of {self.client_name}"
         refused = await self._approval.request(
             call,

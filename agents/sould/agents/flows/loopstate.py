@@ -5,9 +5,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from sould.agents.errors import JournalFullError, why_refused
+from sould.agents.parsed import Parsed
 from sould.agents.privatefile import write_private
 
 Status: TypeAlias = Literal["running", "paused", "stopped", "finished"]
@@ -15,7 +16,7 @@ Resource: TypeAlias = Literal["tokens", "cost", "seconds"]
 """`running` without a turn that runs it: the daemon stopped, and it waits for its project's environment."""
 
 
-class Budget(BaseModel):
+class Budget(Parsed):
     """Ceilings of a loop; None means none."""
 
     model_config = ConfigDict(frozen=True)
@@ -25,7 +26,7 @@ class Budget(BaseModel):
     seconds: float | None = None
 
 
-class Spent(BaseModel):
+class Spent(Parsed):
     """What a loop has used. `cost` is None while no priced model has answered."""
 
     tokens: int = 0
@@ -42,7 +43,7 @@ class Spent(BaseModel):
         self.cost = self.cost if cost is None else cost
 
 
-class LoopState(BaseModel):
+class LoopState(Parsed):
     """One loop. `limit` is the number of iterations after the first, -1 for no limit."""
 
     session_id: str
@@ -60,8 +61,8 @@ class LoopState(BaseModel):
     """The agent chose to adjust its plan and has not stated it yet."""
     status: Status = "running"
     reason: str = ""
-    budget: Budget = Budget()
-    allowance: Budget = Budget()
+    budget: Budget = Field(default_factory=Budget)
+    allowance: Budget = Field(default_factory=Budget)
     """What was granted at first, and is granted again when the user lets a loop go on that has used up its budget."""
     spent: Spent = Field(default_factory=Spent)
     started: float = Field(default_factory=time.time)

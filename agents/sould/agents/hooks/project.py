@@ -11,9 +11,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from sould.agents.config import Hook, Section
+from sould.agents.parsed import Parsed
 from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
@@ -29,13 +30,13 @@ class _File(Section):
     hooks: tuple[Hook, ...] = ()
 
 
-class _Accepted(BaseModel):
+class _Accepted(Parsed):
     digest: str
     since: float
     """Of the trust it was accepted under."""
 
 
-class _Record(BaseModel):
+class _Record(Parsed):
     workspaces: dict[str, _Accepted] = Field(default_factory=dict)
 
 

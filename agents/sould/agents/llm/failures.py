@@ -6,7 +6,6 @@ Every text that came from a server or a library passes `Redactor` before it ente
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import orjson
@@ -128,6 +127,8 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     seconds = _number(value)
     if seconds is None:
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- 0.5 MB, and hardly any server names a date
+
         try:
             when = parsedate_to_datetime(value)
         except (TypeError, ValueError):

@@ -6,7 +6,9 @@ Pure data and an interface: it asks no server and opens no file.
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict, SecretStr, field_serializer
+from pydantic import ConfigDict, SecretStr, field_serializer
+
+from sould.agents.parsed import Parsed
 
 _LEAST_S = 300.0
 """Renewed at the latest when so much is left …"""
@@ -14,7 +16,7 @@ _SHARE = 0.5
 """… or this share of the lifetime, whichever is sooner (D24)."""
 
 
-class Tokens(BaseModel):
+class Tokens(Parsed):
     """What a sign-in gave. Times are wall seconds; `expires_at` None: the server did not say."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)

@@ -7,9 +7,10 @@ further: no reference is followed and nothing is fetched. An answer that does no
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from sould.agents.mcp.naming import cleaned
+from sould.agents.parsed import Parsed
 from sould.agents.wire.requests import ServerForm
 
 MOST_FIELDS: Final = 20
@@ -36,7 +37,7 @@ def _short(text: object) -> object:
 Shown: TypeAlias = Annotated[str, BeforeValidator(_short)]
 
 
-class _Choice(BaseModel):
+class _Choice(Parsed):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     const: str
@@ -44,7 +45,7 @@ class _Choice(BaseModel):
     description: Shown | None = None
 
 
-class _Items(BaseModel):
+class _Items(Parsed):
     model_config = ConfigDict(extra="ignore")
 
     enum: list[str] | None = Field(None, max_length=MOST_CHOICES)

@@ -11,12 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import orjson
 from msgspec import Struct, field
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from sould.agents.llm.failures import Redactor
 from sould.agents.opening.carrier import Carrier
 from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
+from sould.agents.parsed import Parsed
 from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]
@@ -65,7 +66,7 @@ class Loaded(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-class Entry(BaseModel):
+class Entry(Parsed):
     """One entry of `mcpServers`, as most programs write it; keys of other programs are ignored. Times in milliseconds."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)

@@ -5,9 +5,6 @@ Every call is a question unless a rule, the mode or an earlier answer allows it.
 """
 
 from functools import cached_property
-from typing import Any
-
-from pydantic import JsonValue, RootModel
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
@@ -16,18 +13,14 @@ from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext
+from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext
 from sould.agents.wire.messages import ToolReturn
 
 
-class Arguments(RootModel[dict[str, JsonValue]]):
-    """Any object."""
-
-
-class McpTool(Tool[Arguments]):
+class McpTool(Tool[AnyArguments]):
     """One tool of one server, for one session."""
 
-    params = Arguments
+    params = AnyArguments
 
     def __init__(self, server: Server, definition: Definition, approval: Approval, asking: Asking) -> None:
         self.name = tool_name(server.spec.name, definition.name)  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
@@ -51,13 +44,13 @@ class McpTool(Tool[Arguments]):
         """Unless its server says that it only looks."""
         return not self.definition.read_only
 
-    def view(self, params: Arguments) -> CallView:
+    def view(self, params: AnyArguments) -> CallView:
         """`github: create_issue`."""
         return CallView(title=f"{self.server.spec.name}: {self.definition.name}")
 
-    async def run(self, params: Arguments, call: ToolCallContext) -> ToolReturn:
+    async def run(self, params: AnyArguments, call: ToolCallContext) -> ToolReturn:
         """Ask, then let the server do it."""
-        arguments: dict[str, Any] = params.root
+        arguments = params.given
         wanted = f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name}"
         refused = await self._approval.request(
             call,

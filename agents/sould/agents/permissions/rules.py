@@ -16,10 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from sould.agents.errors import ConfigError
 from sould.agents.ownfiles import why_not_own
+from sould.agents.parsed import Parsed
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
@@ -164,12 +165,12 @@ def _folded(part: str) -> str:
 # --- the file ----------------------------------------------------------------------------------------------------------------
 
 
-class _Entry(BaseModel):
+class _Entry(Parsed):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     decision: Decision
     tool: str
-    argv: list[str] = []
+    argv: list[str] = Field(default_factory=list[str])
     path: str = ""
     cwd: str = ""
     sandbox: Literal["", "required"] = ""

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import orjson
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from sould.agents.errors import JournalFullError, SouldError, why_refused
+from sould.agents.parsed import LATE, Parsed
 from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, unlike
 from sould.agents.privatefile import write_private
 
@@ -32,7 +33,7 @@ class TrustError(SouldError):
     kind = "trust"
 
 
-class _Entry(BaseModel):
+class _Entry(Parsed):
     model_config = ConfigDict(extra="ignore", strict=True)
     state: Literal["trusted", "restricted"]
     device: int
@@ -40,7 +41,7 @@ class _Entry(BaseModel):
     since: float = 0.0
 
 
-_CONTENTS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
+_CONTENTS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str], config=LATE)
 
 
 class TrustStore:

@@ -10,11 +10,12 @@ import secrets
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Field, ValidationError
 
 from sould.agents.config import BudgetLimit
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.costs import Costs
+from sould.agents.parsed import Parsed
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.channel import Channel, Record
 from sould.agents.soul.loop import StepExtension
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 CONTINUE, STOP = "Continue", "Stop"
 
 
-class Account(BaseModel):
+class Account(Parsed):
     """What was spent, and up to where the user has allowed more than the configuration does."""
 
     tokens: int = 0
@@ -57,9 +58,9 @@ class Account(BaseModel):
             self.until_cost = (self.cost or 0.0) + limit.money
 
 
-class _Day(BaseModel):
+class _Day(Parsed):
     day: str = ""
-    account: Account = Account()
+    account: Account = Field(default_factory=Account)
 
 
 class DailySpend:

@@ -6,19 +6,20 @@ Never in the project itself, and never `full`: that is chosen anew for every ses
 import logging
 from pathlib import Path
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from sould.agents.parsed import Parsed
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
 
 logger = logging.getLogger(__name__)
 
 
-class _Project(BaseModel):
+class _Project(Parsed):
     mode: Mode | None = None
 
 
-class _Projects(BaseModel):
+class _Projects(Parsed):
     projects: dict[str, _Project] = Field(default_factory=dict)
 
 

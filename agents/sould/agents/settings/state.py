@@ -7,10 +7,11 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from sould.agents.errors import JournalFullError, why_refused
 from sould.agents.llm.provider import ThoughtLevel
+from sould.agents.parsed import Parsed
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
 from sould.agents.settings.budgets import Account
@@ -19,7 +20,7 @@ from sould.agents.wire.display import TodoItem
 _FILE = "state.json"
 
 
-class SessionState(BaseModel):
+class SessionState(Parsed):
     """The file's content; None means the configured default."""
 
     model_config = ConfigDict(extra="allow")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, field
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator, ConfigDict
 
 from sould.agents.environment import Environment
+from sould.agents.parsed import Parsed
 
 
 def _several(value: object) -> object:
@@ -21,7 +22,7 @@ def _several(value: object) -> object:
 Names = Annotated[tuple[str, ...], BeforeValidator(_several)]
 
 
-class When(BaseModel):
+class When(Parsed):
     """All that is named must hold. Each key takes one name or a list; of `os` one must fit, of the others all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

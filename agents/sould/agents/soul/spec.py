@@ -12,9 +12,10 @@ from typing import Annotated, Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from sould.agents.parsed import Parsed
 from sould.agents.soul.conditions import Situation, When, described, why_not
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
 from sould.agents.toolapi.decorator import InvalidToolError
@@ -29,7 +30,7 @@ def _as_entry(value: object) -> object:
     return {"tool": value} if isinstance(value, str) else value
 
 
-class ToolEntry(BaseModel):
+class ToolEntry(Parsed):
     """A tool by its `module:Class` path (or `file.py:function`), and when it is offered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,7 +39,7 @@ class ToolEntry(BaseModel):
     when: When | None = None
 
 
-class SubagentEntry(BaseModel):
+class SubagentEntry(Parsed):
     """A kind of subagent: the file that describes it, and what the model is told it is for.
 
     Without a description the model is told what the file calls `when_to_use`.
@@ -50,7 +51,7 @@ class SubagentEntry(BaseModel):
     description: str = ""
 
 
-class SpecFields(BaseModel):
+class SpecFields(Parsed):
     """What an agent file says, everything merged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

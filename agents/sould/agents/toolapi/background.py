@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from sould.agents.errors import SouldError
 from sould.agents.liveconfig import LiveConfig
+from sould.agents.parsed import LATE, Parsed
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.display import BackgroundTaskBlock
@@ -42,7 +43,7 @@ class TaskError(SouldError):
     kind = "task"
 
 
-class TaskRecord(BaseModel):
+class TaskRecord(Parsed):
     """What is known of a task."""
 
     id: str = Field(pattern=r"^(?:shell|agent)_[0-9]+$")
@@ -107,7 +108,7 @@ class Printed:
 
 
 Work: TypeAlias = Callable[[Printed], Awaitable[Ended]]
-_RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord])
+_RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord], config=LATE)
 
 
 class IdleListener(Protocol):

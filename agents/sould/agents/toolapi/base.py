@@ -184,7 +184,18 @@ class PerCall(Protocol):
 class ToolParams(BaseModel):
     """Base of parameters: a name the tool does not know is an error, so that a slip is not silently ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+
+class AnyArguments(BaseModel):
+    """Of a tool whose arguments somebody else checks: any object. It is the model's JSON, and nothing else gets in."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """As the model wrote them."""
+        return self.model_extra or {}
 
 
 class CallView(Struct, frozen=True):

@@ -6,15 +6,16 @@ A message is named `vendor/what`, so that no two makers mean different things by
 from typing import Any, ClassVar, Final
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from sould.agents.parsed import Parsed
 from sould.agents.wire.messages import Custom
 
 MOST: Final = 64 * 1024
 """Bytes of the data of one message."""
 
 
-class CustomMessage(BaseModel):
+class CustomMessage(Parsed):
     """What is sent under a name, as a type: `class Coverage(CustomMessage, name="acme/coverage")`.
 
     Raises TypeError when the name is not of the form `vendor/what`.

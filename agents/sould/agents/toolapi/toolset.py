@@ -15,7 +15,7 @@ from typing import Any, cast, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
 from sould.agents.errors import as_disk_full
@@ -284,6 +284,7 @@ def check_tool(path: str, services: Mapping[Any, object], names: dict[str, str])
         name = tool_class.name
         if not ours.startswith("sould."):
             _injected(ours, tool_class, services)
+            _described(ours, tool_class)
     else:
         raise InvalidToolError(_no_class(ours))
     if not NAME.fullmatch(name):
@@ -322,6 +323,14 @@ def _tried(path: str, tool_class: type[Tool[Any]], arguments: Mapping[str, objec
     except (Exception, SystemExit) as error:
         raise InvalidToolError(f"{path}: the tool cannot be created: {type(error).__name__}: {error}") from error
     return _named(path, made)
+
+
+def _described(path: str, tool_class: type[Tool[Any]]) -> None:
+    """The model can be told its parameters: their validator is made here, and not when its module is loaded."""
+    try:
+        cast("type[BaseModel]", tool_class.params).model_rebuild()  # pyright: ignore[reportGeneralTypeIssues] -- a tool says it for its class
+    except PydanticUserError as error:
+        raise InvalidToolError(f"{path}: its parameters cannot be described: {error.message}") from error
 
 
 def _named(path: str, made: Tool[Any]) -> Tool[Any]:

@@ -4,8 +4,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from msgspec.structs import replace
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
+from sould.agents.parsed import Parsed
 from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work
@@ -15,7 +16,7 @@ from sould.agents.wire.messages import ToolKind, ToolReturn
 _KIND = AliasChoices("subagent_type", "subagent_name", "subagent", "agent")
 
 
-class Stage(BaseModel):
+class Stage(Parsed):
     """One stage of a pipeline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -6,8 +6,9 @@ Offered only where a client can answer; an answer is never made up.
 from typing import Annotated, ClassVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, field_validator
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
+from sould.agents.parsed import Parsed
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
@@ -18,7 +19,7 @@ DISMISSED = (
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Option(BaseModel):
+class Option(Parsed):
     """One choice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -27,7 +28,7 @@ class Option(BaseModel):
     description: str = Field(default="", description="What choosing it means.")
 
 
-class Question(BaseModel):
+class Question(Parsed):
     """One question."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 
+from sould.agents.parsed import Parsed
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
 from sould.agents.toolapi.questions import OWN_WORDS, Questions
@@ -120,7 +121,7 @@ class EnterPlanMode(Tool[NoParams]):
         return tool_ok(message="Plan mode is on: read and search, then show your plan with ExitPlanMode.")
 
 
-class PlanOption(BaseModel):
+class PlanOption(Parsed):
     """One way to go about it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

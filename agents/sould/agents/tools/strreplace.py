@@ -3,8 +3,9 @@
 import asyncio
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from sould.agents.parsed import Parsed
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
@@ -14,7 +15,7 @@ from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile
 
 
-class Edit(BaseModel):
+class Edit(Parsed):
     """One replacement."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

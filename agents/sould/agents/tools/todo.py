@@ -2,8 +2,9 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
+from sould.agents.parsed import Parsed
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.wire.display import TodoBlock, TodoItem
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -24,7 +25,7 @@ class TodoList:
         self._items = items
 
 
-class Todo(BaseModel):
+class Todo(Parsed):
     """One item."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

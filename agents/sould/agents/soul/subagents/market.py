@@ -12,11 +12,12 @@ from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
+from sould.agents.parsed import Parsed
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
@@ -44,7 +45,7 @@ class SubagentError(SouldError):
     kind = "subagent"
 
 
-class AgentRecord(BaseModel):
+class AgentRecord(Parsed):
     """What is kept of a subagent beside its journal, so that it can be resumed."""
 
     kind: str
