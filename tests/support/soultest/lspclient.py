@@ -170,17 +170,17 @@ class LspClient:
 
     def _offset(self, uri: str, place: Json) -> int:
         lines = self.buffers[uri].text.split("\n")
-        if place["line"] >= len(lines):
+        row, units = int(place["line"]), int(place["character"])
+        if row >= len(lines):
             return len(self.buffers[uri].text)
-        line, units = lines[place["line"]], 0
-        column = next((n for n in range(len(line) + 1) if self._units(line[:n]) >= place["character"]), len(line))
-        del units
-        return sum(len(each) + 1 for each in lines[: place["line"]]) + column
+        line = lines[row]
+        column = next((n for n in range(len(line) + 1) if self._units(line[:n]) >= units), len(line))
+        return sum(len(each) + 1 for each in lines[:row]) + column
 
     def _apply(self, params: Json) -> Json:
         """As editors do: nothing where the version is another one; all edits of a document are about the text before them."""
-        edit = params["edit"]
-        documents = edit.get("documentChanges") or [
+        edit: Json = params["edit"]
+        documents: list[Json] = edit.get("documentChanges") or [
             {"textDocument": {"uri": uri, "version": None}, "edits": edits} for uri, edits in edit["changes"].items()
         ]
         for each in documents:
