@@ -221,8 +221,23 @@ def test_a_hunk_longer_than_the_screen_is_shown_screen_by_screen(user: User) -> 
         assert screen.wait() == 0
 
 
-def test_of_a_very_long_line_what_differs_is_shown_and_all_of_it_in_the_pager(user: User) -> None:
-    words = [f"word{n}" for n in range(1000)]
+def test_what_an_answer_came_to_stays_on_the_screen_above_the_next_hunk(user: User) -> None:
+    edited(user, {name: "".join(f"line {n}\n" for n in range(1, 41)) for name in ("a.txt", "b.txt")})
+    with terminal(user, "review", size=(12, 80)) as screen:
+        screen.expect(" more lines")
+        screen.expect("? ")
+        screen.type("y")
+        screen.expect("Kept hunk 1")
+        screen.expect(" more lines")
+        screen.expect("? ")
+        assert screen.rows_since("Kept hunk 1") <= 12
+        screen.type("q")
+        assert screen.wait() == 0
+
+
+@pytest.mark.parametrize("count", [1000, 20_000])
+def test_of_a_very_long_line_what_differs_is_shown_and_all_of_it_in_the_pager(user: User, count: int) -> None:
+    words = [f"word{n}" for n in range(count)]
     (user.project / "a.txt").write_text(" ".join(words) + "\n")
     words[500] = "DIFFERENT"
     edited(user, {"a.txt": " ".join(words) + "\n"})
@@ -230,6 +245,7 @@ def test_of_a_very_long_line_what_differs_is_shown_and_all_of_it_in_the_pager(us
         screen.expect("word499 ")
         screen.expect("word500")
         screen.expect("DIFFERENT")
+        screen.expect(" word501")
         screen.expect(ask("y", "n", "q", "a", "d", "j", "p"))
         assert screen.rows_since("(1/1)") <= 24
         assert "word250" not in screen.seen
@@ -237,6 +253,7 @@ def test_of_a_very_long_line_what_differs_is_shown_and_all_of_it_in_the_pager(us
         screen.expect("page:\x1b[32m+word0 word1 ")
         screen.expect("word250")
         screen.type("q")
+        screen.read_to_end()
         assert screen.wait() == 0
 
 

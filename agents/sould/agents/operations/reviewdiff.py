@@ -4,7 +4,7 @@ Nothing in a line is invisible or looks like another one (F77).
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec import Struct
 from sould.agents.permissions.difftext import NO_NEWLINE
 from sould.agents.permissions.visible import visible_ends
 from sould.agents.review.lines import Lines, split
-from sould.agents.review.words import Span, differing
+from sould.agents.review.words import MOST_COMPARED, Differing, Span, differing
 from sould.agents.reviewing.listing import ReviewedHunk
 
 Sign: TypeAlias = Literal[" ", "-", "+", "\\", "@"]
@@ -48,7 +48,7 @@ def diff_of(hunk: ReviewedHunk, text: Sequence[str]) -> list[DiffLine]:
     above = tuple(text[max(0, hunk.start - CONTEXT) : hunk.start])
     stop = hunk.start + len(hunk.lines)
     below = tuple(text[stop : stop + CONTEXT])
-    marks = differing(hunk.base, hunk.texts)
+    marks = _narrowed(hunk.base, hunk.texts, differing(hunk.base, hunk.texts))
     windows = _has_windows_ends((*above, *hunk.base, *hunk.texts, *below))
     old, new = len(above) + len(hunk.base) + len(below), len(above) + len(hunk.lines) + len(below)
     head = f"@@ -{_range(max(0, hunk.base_start - len(above)), old)} +{_range(hunk.start - len(above), new)} @@"
@@ -87,6 +87,21 @@ def deletion_of(text: str) -> list[DiffLine]:
     more = [DiffLine("\\", (Piece(f" {len(lines) - len(shown)} more lines"),))] if len(shown) < len(lines) else []
     removed = _side("-", shown, (), windows=_has_windows_ends(shown))
     return [DiffLine("@", (Piece(head[1:]),)), *removed, *more] if lines else []
+
+
+def _narrowed(base: Lines, lines: Lines, marks: Differing) -> Differing:
+    """Where a line became one line, and both are marked whole because they are long: what lies between what they have alike."""
+    if len(base) != 1 or len(lines) != 1 or len(base[0]) + len(lines[0]) <= MOST_COMPARED:
+        return marks
+    above = _alike(base[0], lines[0])
+    below = _alike(base[0][above:][::-1], lines[0][above:][::-1])
+    old, new = (Span(0, above, len(line) - below) for line in (base[0], lines[0]))
+    return Differing((old,), (new,))
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters from the first on."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _range(start: int, count: int) -> str:

@@ -22,7 +22,7 @@ from sould.daemon.cli.reviewedfiles import ReviewedFiles
 from sould.daemon.cli.reviewparts import Fineness, Part, finer, parts
 from sould.daemon.cli.reviewscreen import SPEECH, hunk_lines
 from sould.daemon.cli.reviewvalues import files_of, outcome_of
-from sould.daemon.cli.screenfuls import fitting, screen
+from sould.daemon.cli.screenfuls import fitting, height, screen
 
 HELP: Final = {
     "y": "keep this hunk",
@@ -57,6 +57,8 @@ class Pages:
         """Of it, what did not fit the screen."""
         self._is_all = True
         """All of it was shown at once."""
+        self._said = 0
+        """Rows that were written since the last answer, and are to be read, too."""
         self._at = 0
         self._fineness: dict[int, Fineness] = {}
         """Of hunks that were split, by their numbers."""
@@ -135,10 +137,11 @@ class Pages:
 
     def _show_more(self) -> None:
         """The next screenful, with room for the question."""
-        now = screen()
-        count = len(self._rest) if now is None else fitting(self._rest, now.columns, now.rows - 1)
-        if now is not None and count < len(self._rest):
-            count = fitting(self._rest, now.columns, now.rows - 2)
+        count, now = len(self._rest), screen()
+        if now is not None:
+            rows = max(now.rows - 1 - self._said, now.rows // 2)
+            count = fitting(self._rest, now.columns, rows)
+            count = count if count == len(self._rest) else fitting(self._rest, now.columns, rows - 1)
         shown, self._rest = self._rest[:count], self._rest[count:]
         self._say("\n".join(shown))
         if self._rest:
@@ -148,6 +151,8 @@ class Pages:
     def _say(self, text: str) -> None:
         if text:
             click.echo(text, color=self._colour)
+            now = screen()
+            self._said += sum(height(line, now.columns) for line in text.split("\n")) if now is not None else 0
 
     def _end(self) -> None:
         if self._elsewhere:
@@ -176,6 +181,7 @@ class Pages:
     def _line(self, prompt: str) -> str:
         click.echo(click.style(prompt, fg="blue", bold=True), nl=False, color=self._colour)
         line = sys.stdin.readline()
+        self._said = 0
         if not line:
             click.echo()
             return "q"
