@@ -118,6 +118,51 @@ def test_a_hunk_is_split_into_paragraphs_and_those_into_lines(user: User) -> Non
     assert user.sould("review").stdout == NOTHING
 
 
+def test_a_split_leaves_removed_lines_beside_those_that_came_for_them(user: User) -> None:
+    before = "def first():\n    return 1\ndef second():\n    return 2\n"
+    after = "def first(x):\n    return 1 + x\n    # done\n\ndef second(y):\n    return 2 + y\n"
+    (user.project / "a.py").write_text(f"top\n{before}end\n")
+    edited(user, {"a.py": f"top\n{after}end\n"})
+    with terminal(user, "review") as screen:
+        screen.expect("(1/1) ")
+        screen.expect(ask("y", "n", "q", "a", "d", "j", "s"))
+        screen.type("s")
+        screen.expect("Split into 2 hunks.")
+        screen.expect("-def first():\r\n-    return 1")
+        screen.expect("+def first(x):")
+        screen.expect("? ")
+        assert "-def second" not in screen.seen.rpartition("Split")[2]
+        screen.type("n")
+        screen.expect("Rejected hunk")
+        screen.expect("-def second():\r\n-    return 2\r\n+def second(y):\r\n+    return 2 + y")
+        screen.expect("? ")
+        assert (user.project / "a.py").read_text() == (
+            "top\ndef first():\n    return 1\ndef second(y):\n    return 2 + y\nend\n"
+        )
+        screen.type("y")
+        assert screen.wait() == 0
+    assert user.sould("review").stdout == NOTHING
+
+
+def test_a_deletion_is_split_into_paragraphs(user: User) -> None:
+    (user.project / "a.txt").write_text("top\none\n\ntwo\n\nthree\nend\n")
+    edited(user, {"a.txt": "top\nend\n"})
+    with terminal(user, "review") as screen:
+        screen.expect("(1/1) ")
+        screen.type("s")
+        screen.expect("Split into 3 hunks.")
+        screen.expect("-one")
+        screen.type("y")
+        screen.expect("Kept hunk")
+        screen.expect("-two")
+        screen.type("n")
+        screen.expect("Rejected hunk")
+        screen.expect("-three")
+        screen.type("y")
+        assert screen.wait() == 0
+    assert (user.project / "a.txt").read_text() == "top\ntwo\n\nend\n"
+
+
 def test_what_becomes_of_words_of_the_user_is_asked(user: User) -> None:
     two_files(user)
     (user.project / "area.py").write_text(CHECKED.replace('"neg"', 'f"neg {w}"'))

@@ -111,6 +111,8 @@ class Decided(_Event, frozen=True, kw_only=True, tag="decided", gc=False):
     hunk_id: int
     digest: str = ""
     lines: tuple[int, int] | None = None
+    base_lines: tuple[int, int] | None = None
+    """See `Decision`."""
     choice: Choice | ConflictChoice | None = None
     by: str
     """The client, as it calls itself; `git` where staging or committing decided."""

@@ -357,7 +357,9 @@ def outcome(
     if any(each.id == event.hunk_id for each in file.absent):
         return ChangeAbsent()
     choice = event.choice if event.choice != "replace" else None
-    return decide_hunk(file, Decision(event.verdict, event.hunk_id, event.digest, event.lines, choice))
+    return decide_hunk(
+        file, Decision(event.verdict, event.hunk_id, event.digest, event.lines, choice, event.base_lines)
+    )
 
 
 def call_key(agent: AgentCall) -> CallKey:

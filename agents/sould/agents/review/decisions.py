@@ -13,6 +13,7 @@ from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same
 from sould.agents.review.lines import Lines, stacked
 from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
+from sould.agents.review.standing import standing
 from sould.agents.review.text import ReviewedText
 
 Verdict: TypeAlias = Literal["keep", "reject"]
@@ -21,13 +22,17 @@ Choice: TypeAlias = Literal["drop", "mine", "leave"]
 
 
 class Decision(Struct, frozen=True):
-    """`lines`: which of the hunk's current lines, from 0 and the second not included; None: all of it."""
+    """`lines`: which of the hunk's current lines, from 0 and the second not included; None: all of it.
+
+    `base_lines`: the lines of base that go with them; None: all of them go with the first line.
+    """
 
     verdict: Verdict
     hunk_id: int
     digest: str
     lines: tuple[int, int] | None = None
     choice: Choice | None = None
+    base_lines: tuple[int, int] | None = None
 
 
 class Decided(Struct, frozen=True):
@@ -85,8 +90,11 @@ def decided(text: ReviewedText, decision: Decision) -> Decided | Refusal:
         return _not_pending(text, decision.hunk_id)
     if decision.digest != found.hunk.digest or decision.hunk_id != found.hunk.id:
         return HunkStale(found)
-    if decision.lines is not None and decision.lines != (0, len(found.hunk.lines)):
-        text, found = _cut_out(text, found, *decision.lines)
+    if decision.lines is not None:
+        cut = _cut_out(text, found, decision.lines, decision.base_lines)
+        if cut is None:
+            return HunkStale(found)
+        text, found = cut
     if decision.verdict == "keep":
         return Decided(text.replaced(found, _settled(found.hunk, "kept", found.hunk.texts)), found.hunk)
     return _rejected(text, found, decision.choice)
@@ -105,28 +113,46 @@ def _rejected(text: ReviewedText, found: PlacedHunk, choice: Choice | None) -> D
     if mixed and choice in (None, "leave"):
         return NeedsChoice(found, mixed)
     stayed = tuple(line.text for line in hunk.lines if line.own or (line.mixed and choice == "mine"))
-    return Decided(text.replaced(found, _settled(hunk, "rejected", stacked(hunk.base, stayed))), hunk, stayed)
+    left = standing(hunk.base, hunk.lines) if choice == "mine" else stacked(hunk.base, stayed)
+    return Decided(text.replaced(found, _settled(hunk, "rejected", left)), hunk, stayed)
 
 
 def _settled(hunk: Hunk, state: AwayState, lines: Lines) -> list[Piece]:
     return [Left(hunk, state, len(lines)), Same(lines)]
 
 
-def _cut_out(text: ReviewedText, found: PlacedHunk, start: int, stop: int) -> tuple[ReviewedText, PlacedHunk]:
-    """Make some lines of a hunk a hunk of their own; removed lines go with its first part, whose id stays with what is left."""
+def _cut_out(
+    text: ReviewedText, found: PlacedHunk, lines: tuple[int, int], base_lines: tuple[int, int] | None
+) -> tuple[ReviewedText, PlacedHunk] | None:
+    """Make some lines of a hunk a hunk of their own; what is left above them keeps its id, else what is left below. None: of no lines."""
     hunk = found.hunk
-    start, stop = max(0, start), min(stop, len(hunk.lines))
-    chosen = replace(hunk, id=text.next_id, base=() if start else hunk.base, lines=hunk.lines[start:stop], absorbed=())
-    above = replace(hunk, lines=hunk.lines[:start])
-    below = replace(hunk, base=(), lines=hunk.lines[stop:])
-    if start:
-        below = replace(below, id=text.next_id + 1, absorbed=())
-    beside = [trimmed(each) if each.lines else [] for each in (above, below)]
+    start, stop = _within(lines, len(hunk.lines))
+    first, last = _within(base_lines or (0 if start == 0 else len(hunk.base), len(hunk.base)), len(hunk.base))
+    if start == stop and first == last:
+        return None
+    if (start, stop, first, last) == (0, len(hunk.lines), 0, len(hunk.base)):
+        return text, found
+    above = _left(replace(hunk, base=hunk.base[:first], lines=hunk.lines[:start]))
+    below = _left(replace(hunk, base=hunk.base[last:], lines=hunk.lines[stop:]))
+    chosen = replace(hunk, id=text.next_id, base=hunk.base[first:last], lines=hunk.lines[start:stop], absorbed=())
+    if any(isinstance(part, Hunk) for part in above):
+        below = [replace(p, id=text.next_id + 1, absorbed=()) if isinstance(p, Hunk) else p for p in below]
     parts: list[Part] = []
     for part in text.parts:
-        parts += [*beside[0], chosen, *beside[1]] if part is hunk else [part]
+        parts += [*above, chosen, *below] if part is hunk else [part]
     cut = ReviewedText(tuple(parts), text.next_id + 2, text.away)
-    return cut, PlacedHunk(chosen, found.start + start, found.base_start + (len(hunk.base) if start else 0))
+    return cut, PlacedHunk(chosen, found.start + start, found.base_start + first)
+
+
+def _within(chosen: tuple[int, int], count: int) -> tuple[int, int]:
+    start = min(max(0, chosen[0]), count)
+    return start, min(max(start, chosen[1]), count)
+
+
+def _left(hunk: Hunk) -> list[Part]:
+    """What is left of a hunk beside a part of it, without empty parts."""
+    parts = trimmed(hunk) if hunk.base or hunk.lines else []
+    return [part for part in parts if isinstance(part, Hunk) or part.lines]
 
 
 def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
@@ -147,7 +173,7 @@ def _possible(away: Away) -> Iterable[Lines]:
     if away.state == "kept":
         return (hunk.texts,)
     mine = tuple(line.text for line in hunk.lines if line.own or line.mixed)
-    return (stacked(hunk.base, hunk.own), stacked(hunk.base, mine))
+    return (stacked(hunk.base, hunk.own), standing(hunk.base, hunk.lines), stacked(hunk.base, mine))
 
 
 def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:

@@ -51,7 +51,8 @@ class NamedHunk(Inbound):
 class DecisionParams(ProjectParams):
     """`_sould/review/keep`, `reject`: the hunks named, or all of some paths, of a session, of a turn, or of the project (`all`).
 
-    `lines`: of one hunk, only these of its current lines, counted from 0, the second not included. `choice`: see `LeftHunk`.
+    `lines`: of one hunk, only these of its current lines, counted from 0, the second not included. `baseLines`:
+    the lines of its `base` that go with them; without them, all go with the first of its lines. `choice`: see `LeftHunk`.
     `reason`: what the agent is told of a reject.
     """
 
@@ -61,6 +62,7 @@ class DecisionParams(ProjectParams):
     turn_id: str = ""
     all: Flag = False
     lines: tuple[LineNumber, LineNumber] | None = None
+    base_lines: tuple[LineNumber, LineNumber] | None = None
     choice: Literal["drop", "mine", "leave", "replace"] | None = None
     reason: Lenient[str] = ""
 

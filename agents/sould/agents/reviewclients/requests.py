@@ -213,6 +213,7 @@ async def _decide(client: ReviewClient, verdict: Verdict, params: DecisionParams
             params.choice,
             {hunk.id: hunk.digest for hunk in params.hunks if hunk.digest},
             params.lines,
+            params.base_lines,
         )
         return as_json(shown_outcome(await target.project.port.decide(order)))
 
@@ -224,6 +225,8 @@ def _require_one_meaning(params: DecisionParams) -> None:
         raise _wrong("hunks", "Name hunks; or paths, a session, a turn; or say `all` for the whole project.")
     if params.lines is not None and len(params.hunks) != 1:
         raise _wrong("lines", "lines are those of one hunk: name it in `hunks`.")
+    if params.base_lines is not None and params.lines is None:
+        raise _wrong("baseLines", "baseLines go with some `lines` of a hunk: say which.")
 
 
 def _ids(hunks: Iterable[NamedHunk]) -> tuple[int, ...]:

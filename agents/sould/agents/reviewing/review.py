@@ -56,7 +56,7 @@ from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 class Order(Struct, frozen=True):
     """What a client asks for: one verdict about some hunks.
 
-    `digests`: what it saw of them, by id; a hunk without one is decided as it is now. `lines`: see `Decision`, of one hunk.
+    `digests`: what it saw of them, by id; a hunk without one is decided as it is now. `lines`, `base_lines`: see `Decision`, of one hunk.
     """
 
     verdict: DecisionVerdict
@@ -67,6 +67,7 @@ class Order(Struct, frozen=True):
     choice: Choice | ConflictChoice | None = None
     digests: Mapping[int, str] = {}
     lines: tuple[int, int] | None = None
+    base_lines: tuple[int, int] | None = None
     answered_in: str = ""
     """The session whose clients are shown the outcome anyway."""
 
@@ -400,6 +401,7 @@ class Review(ReviewView):
             hunk_id=number,
             digest=order.digests.get(number) or (hunk.digest if hunk is not None else ""),
             lines=order.lines,
+            base_lines=order.base_lines,
             choice=order.choice,
             by=order.by,
             reason=order.reason,

@@ -32,11 +32,12 @@ class Chosen(NamedTuple):
 
 
 class How(NamedTuple):
-    """How it is decided. `lines`: of one hunk, some of its lines."""
+    """How it is decided. `lines`: of one hunk, some of its lines; `base_lines`: what it removed that goes with them."""
 
     choice: str | None = None
     reason: str = ""
     lines: tuple[int, int] | None = None
+    base_lines: tuple[int, int] | None = None
 
 
 EVERYTHING: Final = Chosen()
@@ -70,7 +71,7 @@ class ReviewClient:
 
     def decide(self, verdict: Verdict, chosen: Chosen, how: How = AS_IT_IS) -> Answer:
         """Keep or reject; of nothing in particular: everything."""
-        params: Params = {"choice": how.choice, "reason": how.reason, "lines": how.lines}
+        params: Params = {"choice": how.choice, "reason": how.reason, "lines": how.lines, "baseLines": how.base_lines}
         if chosen.hunks:
             params["hunks"] = _named(chosen.hunks)
         elif chosen == EVERYTHING:

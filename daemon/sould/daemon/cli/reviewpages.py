@@ -262,7 +262,7 @@ class Pages:
     def _decide(self, verdict: Verdict, pages: Sequence[Part], reason: str = "", choice: str | None = None) -> bool:
         """Carry it out and say what came of it; whether all of it was done."""
         hunks = {page.hunk.id: page.hunk.digest for page in pages}
-        answer = self._client.decide(verdict, Chosen(hunks), How(choice, reason, pages[0].lines))
+        answer = self._client.decide(verdict, Chosen(hunks), How(choice, reason, pages[0].lines, pages[0].base_lines))
         outcome = outcome_of(answer)
         asked = [left for left in outcome.left if set(left.choices).intersection(_ASKED)]
         others = tuple(left for left in outcome.left if left not in asked)
@@ -305,7 +305,7 @@ class Pages:
         self._load()
         back = [page.place for page in self._pages if page.hunk.id in {done.id for done in outcome.done}]
         self._passed -= {page.name for page in self._pages if page.place in back}
-        self._go_to(min(back, default=("", False, 0)))
+        self._go_to(min(back, default=("", False, 0, 0)))
 
     # --- where we are ---------------------------------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class Pages:
             self._passed.discard(page.name)
         self._go_to(page.place)
 
-    def _go_to(self, place: tuple[str, bool, int]) -> None:
+    def _go_to(self, place: tuple[str, bool, int, int]) -> None:
         """The first undecided one from there on."""
         behind = (n for n, page in enumerate(self._pages) if page.place >= place and page.name not in self._passed)
         self._at = next(behind, len(self._pages))
