@@ -1,6 +1,6 @@
 """`_sould/review/*`: what clients do with what agents changed, without a session and without a model (docs/review-clients.md)."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.agents.soul.test_reviewed_turns import Gate
 
 from sould.agents.sessions.faces import FaceRecord
-from sould.agents.wire.messages import StepBegin
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, StepBegin
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.acp import Connect
@@ -209,7 +209,7 @@ HOSTILE: list[tuple[str, Json]] = [
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": "1"}]}),
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": True}]}),
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": 1.5}]}),
-    ("keep", {"cwd": "PROJECT", "hunks": [{"id": -1}]}),
+    ("keep", {"cwd": "PROJECT", "hunks": [{"id": 0}]}),
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": 2**70}]}),
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": 1, "digest": 5}]}),
     ("keep", {"cwd": "PROJECT", "hunks": [{"id": 1}], "all": True}),
@@ -363,3 +363,89 @@ async def test_a_client_looks_at_any_number_of_projects_and_follows_a_bounded_on
         assert refused.value.message == "A client follows 32 projects at most: unsubscribe from one first."
         await client.request("_sould/review/unsubscribe", cwd=str(places[0]))
         await client.request("_sould/review/subscribe", cwd=str(places[32]))
+
+
+# --- what is about to be written -----------------------------------------------------------------------------------------
+
+
+def streaming_in(name: str, texts: list[list[str]]) -> Callable[[Json], bool]:
+    """Says of a message whether it tells that these lines, and no others, are about to be written into a file."""
+
+    def tells(message: Json) -> bool:
+        if message.get("method") != CHANGED:
+            return False
+        files = [file for file in message["params"]["files"] if Path(file["path"]).name == name]
+        found = [[line["text"] for line in hunk["lines"]] for file in files for hunk in file.get("streaming", ())]
+        return bool(files) and found == texts
+
+    return tells
+
+
+async def test_what_a_call_that_waits_is_about_to_write_is_shown_as_streaming_and_cannot_be_decided_yet(
+    bench: Bench, connect: Connect
+) -> None:
+    (bench.project / "a.txt").write_text("1\n2\n3\n4\n5\n")
+    (bench.project / "b.txt").write_text("b\n")
+    write = call("WriteFile", path="b.txt", content="new\n")
+    edit = call("StrReplaceFile", path="a.txt", edit=[{"old": "2", "new": "two"}, {"old": "5", "new": "five"}])
+    bench.script(write + "\n" + edit.replace('"id": "1"', '"id": "2"'), "text: done")
+    cwd = str(bench.project)
+    async with bench.running(), reviewer(connect) as client:
+        await client.request("_sould/review/subscribe", cwd=cwd)
+        async with Gate(bench, "b.txt").closed() as gate:
+            session = await bench.new("review")
+            turn = session.prompt("go", "watcher")
+            await client.wait_for(streaming_in("a.txt", [["two\n"], ["five\n"]]))
+            answer = await client.request("_sould/review/list", cwd=cwd)
+            first, second = next(file for file in answer["files"] if file["path"].endswith("a.txt"))["streaming"]
+            assert (first["state"], first["start"], first["base"]) == ("streaming", 1, ["2\n"])
+            assert (second["start"], second["base"]) == (4, ["5\n"])
+            assert [each["sessionId"] for each in first["agents"]] == [session.id]
+            assert await listed(client, bench) == []
+            decided = await client.request("_sould/review/reject", cwd=cwd, hunks=[{"id": first["id"]}])
+            assert (decided["done"], [each["why"] for each in decided["left"]]) == ([], ["still_streaming"])
+            kept = await client.request("_sould/review/keep", cwd=cwd, paths=[str(bench.project / "a.txt")])
+            assert [each["id"] for each in kept["left"]] == [first["id"], second["id"]]
+            assert (bench.project / "a.txt").read_text() == "1\n2\n3\n4\n5\n"
+            gate.open()
+        await turn.outcome()
+        await client.wait_for(streaming_in("a.txt", []))
+        after = await client.request("_sould/review/list", cwd=cwd)
+        assert all("streaming" not in file for file in after["files"])
+        hunks = [hunk for hunk in await listed(client, bench) if hunk["path"].endswith("a.txt")]
+        assert [(hunk["state"], hunk["base"]) for hunk in hunks] == [("pending", ["2\n"]), ("pending", ["5\n"])]
+
+
+async def test_what_a_call_was_about_to_write_vanishes_when_the_user_does_not_allow_it(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(call("WriteFile", path="new.txt", content="new\n"), "text: done")
+    async with bench.running(), reviewer(connect) as client:
+        await client.request("_sould/review/subscribe", cwd=str(bench.project))
+        watcher = Watcher(await bench.new("ask"), answer=None)
+        turn = watcher.session.prompt("go", "watcher")
+        await client.wait_for(streaming_in("new.txt", [["new\n"]]))
+        request = await watcher.wait_for(ApprovalRequest)
+        watcher.session.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
+        await client.wait_for(streaming_in("new.txt", []))
+        await turn.outcome()
+        assert (await client.request("_sould/review/list", cwd=str(bench.project)))["files"] == []
+
+
+async def test_of_two_edits_of_a_file_in_one_step_the_second_is_shown_as_soon_as_it_fits(
+    bench: Bench, connect: Connect
+) -> None:
+    first = call("StrReplaceFile", path="a.txt", edit={"old": "hello", "new": "bye"})
+    shell = call("Shell", command="until [ -e go ]; do sleep 0.01; done").replace('"id": "1"', '"id": "2"')
+    second = call("StrReplaceFile", path="a.txt", edit={"old": "bye", "new": "ciao"}).replace('"id": "1"', '"id": "3"')
+    bench.script(f"{first}\n{shell}\n{second}", "text: done")
+    async with bench.running(), reviewer(connect) as client:
+        await client.request("_sould/review/subscribe", cwd=str(bench.project))
+        session = await bench.new("full")
+        turn = session.prompt("go", "watcher")
+        await client.wait_for(streaming_in("a.txt", [["ciao\n"]]))
+        [hunk] = await listed(client, bench)
+        assert (hunk["state"], [line["text"] for line in hunk["lines"]]) == ("pending", ["bye\n"])
+        (bench.project / "go").touch()
+        await turn.outcome()
+    assert (bench.project / "a.txt").read_text() == "ciao\n"

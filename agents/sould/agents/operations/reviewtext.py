@@ -230,6 +230,8 @@ def _quoted(lines: Sequence[str], speech: Speech) -> str:
 def _left_line(left: LeftHunk, names: Names, speech: Speech) -> str:
     number = names.number(left.id)
     place = f" in {speech.coded(names.file(left.path))}" if left.path else ""
+    if left.why == "still_streaming":
+        return f"Left: what the agent is about to write{place}. {_sentence(left.message)}"
     if left.why == "unknown":
         return f"There is no hunk {number}."
     return f"Left: hunk {number}{place}. {_reason(left, number, names, speech)}"

@@ -89,6 +89,10 @@ class BorrowedProjects:
             self._serve(project)
             return project
 
+    def root_of(self, path: Path) -> Path:
+        """The root of the one a file belongs to, which is not borrowed for that. Blocks. Raises OSError."""
+        return self._projects.place_of(path, self._directories(), self._never).root
+
     def review(self, project: Project) -> Review:
         """What is to be decided in one that is borrowed."""
         return self._projects.review(project)

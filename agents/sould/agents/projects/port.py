@@ -123,7 +123,8 @@ class ProjectPort:
 
     def files(self, paths: Collection[str]) -> Sequence[FileReview]:
         """These files as they are known, by path; also those of which nothing is pending."""
-        return self._review.now(paths)
+        selection = Selection(paths=tuple(paths))
+        return self._review.upcoming.beside(self._review.now(paths), selection) if paths else ()
 
     def decisions(self, after: int) -> Sequence[KnownDecision]:
         """Who decided what after the revision `after`, and all decisions that wait for a step to end; oldest first."""
@@ -133,7 +134,7 @@ class ProjectPort:
         """What is pending, by path, in the files as they are now. `absent`: also hunks whose text is not in its file."""
         await self._review.look_at_all()
         await self._review.carry_out_waiting()  # of an earlier daemon: whoever opened the project may still be at it
-        return self._review.pending(selection, absent=absent)
+        return self._review.upcoming.beside(self._review.pending(selection, absent=absent), selection)
 
     async def decide(self, order: Order) -> Outcome:
         """Keep, reject, or take such a decision back: all that can be done is, the rest is named."""

@@ -128,6 +128,11 @@ class Projects(Struct, dict=True):
         """What is to be decided in a project that somebody borrowed."""
         return self._reviews[project.log_id]
 
+    @property
+    def open_reviews(self) -> Sequence[Review]:
+        """What is to be decided in the projects that somebody has borrowed."""
+        return tuple(self._reviews.values())
+
     async def give_back(self, log_id: str) -> None:
         """Whoever borrowed it needs it no more."""
         await shielded(self._give_back(log_id))

@@ -43,6 +43,7 @@ from sould.agents.projects.attributed import AttributedWorkspace, Writing, captu
 from sould.agents.projects.borrowing import BorrowedProjects
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.changes import Change, explained
+from sould.agents.projects.foreseen import ForeseenWrites
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.steps import AgentsAtWork
 from sould.agents.projects.untold import Untold
@@ -95,6 +96,7 @@ class SessionFiles:
         never = never_projects(author.home, author.temporary)
         self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
         self.work = AgentsAtWork(self._borrowed)
+        self.foreseen = ForeseenWrites(projects, inner, self._borrowed, author.secrets)
         self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets)
         if author.session_id:
             self._borrowed.tell_edits(self.untold)
@@ -397,6 +399,7 @@ class SessionFiles:
             raise
         # Any other failure, cancellation included, leaves the edit unsettled: the file will tell which text it holds.
         mark = moment()
+        self.foreseen.writes(writing.call.call_id)
         await project.settle(n, written=True, shown_in=written.shown_in if written is not None else "")
         if written is not None:
             await self._save_by_editor(project, intent, before, written)

@@ -115,7 +115,7 @@ def _bounded(files: Iterable[FileReview]) -> tuple[list[ShownFile], list[str]]:
     others: list[str] = []
     room = MOST_SENT
     for file in files:
-        room -= sum(sum(map(len, hunk.base)) + sum(map(len, hunk.texts)) for hunk in file.hunks)
+        room -= sum(sum(map(len, hunk.base)) + sum(map(len, hunk.texts)) for hunk in (*file.hunks, *file.streaming))
         if room >= 0 and len(sent) < MOST_FILES:
             sent.append(shown_file(file))
         else:

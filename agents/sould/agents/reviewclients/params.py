@@ -17,6 +17,8 @@ LONGEST_COMMENT = 10_000
 """Characters."""
 
 Number: TypeAlias = Annotated[int, Field(strict=True, ge=1)]
+HunkNumber: TypeAlias = Number | Annotated[int, Field(strict=True, le=-1)]
+"""Below 0: of what is still streaming."""
 LineNumber: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Paths: TypeAlias = Annotated[list[str], Field(max_length=MOST_NAMED)]
@@ -44,7 +46,7 @@ class ListReviewParams(ProjectParams):
 class NamedHunk(Inbound):
     """A hunk by its id. `digest`: what was seen of it; when it is another by now, nothing is done about it."""
 
-    id: Number
+    id: HunkNumber
     digest: str = ""
 
 

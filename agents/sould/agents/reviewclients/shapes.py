@@ -9,9 +9,20 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 HunkKind: TypeAlias = Literal["text", "add", "delete", "rename", "mode", "line_ends", "content"]
-HunkState: TypeAlias = Literal["pending", "rejecting", "absent", "stale", "kept", "rejected", "undone", "ended"]
+HunkState: TypeAlias = Literal[
+    "pending", "rejecting", "streaming", "absent", "stale", "kept", "rejected", "undone", "ended"
+]
 LeftReason: TypeAlias = Literal[
-    "needs_choice", "hunk_stale", "already_decided", "not_there", "unknown", "conflict", "shared", "changed", "failed"
+    "needs_choice",
+    "hunk_stale",
+    "still_streaming",
+    "already_decided",
+    "not_there",
+    "unknown",
+    "conflict",
+    "shared",
+    "changed",
+    "failed",
 ]
 Verdict: TypeAlias = Literal["keep", "reject", "undo"]
 
@@ -74,7 +85,11 @@ class ShownHunk(Shape, frozen=True):
 
 
 class ShownFile(Shape, frozen=True):
-    """A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more."""
+    """A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
+
+    `streaming` is what running calls are about to write into it, while somebody has subscribed: of each, `lines` are to replace
+    the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
+    """
 
     path: str
     exists: bool
@@ -85,6 +100,7 @@ class ShownFile(Shape, frozen=True):
     """The names of the editors that have that text."""
     is_new: bool = False
     """An agent made it, and nothing of it was kept."""
+    streaming: tuple[ShownHunk, ...] = ()
 
 
 class ShownComment(Shape, frozen=True):
@@ -145,7 +161,8 @@ class LeftHunk(Shape, frozen=True):
     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
     `present` now; without it, it has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`).
     `conflict`: something of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions
-    had a part in it, so name the hunk itself. `not_there`: its text is not in the file. `changed`: it cannot be undone.
+    had a part in it, so name the hunk itself. `still_streaming`: the agent has not written it yet. `not_there`: its text is not
+    in the file. `changed`: it cannot be undone.
     """
 
     id: int

@@ -37,7 +37,13 @@ def as_json(shape: Shape) -> dict[str, Any]:
 def shown_file(file: FileReview) -> ShownFile:
     """A file."""
     return ShownFile(
-        file.path, file.exists, tuple(map(shown_hunk, file.hunks)), file.unsaved, file.unsaved_in, file.is_new
+        file.path,
+        file.exists,
+        tuple(map(shown_hunk, file.hunks)),
+        file.unsaved,
+        file.unsaved_in,
+        file.is_new,
+        tuple(map(shown_hunk, file.streaming)),
     )
 
 

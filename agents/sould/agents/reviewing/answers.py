@@ -21,7 +21,16 @@ from sould.agents.review.lines import Lines
 from sould.agents.reviewing.listing import ReviewedHunk, Selection, of_hunk
 
 Why: TypeAlias = Literal[
-    "needs_choice", "hunk_stale", "already_decided", "not_there", "unknown", "conflict", "shared", "changed", "failed"
+    "needs_choice",
+    "hunk_stale",
+    "still_streaming",
+    "already_decided",
+    "not_there",
+    "unknown",
+    "conflict",
+    "shared",
+    "changed",
+    "failed",
 ]
 
 
@@ -52,6 +61,7 @@ class LeftHunk(Struct, frozen=True):
     needs_choice: words of the user are in the lines `mixed`; choose drop or mine. hunk_stale: it is `present` now, None when it
     ended. already_decided: `by` whom, `at` which time (seconds since 1970), `state` kept or rejected. conflict: something of
     the user's is at `path`; choose replace where `choices` has it. shared: other turns or sessions had a part in it.
+    still_streaming: it is not written yet.
     """
 
     id: int
@@ -110,6 +120,12 @@ def shared(hunk: ReviewedHunk, selection: Selection) -> LeftHunk:
     """Others had a part in it."""
     what = "a later turn" if selection.turn_id else "another session"
     return LeftHunk(hunk.id, hunk.path, "shared", f"{what} changed it, too: decide about it by itself", hunk)
+
+
+def still_streaming(hunk: ReviewedHunk) -> LeftHunk:
+    """It is in no file yet."""
+    message = "the agent has not written it yet: decide about it when it has"
+    return LeftHunk(hunk.id, hunk.path, "still_streaming", message, hunk)
 
 
 def failed(hunk: ReviewedHunk | None, error: Exception) -> LeftHunk:

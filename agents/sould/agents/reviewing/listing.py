@@ -13,7 +13,8 @@ from sould.agents.review.hunk import AgentCall, Line, PlacedHunk
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import AwayState
 
-HunkState: TypeAlias = Literal["pending", "rejecting"] | AwayState
+HunkState: TypeAlias = Literal["pending", "rejecting", "streaming"] | AwayState
+"""`streaming`: not written yet, see `upcoming`."""
 
 
 class ReviewedHunk(Struct, frozen=True):
@@ -78,6 +79,8 @@ class FileReview(Struct, frozen=True):
     """An agent made it, and nothing of it was kept."""
     unsaved_in: tuple[str, ...] = ()
     """The editors with that unsaved text, as people know them; those that did not say their name are left out."""
+    streaming: tuple[ReviewedHunk, ...] = ()
+    """What calls are about to write into it."""
 
 
 class Selection(Struct, frozen=True):

@@ -36,6 +36,7 @@ from sould.agents.reviewing.answers import (
     failed,
     refused,
     shared,
+    still_streaming,
     together,
     undecided,
 )
@@ -83,6 +84,7 @@ class Review(ReviewView):
         self, project: Project, locks: FileLocks, files: ReviewFiles, git: GitReview, events: FolderEvents
     ) -> None:
         super().__init__(project, files)
+        self._following = 0
         self.git = git
         self._later: set[str] = set()
         """Files to be looked at when no call runs programs any more."""
@@ -100,8 +102,17 @@ class Review(ReviewView):
     @contextmanager
     def following(self, follower: Follower) -> Generator[None]:
         """Tell it of each file whose review changes, as long as the block lasts, also when others change it."""
-        with self._project.review.followers.following(follower), self.watcher.attended():
-            yield
+        self._following += 1
+        try:
+            with self._project.review.followers.following(follower), self.watcher.attended():
+                yield
+        finally:
+            self._following -= 1
+
+    @property
+    def followed(self) -> bool:
+        """Somebody is told what changes."""
+        return self._following > 0
 
     async def aclose(self) -> None:
         """Take what was typed last; nothing may follow."""
@@ -292,6 +303,8 @@ class Review(ReviewView):
             async with self._holding(path):
                 await self.look(path, self._sessions(path))
                 outcomes.append(await self._decide_in(path, order))
+        streaming = self.upcoming.find(order.selection)
+        outcomes.append(Outcome(left=tuple(map(still_streaming, streaming))))
         answered = {each.id for outcome in outcomes for each in (*outcome.done, *outcome.left)}
         unknown = [number for number in order.selection.ids if number not in answered]
         outcomes.append(Outcome(left=tuple(refused(number, None, self._project.review.state) for number in unknown)))

@@ -21,6 +21,7 @@ from sould.agents.reviewing.listing import (
     listed,
     put_aside,
 )
+from sould.agents.reviewing.upcoming import UpcomingWrites
 
 
 class ReviewView:
@@ -29,6 +30,7 @@ class ReviewView:
     def __init__(self, project: Project, files: ReviewFiles) -> None:
         self.files = files
         self.root = project.root
+        self.upcoming = UpcomingWrites(project.review.followers)
         self._project = project
 
     @property

@@ -18,6 +18,7 @@ from sould.agents.sessions.shared import SessionServices
 from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.foresight import Foresight
 from sould.agents.soul.looking import LookingBeside
 from sould.agents.soul.loop import Soul, StepExtension
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
@@ -82,6 +83,7 @@ def build_soul(
             *(LookingBeside(capture) for capture in (services.files.recorded.capture,) if capture is not None),
             *extensions,
         ),
+        watching=Foresight(services.session_id, toolset, services.files.recorded.foreseen),
     )
 
 

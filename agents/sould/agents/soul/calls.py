@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
-import orjson
 from msgspec import Struct, field
 from pydantic import JsonValue
 
@@ -25,6 +24,7 @@ from sould.agents.projects.founddiffs import found_diffs
 from sould.agents.projects.steps import AgentsAtWork
 from sould.agents.review.hunk import AgentCall
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.callwatcher import UNWATCHED, CallWatcher, parse_arguments
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
@@ -109,8 +109,11 @@ Publish: TypeAlias = Callable[[WireMessage], object]
 class StepCalls:
     """The calls of one step, in the model's order, and which of them still owe a result."""
 
-    def __init__(self, publish: Publish) -> None:
+    def __init__(self, publish: Publish, watcher: CallWatcher = UNWATCHED) -> None:
         self._publish = publish
+        self._watcher = watcher
+        self._whole = 0
+        """So many were said to be whole."""
         self._calls: list[OpenCall] = []
         self._answered = 0
         self.any_shown = False
@@ -123,9 +126,10 @@ class StepCalls:
         publish: Callable[[WireMessage], object],
         pending: Sequence[ToolCall],
         results: Mapping[str, ToolReturn],
+        watcher: CallWatcher = UNWATCHED,
     ) -> "StepCalls":
         """Calls that were announced before the daemon stopped and have not run, but those that have `results` already."""
-        calls = cls(publish)
+        calls = cls(publish, watcher)
         for call in pending:
             made = [call.function.arguments or ""]
             calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=results.get(call.id)))
@@ -138,6 +142,16 @@ class StepCalls:
     def completed(self) -> None:
         """The model finished its answer."""
         self._complete = True
+        self._say_whole()
+
+    def _say_whole(self) -> None:
+        whole, self._whole = self._calls[self._whole :], len(self._calls)
+        for call in whole:
+            self._watcher.whole(call)
+
+    def over(self, call: OpenCall) -> None:
+        """The call has its result."""
+        self._watcher.over(call)
 
     @property
     def all(self) -> Sequence[OpenCall]:
@@ -149,6 +163,7 @@ class StepCalls:
         call = OpenCall(call_id, delta.id, delta.function.name, model=model)
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
+        self._say_whole()
         self._calls.append(call)
         self.shown()
         function = FunctionCall(name=call.name, arguments=delta.function.arguments)
@@ -347,6 +362,7 @@ class ToolRunner(Struct):
             async with step.room:
                 call.settle(await self._in_turn(call, ready, step))
                 await self.work.end(call.id)
+        step.calls.over(call)
         step.calls.publish_ready()
 
     async def _in_turn(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
@@ -475,14 +491,3 @@ def _not_run(why: str) -> ToolReturn:
     """The result of a call that the user's rejection of another one kept from running: rejected like that one."""
     extras: dict[str, JsonValue] = {"rejected": True, "feedback": ""}
     return tool_error(why, brief="Not run").model_copy(update={"extras": extras})
-
-
-def parse_arguments(text: str) -> dict[str, Any] | None:
-    """The arguments as an object; empty text is an empty object, anything else that is not an object is None."""
-    if not text.strip():
-        return {}
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -15,6 +15,7 @@ from sould.agents.llm.provider import ProviderError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import StepCalls, ToolRunner
+from sould.agents.soul.callwatcher import WatchingCalls
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput
@@ -71,6 +72,8 @@ class Soul(Struct):
     compactor: Compactor
     extensions: tuple[StepExtension, ...] = ()
     """They take part in every step, in this order."""
+    watching: WatchingCalls = field(default_factory=WatchingCalls)
+    """Makes what watches the calls of each step."""
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     _pending: Sequence[ToolCall] = ()
     _cut_off: Mapping[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
@@ -117,7 +120,8 @@ class Soul(Struct):
         return Ending("max_steps_reached")
 
     async def _step(self, turn: Turn, taking_part: tuple[StepExtension, ...], repeats: RepeatGuard) -> Ending | None:
-        n, calls = self._steps, StepCalls.restored(self.log.publish, self._pending, self._cut_off)
+        watcher = self.watching.of(turn)
+        n, calls = self._steps, StepCalls.restored(self.log.publish, self._pending, self._cut_off, watcher)
         self._pending = ()
         ending: Ending | None = None
         try:
@@ -137,6 +141,7 @@ class Soul(Struct):
             self.log.publish(StepInterrupted())
             raise
         finally:
+            watcher.close(calls.all)
             await self.tools.step_ends(turn, n, calls)
         for extension in taking_part:
             ending = await extension.after_step(turn, calls, ending)

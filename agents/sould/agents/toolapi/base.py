@@ -21,6 +21,7 @@ from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, ToolKind, ToolReturn
+from sould.agents.workspace import ResolvedPath
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
@@ -206,6 +207,21 @@ class CallView(Struct, frozen=True):
     display: tuple[DisplayBlock, ...] = ()
 
 
+class TextChange(Protocol):
+    """What a call makes of the text of a file."""
+
+    def __call__(self, before: str | None, /) -> str | None:
+        """The text after; `before` None: there is no file. None: it does not fit. Blocks."""
+        ...
+
+
+class Foreseen(Struct, frozen=True):
+    """What a call is about to do with one file."""
+
+    path: ResolvedPath
+    change: TextChange
+
+
 class Tool(ABC, Generic[ParamsT]):
     """Subclass, set `name`, `params` and `kind`, annotate `__init__` with the services needed, implement `run`.
 
@@ -232,6 +248,10 @@ class Tool(ABC, Generic[ParamsT]):
     def view(self, params: ParamsT) -> CallView:
         """What to show before running. Its locations are all that the call looks at or changes; without any it may be all."""
         return CallView(title=self.name)
+
+    def foreseen(self, params: ParamsT) -> Foreseen | None:
+        """What the call is about to write, shown to whoever follows the review until it has; None: it is not known before."""
+        return None
 
     @property
     def preview(self) -> CallPreview:

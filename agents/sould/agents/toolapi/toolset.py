@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.errors import as_disk_full
 from sould.agents.llm.provider import ToolSpec
-from sould.agents.toolapi.base import CallView, PerCall, RefusedError, Tool, ToolCallContext, tool_error
+from sould.agents.toolapi.base import CallView, Foreseen, PerCall, RefusedError, Tool, ToolCallContext, tool_error
 from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
@@ -45,6 +45,15 @@ class CheckedCall(Struct, frozen=True):
     tool: "_LoadedTool"
     params: BaseModel
     """The arguments, validated: nobody does that again."""
+
+    @property
+    def foreseen(self) -> Foreseen | None:
+        """See `Tool.foreseen`."""
+        try:
+            return self.tool.tool.foreseen(self.params)
+        except (Exception, SystemExit):  # as in `check`; nobody is shown it before it is written
+            log.exception("what tool %s is about to write is not known", self.name)
+            return None
 
     def __repr__(self) -> str:
         return f"CheckedCall(name={self.name!r}, kind={self.kind!r}, has_effects={self.has_effects})"

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from sould.agents.parsed import Parsed
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
+from sould.agents.toolapi.base import CallView, Foreseen, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -63,6 +63,17 @@ class StrReplaceFile(Tool[Params]):
         """`Edit src/a.py`."""
         title, locations = self._files.named(params.path)
         return CallView(title=f"Edit {title}", locations=locations)
+
+    def foreseen(self, params: Params) -> Foreseen:
+        """The file with all edits, as far as they fit."""
+
+        def change(before: str | None) -> str | None:
+            try:
+                return apply_all(before, params.edits)[0] if before is not None else None
+            except EditError:
+                return None
+
+        return Foreseen(self._files.resolve(params.path), change)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Compute the new text, ask with the whole difference, write."""

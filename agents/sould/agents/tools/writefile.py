@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
+from sould.agents.toolapi.base import CallView, Foreseen, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.lineends import BOM, dominant, with_line_ends
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -41,6 +41,10 @@ class WriteFile(Tool[Params]):
         """`Write src/a.py`."""
         title, locations = self._files.named(params.path)
         return CallView(title=f"{'Append to' if params.mode == 'append' else 'Write'} {title}", locations=locations)
+
+    def foreseen(self, params: Params) -> Foreseen:
+        """The whole file."""
+        return Foreseen(self._files.resolve(params.path), lambda before: new_text(before, params.content, params.mode))
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Read what is there, ask with the whole difference, write."""
