@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from sould.agents.edits.editlog import GitStood
 from sould.agents.review.file import TrackedFile
+from sould.agents.review.staging import HunkPart, parts_in
 from sould.agents.reviewing.gitmoments import Entries, GitEntry, GitMoment, GitMoments
-from sould.agents.reviewing.gitversions import GitVersion, Versions, ids_in
+from sould.agents.reviewing.gitversions import GitVersion, Versions, ids_in, lines_in
 
 WHOLE_SECONDS: Final = 2.0
 """Within which git cannot tell what was checked out at a time."""
@@ -55,6 +56,18 @@ class Moved(Struct, frozen=True):
         committed = ids_in(file, self.committed) - ids_in(file, self.committed_before)
         found = dict.fromkeys(sorted(staged), "staged") | dict.fromkeys(sorted(committed), "committed")
         return {number: how for number, how in found.items() if self.same_branch or number not in marked}
+
+    def parts_newly_in(self, file: TrackedFile) -> dict[int, list[HunkPart]]:
+        """The parts of hunks of the file, by id and from the top, that have come into the index, or else into a commit."""
+        if not self.same_branch:
+            return {}
+        found: dict[int, list[HunkPart]] = {}
+        for now, before in ((self.committed, self.committed_before), (self.staged, self.staged_before)):
+            lines = lines_in(file, now)
+            if lines is not None and now.get(file.path) != before.get(file.path):
+                parts = parts_in(file.text, lines, lines_in(file, before))
+                found |= {placed.hunk.id: each for placed, each in parts}
+        return found
 
     def has_staged(self, path: str, data: bytes | None) -> bool:
         """The index has the file like this, but for line ends, which git converts."""

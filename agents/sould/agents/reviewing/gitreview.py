@@ -7,12 +7,15 @@ noted only. That git moves text in and out of the working tree is never a decisi
 import asyncio
 import contextlib
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sould.agents.edits.editlog import Decided, Noted
 from sould.agents.edits.project import Project
+from sould.agents.edits.reviewstate import outcome
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.review.file import TrackedFile
+from sould.agents.review.filedecisions import Done
+from sould.agents.review.staging import HunkPart
 from sould.agents.review.useredit import How
 from sould.agents.reviewing.activity import Activities, RootActivity
 from sould.agents.reviewing.gitreading import Known, Moved, Past, noted, read_moved, stands
@@ -81,6 +84,7 @@ class GitReview:
             return
         found = await self._newly_in(path, moved)
         await self._keep_all(path, found.items())
+        await self._keep_parts(path, moved)
         if path in self._files and is_pending(self._files[path]):
             self._known[path] = moved.known  # not before: whoever looks meanwhile waits until it is kept
             if path in self._project.review.state.git:
@@ -135,6 +139,26 @@ class GitReview:
                 events = await self._project.append_numbered(drafts)
                 await self._project.settle_all([each.n for each in events], written=True)
 
+    async def _keep_parts(self, path: str, moved: Moved) -> None:
+        """Of hunks that are pending still, the lines that came into git without the others."""
+        file = self._files.get(path)
+        if file is None or not file.text.has_hunks or file.path != path:
+            return
+        found = await asyncio.to_thread(moved.parts_newly_in, file)
+        if self._files.get(path) is not file:
+            return
+        waiting = {each.hunk_id for each in self._project.review.state.decided.values()}
+        drafts = [
+            draft
+            for number, parts in found.items()
+            if number not in waiting
+            for draft in _of_parts(file, number, parts)
+        ]
+        if drafts:
+            with contextlib.suppress(OSError):  # then they stay pending
+                events = await self._project.append_numbered(drafts)
+                await self._project.settle_all([each.n for each in events], written=True)
+
     def _keep(self, path: str, number: int, why: str) -> Decided:
         file = self._files[path]
         placed = file.text.pending(number)
@@ -154,6 +178,24 @@ class GitReview:
         written = {str(path): edits[-1].timestamp for path, edits in self._project.edits().items()}
         stood = self._project.review.state.git
         return {path: Past(written.get(path), stood.get(path)) for path in {*written, *stood}}
+
+
+def _of_parts(file: TrackedFile, number: int, parts: Sequence[HunkPart]) -> Iterator[Decided]:
+    """The decisions that keep parts of a hunk, from the lowest to the highest: what is left above keeps the hunk's number."""
+    for part in reversed(parts):
+        placed = file.text.pending(number)
+        if placed is None:
+            return
+        digest, lines = placed.hunk.digest, part.lines
+        draft = Decided(
+            n=0, path=file.path, verdict="keep", hunk_id=number, digest=digest, lines=lines, base_lines=part.base_lines,
+            by=BY_GIT, reason="staged", timestamp=time.time(),
+        )  # fmt: skip
+        done = outcome(file, draft)
+        if not isinstance(done, Done):
+            return
+        file = done.file
+        yield draft
 
 
 def is_pending(file: TrackedFile) -> bool:

@@ -36,12 +36,20 @@ Versions = Mapping[str, GitVersion]
 def ids_in(file: TrackedFile, versions: Versions) -> frozenset[int]:
     """The ids of what is pending in the file and is so in the versions."""
     changes = {change.id for change in file.changes if _has(file, change, versions)}
+    lines = lines_in(file, versions)
+    if lines is None:
+        return frozenset(changes)
+    return frozenset(changes | {placed.hunk.id for placed in hunks_in(file.text, lines)})
+
+
+def lines_in(file: TrackedFile, versions: Versions) -> Lines | None:
+    """The text of the file in the versions, with the line ends it has on disk; None: there is none, there or here."""
     version = versions.get(file.path)
     data = version.data if version is not None else None
     lines = as_lines(data) if data is not None else None
     if lines is None or not file.exists or file.content:
-        return frozenset(changes)
-    return frozenset(changes | {placed.hunk.id for placed in hunks_in(file.text, _ended(lines, file.text.current))})
+        return None
+    return _ended(lines, file.text.current)
 
 
 def _has(file: TrackedFile, change: FileChange, versions: Versions) -> bool:
