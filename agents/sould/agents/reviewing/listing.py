@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.edits.editlog import Decided
+from sould.agents.edits.editlog import Decided, Writer
 from sould.agents.edits.reviewstate import DecisionVerdict, ReviewState, call_key
 from sould.agents.review.file import FileChange, Kind, TrackedFile
 from sould.agents.review.hunk import AgentCall, Line, PlacedHunk
@@ -60,6 +60,12 @@ class ReviewedHunk(Struct, frozen=True):
     def sessions(self) -> frozenset[str]:
         """Those whose agents had a part in it."""
         return frozenset(agent.session_id for agent in self.agents)
+
+    @property
+    def writers(self) -> tuple[Writer, ...]:
+        """See `Decided`."""
+        found = sorted({(agent.session_id, agent.subagent) for agent in self.agents})
+        return tuple(found) if any(subagent for _, subagent in found) else ()
 
     @property
     def turns(self) -> frozenset[str]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sould.agents.directories.folderevents import FolderEvents
 from sould.agents.edits.blobs import BlobMissingError
-from sould.agents.edits.editlog import Decided, Writer
+from sould.agents.edits.editlog import Decided
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Follower
 from sould.agents.edits.reviewstate import DecisionVerdict, change_of, decided_change_of, outcome
@@ -43,10 +43,7 @@ from sould.agents.reviewing.answers import (
 from sould.agents.reviewing.comments import ReviewComments
 from sould.agents.reviewing.files import ReviewFiles
 from sould.agents.reviewing.gitreview import GitReview
-from sould.agents.reviewing.listing import (
-    ReviewedHunk,
-    Selection,
-)
+from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.saves import ExpectedSaves
 from sould.agents.reviewing.steps import DecisionStep, effects_of, in_one_write
 from sould.agents.reviewing.view import ReviewView
@@ -423,7 +420,7 @@ class Review(ReviewView):
             else before.sessions
             if before is not None
             else (),
-            writers=_writers(hunk) if hunk is not None else before.writers if before is not None else (),
+            writers=hunk.writers if hunk is not None else before.writers if before is not None else (),
             timestamp=time.time(),
         )
 
@@ -480,12 +477,6 @@ class Review(ReviewView):
         made = self._project.made_directories() if any(map(removes, effects)) else ()
         mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
         await self.files.carry_out(effects, sessions, made, mode)
-
-
-def _writers(hunk: ReviewedHunk) -> tuple[Writer, ...]:
-    """See `Decided`."""
-    found = sorted({(agent.session_id, agent.subagent) for agent in hunk.agents})
-    return tuple(found) if any(subagent for _, subagent in found) else ()
 
 
 def _as_it_is(event: Decided, seen: ReviewedHunk | None, file: TrackedFile) -> Decided:
