@@ -43,7 +43,7 @@ def test_every_command_it_names_exists() -> None:
 
 
 def test_it_leads_to_every_page() -> None:
-    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
     assert set(re.findall(r"\]\((docs/[^)#]+)", README)) == pages
 
 

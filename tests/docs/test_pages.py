@@ -12,6 +12,8 @@ OTHERS = {"agents", "commands", "flows", "hooks", "mcp", "skills", "subagents", 
 """Followed by tests of their own."""
 
 
-@pytest.mark.parametrize("page", sorted({path.stem for path in DOCS.glob("*.md")} - OTHERS))
+@pytest.mark.parametrize(
+    "page", sorted({str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")} - OTHERS)
+)
 def test_the_page_can_be_followed(page: str, sould: Sould) -> None:
     follow(DOCS / f"{page}.md", sould)

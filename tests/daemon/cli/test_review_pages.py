@@ -245,7 +245,7 @@ def test_a_hunk_longer_than_the_screen_is_shown_screen_by_screen(user: User) -> 
     edited(user, {"a.txt": "".join(f"line {n}\n" for n in range(1, 41))})
     with terminal(user, "review", env={"TERM": "xterm", "PAGER": "sed s/^/page:/"}, size=(12, 80)) as screen:
         screen.expect("+line 7")
-        screen.expect("33 more lines: Enter shows them, p all")
+        screen.expect("33 more lines: Enter shows them, p all of it page by page")
         screen.expect(ask("y", "n", "q", "a", "d", "j", "s", "p"))
         assert "line 8" not in screen.seen
         assert screen.rows_since("(1/1)") <= 12

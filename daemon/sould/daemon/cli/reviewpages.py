@@ -145,7 +145,7 @@ class Pages:
         shown, self._rest = self._rest[:count], self._rest[count:]
         self._say("\n".join(shown))
         if self._rest:
-            more = f"{plural(len(self._rest), 'more line')}: Enter shows them, p all"
+            more = f"{plural(len(self._rest), 'more line')}: Enter shows them, p all of it page by page"
             self._say(click.style(more, dim=True))
 
     def _say(self, text: str) -> None:

@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,11 @@ class Rpc:
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(PATIENCE)
-        self._socket.connect(str(path))
+        try:
+            self._socket.connect(str(path))
+        except OSError:
+            self._socket.close()
+            raise
         self._unpacker = Unpacker(self._socket.makefile("rb").read)
 
     def request(self, method: str, *arguments: Any) -> Any:
@@ -101,6 +105,13 @@ class Neovim(Editor):
         os.kill(self.lua("return vim.fn.getpid()"), signal.SIGKILL)
 
 
+def _connected(path: Path) -> Rpc | None:
+    """A connection; none before Neovim listens."""
+    with suppress(FileNotFoundError, ConnectionRefusedError):
+        return Rpc(path)
+    return None
+
+
 @contextmanager
 def neovim(world: World, program: Path, settings: str, file: Path, name: str = "nvim") -> Generator[Neovim]:
     """Neovim with these settings (Lua) and that file, until the block is left. Two in one world have different names."""
@@ -108,8 +119,7 @@ def neovim(world: World, program: Path, settings: str, file: Path, name: str = "
     init.write_text(settings)
     command = f"exec '{program}' -u '{init}' -i NONE -n --listen '{listening}' '{file}'"
     with screen(world, command, world.project, name) as shown:
-        until(listening.exists, PATIENCE, "Neovim's socket")
-        rpc = Rpc(listening)
+        rpc = until(lambda: _connected(listening), PATIENCE, "Neovim's socket")
         try:
             yield Neovim(shown, rpc)
         finally:

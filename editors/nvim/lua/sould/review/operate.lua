@@ -1,0 +1,72 @@
+--- Keep and reject as operators: over a motion, over what is selected, over a range of lines.
+local decide = require("sould.review.decide")
+local lsp = require("sould.lsp")
+local message = require("sould.message")
+local move = require("sould.review.move")
+
+local M = {}
+
+---Decides about the hunks that lines touch; about a part of one when it is not all of them. Lines count from 1.
+---@param verdict "keep"|"reject"
+---@param first integer
+---@param last integer
+---@param whole boolean hunks as a whole, however little of them is touched
+function M.range(verdict, first, last, whole)
+  local root = lsp.root(0)
+  local complete = {} ---@type sould.Hunk[]
+  local found = move.touching(0, first, last)
+  for _, place in ipairs(found) do
+    local inside = first <= place.start + 1 and place.stop <= last
+    if whole or inside or place.start == place.stop then
+      table.insert(complete, place.hunk)
+    else
+      local from = math.max(first - 1 - place.start, 0)
+      local to = math.min(last, place.stop) - place.start
+      decide.lines(root, verdict, place.hunk, from, to)
+    end
+  end
+  if #complete > 0 then
+    decide.hunks(root, verdict, complete)
+  elseif #found == 0 then
+    message.say("there is no hunk here")
+  end
+end
+
+---The hunk at the cursor.
+---@param verdict "keep"|"reject"
+---@param reason? string
+function M.cursor(verdict, reason)
+  local place = move.at_cursor()
+  if not place then
+    message.say("there is no hunk here; ]h of :help sould-keys, or :Sould next, goes to one")
+    return
+  end
+  decide.hunks(lsp.root(0), verdict, { place.hunk }, reason)
+end
+
+local function over(verdict)
+  return function()
+    local first, last = vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
+    M.range(verdict, first, last, false)
+  end
+end
+
+M.keep_over, M.reject_over = over("keep"), over("reject")
+
+---For an expression mapping: waits for the motion.
+---@param verdict "keep"|"reject"
+---@return string
+function M.operator(verdict)
+  vim.o.operatorfunc = ("v:lua.require'sould.review.operate'.%s_over"):format(verdict)
+  return "g@"
+end
+
+---What is selected in visual mode, which ends.
+---@param verdict "keep"|"reject"
+function M.selection(verdict)
+  local first, last = vim.fn.line("v"), vim.fn.line(".")
+  vim.cmd.normal({ vim.keycode("<Esc>"), bang = true })
+  M.range(verdict, math.min(first, last), math.max(first, last), false)
+end
+
+return M

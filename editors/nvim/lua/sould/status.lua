@@ -1,0 +1,86 @@
+--- What is going on, for status lines: connection, hunks, turns, questions. Holds no more than that.
+local M = {}
+
+---@class sould.Status
+---@field connection "off"|"connected"|"reconnecting"
+---@field hunks integer in the buffer
+---@field pending integer in the project
+---@field working boolean a turn runs
+---@field waiting integer questions that wait for an answer
+
+local connections = {} ---@type table<string, string>
+local chat = { working = false, waiting = 0 }
+local asked = 0
+
+local function changed()
+  vim.schedule(function()
+    vim.api.nvim_exec_autocmds("User", { pattern = "SouldStatus", modeline = false })
+    vim.cmd.redrawstatus({ bang = true })
+  end)
+end
+
+---@param root string
+---@param connection "off"|"connected"|"reconnecting"
+function M.set(root, connection)
+  if connections[root] ~= connection then
+    connections[root] = connection
+    changed()
+  end
+end
+
+---@param root string
+---@return string
+function M.of(root)
+  return connections[root] or "off"
+end
+
+---@param working boolean
+---@param waiting integer
+function M.chat(working, waiting)
+  chat = { working = working, waiting = waiting }
+  changed()
+end
+
+---@param count integer questions of the server
+function M.asked(count)
+  asked = count
+  changed()
+end
+
+---Something to review came or went.
+M.review = changed
+
+---@return sould.Status
+function M.get()
+  local state = require("sould.review.state")
+  local buf = vim.api.nvim_get_current_buf()
+  local root = require("sould.lsp").root(buf)
+  local file = state.file(state.path(buf))
+  return {
+    connection = M.of(root),
+    hunks = file and #file.hunks or 0,
+    pending = state.count(root),
+    working = chat.working,
+    waiting = chat.waiting + asked,
+  }
+end
+
+---@return string
+function M.line()
+  local now = M.get()
+  local parts = {}
+  if now.connection == "reconnecting" then
+    table.insert(parts, "reconnecting")
+  elseif now.pending > 0 then
+    table.insert(parts, ("%d/%d to review"):format(now.hunks, now.pending))
+  end
+  if now.working then
+    table.insert(parts, "working")
+  end
+  if now.waiting > 0 then
+    table.insert(parts, ("%d waiting"):format(now.waiting))
+  end
+  return #parts > 0 and "sould: " .. table.concat(parts, ", ") or ""
+end
+
+return M
