@@ -185,12 +185,14 @@ class Project:
         """The edits of all sessions, or those that one made or inherited, by resolved path, oldest first."""
         return self._state.edits(session_id)
 
-    def edits_since(self, session_id: str | None, mark: int) -> Mapping[Path, Sequence[Edit]]:
-        """The edits that a session, or any, has made since `moment` gave the mark."""
-        found = (
-            (path, [edit for edit in edits if edit.order >= mark]) for path, edits in self.edits(session_id).items()
-        )
-        return {path: edits for path, edits in found if edits}
+    def edits_since(self, session_id: str, mark: int) -> Mapping[Path, Sequence[Edit]]:
+        """The edits that a session has made since `moment` gave the mark."""
+        edits = self.edits(session_id).items()
+        return {path: new for path, each in edits if (new := [edit for edit in each if edit.order >= mark])}
+
+    def edits_of(self, path: Path) -> Sequence[Edit]:
+        """Those of one file, oldest first."""
+        return self._state.edits_of(path)
 
     def unsettled(self, path: Path) -> Sequence[Edit]:
         """Edits of a file of which nobody knows yet if they happened."""
@@ -227,8 +229,7 @@ class Project:
 
     def mode_before_deletion(self, path: Path) -> int | None:
         """The permissions of a file before it was deleted last, when somebody looked."""
-        deleted = [edit for edit in self._state.edits_of(path) if edit.after is None]
-        mode = deleted[-1].before_mode if deleted else None
+        mode = next((edit.before_mode for edit in reversed(self.edits_of(path)) if edit.after is None), None)
         return stat.S_IMODE(mode) if mode is not None else None
 
     # --- changing, for `sessionfiles` ----------------------------------------------------------------------------------
@@ -313,9 +314,8 @@ class Project:
 
     async def _look_before(self, found: Iterable[Captured], since: int) -> None:
         """Take what files held when a call began, at the mark, that was found to have changed them: what is new in it is the user's."""
-        by_agents = self.edits_since(None, since)
         for each in {event.path: event for event in found}.values():
-            unsure = each.shared or each.secret or Path(each.path) in by_agents
+            unsure = each.shared or each.secret or any(edit.order >= since for edit in self.edits_of(Path(each.path)))
             if not unsure and self.review.differs(each.path, each.before):
                 with contextlib.suppress(BlobMissingError):
                     data = await self.content(each.before) if each.before is not None else None
@@ -361,7 +361,7 @@ class Project:
         for draft in drafts:
             if draft.path not in self.review.state.files or draft.before is None:
                 continue
-            edits = self._state.edits_of(Path(draft.path))
+            edits = self.edits_of(Path(draft.path))
             if not any(draft.before in (edit.before, edit.after) for edit in edits):
                 with contextlib.suppress(BlobMissingError):
                     found += await self.found(draft.path, await self.content(draft.before), "disk")

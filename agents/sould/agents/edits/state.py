@@ -92,6 +92,7 @@ class EditState:
         """All that it ever had."""
         self.next_n = 1
         self._edits: dict[int, tuple[Path, Edit]] = {}
+        self._of_path: dict[Path, list[int]] = {}
         self._of_session: dict[str, list[int]] = {}
         self._taken: dict[tuple[str, int], int] = {}
         self._unsettled: set[int] = set()
@@ -102,7 +103,7 @@ class EditState:
         self.written_at = Path(kept.written_at) if kept.written_at is not None else None
         self.next_n = kept.next_n
         paths = [self._at_root(Path(path)) for path in kept.paths]
-        self._edits = {edit.n: (paths[index], self._edit_at_root(edit)) for index, edit in kept.edits}
+        self._take({edit.n: (paths[index], self._edit_at_root(edit)) for index, edit in kept.edits})
         self.roots = [Path(root) for root in kept.roots]
         self._of_session = kept.of_session
         self._taken = {(session_id, number): n for session_id, number, n in kept.taken}
@@ -128,14 +129,17 @@ class EditState:
         self.next_n = max(self.next_n, event.n + 1)
         match event:
             case Intent():
-                self._edits[event.n] = (self._at_root(Path(event.path)), self._edit_at_root(_edit(event, order)))
+                path = self._at_root(Path(event.path))
+                self._edits[event.n] = (path, self._edit_at_root(_edit(event, order)))
+                self._of_path.setdefault(path, []).append(event.n)
                 self._of_session.setdefault(event.session_id, []).append(event.n)
                 if not isinstance(event, Captured):
                     self._unsettled.add(event.n)
                 if event.taken_from is not None:
                     self._taken[event.session_id, event.taken_from] = event.n
             case Settled(written=False):
-                self._edits.pop(event.n, None)
+                if event.n in self._edits:
+                    self._of_path[self._edits.pop(event.n)[0]].remove(event.n)
                 self._unsettled.discard(event.n)
                 self._taken = {each: n for each, n in self._taken.items() if n != event.n}
             case Settled():
@@ -151,6 +155,13 @@ class EditState:
                 self.roots.append(self.written_at)
             case _:
                 pass  # of the review
+
+    def _take(self, edits: dict[int, tuple[Path, Edit]]) -> None:
+        """These are all, in order."""
+        self._edits = edits
+        self._of_path = {}
+        for n, (path, _) in edits.items():
+            self._of_path.setdefault(path, []).append(n)
 
     def _edit_at_root(self, edit: Edit) -> Edit:
         if self.root is None or self.written_at is None:
@@ -192,7 +203,7 @@ class EditState:
         self.roots.append(root)
         if before is not None:
             moved = {n: (_moved(path, before, root), edit) for n, (path, edit) in self._edits.items()}
-            self._edits = {n: (path, _edit_moved(edit, before, root)) for n, (path, edit) in moved.items()}
+            self._take({n: (path, _edit_moved(edit, before, root)) for n, (path, edit) in moved.items()})
 
     def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
         """Every edit by resolved path, in the order they were made; those of one session, when it is named."""
@@ -204,7 +215,7 @@ class EditState:
 
     def edits_of(self, path: Path) -> list[Edit]:
         """Every edit of one file, in the order they were made."""
-        return [edit for at, edit in self._edits.values() if at == path]
+        return [self._edits[n][1] for n in self._of_path.get(path, ())]
 
     def numbers_needed(self, sessions: Iterable[str]) -> set[int]:
         """The edits of these sessions."""
@@ -212,7 +223,7 @@ class EditState:
 
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all edits but these."""
-        self._edits = {n: each for n, each in self._edits.items() if n in numbers}
+        self._take({n: each for n, each in self._edits.items() if n in numbers})
         left = {session_id: [n for n in own if n in numbers] for session_id, own in self._of_session.items()}
         self._of_session = {session_id: own for session_id, own in left.items() if own}
         self._taken = {key: n for key, n in self._taken.items() if n in numbers}

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from sould.agents.edits.editlog import Decided, Noted
 from sould.agents.edits.project import Project
@@ -170,14 +171,13 @@ class GitReview:
 
     async def _read(self, paths: Collection[str]) -> dict[str, Moved]:
         files = [file for path in paths if (file := self._files.get(path)) is not None and is_pending(file)]
-        past = self._past() if any(file.path not in self._known for file in files) else {}
+        past = {file.path: self._past(file.path) for file in files if file.path not in self._known}
         known, root = dict(self._known), self._project.root
         return await asyncio.to_thread(read_moved, self.activity.git, root, files, known, past)
 
-    def _past(self) -> dict[str, Past]:
-        written = {str(path): edits[-1].timestamp for path, edits in self._project.edits().items()}
-        stood = self._project.review.state.git
-        return {path: Past(written.get(path), stood.get(path)) for path in {*written, *stood}}
+    def _past(self, path: str) -> Past:
+        edits = self._project.edits_of(Path(path))
+        return Past(edits[-1].timestamp if edits else None, self._project.review.state.git.get(path))
 
 
 def _of_parts(file: TrackedFile, number: int, parts: Sequence[HunkPart]) -> Iterator[Decided]:
