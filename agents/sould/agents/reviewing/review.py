@@ -227,7 +227,10 @@ class Review(ReviewView):
 
     def _waiting(self) -> list[Decided]:
         """The decisions that wait for nobody any more."""
-        return [each for each in self._project.review.state.decided.values() if self._held.isdisjoint(each.sessions)]
+        return [each for each in self._project.review.state.decided.values() if self._is_due(each)]
+
+    def _is_due(self, event: Decided) -> bool:
+        return event.n in self._project.review.state.decided and self._held.isdisjoint(event.sessions)
 
     async def carry_out_waiting(self) -> None:
         """Carry out the decisions that wait for nobody any more."""
@@ -237,11 +240,10 @@ class Review(ReviewView):
             sorted(self._waiting(), key=lambda each: (each.path, each.n)), key=lambda each: each.path
         ):
             async with self._holding(path):
-                now = {each.n for each in self._waiting()}
-                chosen = [each for each in events if each.n in now]
+                chosen = [each for each in events if self._is_due(each)]
                 await self.look(path, {session for each in chosen for session in each.sessions})
                 file = self._files.get(path)
-                steps, stale = self._steps(file, chosen) if file is not None else ([], chosen)
+                steps, stale = self._steps(file, chosen, self.pending_in(path)) if file is not None else ([], chosen)
                 state = self._project.review.state
                 left = [refused(each.hunk_id, file and self._answer(file, each), state, path) for each in stale]
                 await self._project.settle_all([each.n for each in stale], written=False)
@@ -352,13 +354,14 @@ class Review(ReviewView):
         file = self._files.get(path)
         if file is None:
             return Outcome()
-        chosen, left = self._chosen(path, order)
+        shown = self.pending_in(path)
+        chosen, left = self._chosen(path, order, shown)
         withdrawn = await self._withdraw(path, chosen) if order.verdict == "undo" else dict[int, DecidedHunk]()
         drafts = [self._draft(path, number, hunk, order) for number, hunk in chosen if number not in withdrawn]
         waiting = {each.hunk_id: each for each in state.decided.values()}
         left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in waiting]
         drafts = [each for each in drafts if each.hunk_id not in waiting]
-        steps, stale = self._steps(file, drafts)
+        steps, stale = self._steps(file, drafts, shown)
         pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
         left += [
             undecided(pending[each.hunk_id])
@@ -390,9 +393,10 @@ class Review(ReviewView):
         await self._project.settle_all([waiting[number] for number in found], written=False)
         return found
 
-    def _chosen(self, path: str, order: Order) -> tuple[list[tuple[int, ReviewedHunk | None]], list[LeftHunk]]:
-        """The hunks of a file that an order is about, as they are now."""
-        pending = {each.id: each for file in self.pending(Selection(paths=(path,))) for each in file.hunks}
+    def _chosen(
+        self, path: str, order: Order, pending: Mapping[int, ReviewedHunk]
+    ) -> tuple[list[tuple[int, ReviewedHunk | None]], list[LeftHunk]]:
+        """The hunks of a file that an order is about, as they are now, of those that are pending."""
         if order.selection.ids:
             known = self._ids_in(path)
             ids = [number for number in order.selection.ids if number in known]
@@ -424,11 +428,12 @@ class Review(ReviewView):
             timestamp=time.time(),
         )
 
-    def _steps(self, file: TrackedFile, events: Sequence[Decided]) -> tuple[list[DecisionStep], list[Decided]]:
+    def _steps(
+        self, file: TrackedFile, events: Sequence[Decided], shown: Mapping[int, ReviewedHunk]
+    ) -> tuple[list[DecisionStep], list[Decided]]:
         """What each decision makes of the file, one after the other; and those that cannot be carried out."""
         steps: list[DecisionStep] = []
         stale: list[Decided] = []
-        shown = {each.id: each for review in self.pending(Selection(paths=(file.path,))) for each in review.hunks}
         for drafted in events:
             event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
             done = outcome(file, event, occupied=self._is_occupied(file, event))

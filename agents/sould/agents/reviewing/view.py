@@ -43,6 +43,10 @@ class ReviewView:
         chosen = (replace(each, hunks=tuple(map(self._sized, filter(selection.has, each.hunks)))) for each in found)
         return [each for each in chosen if each.hunks]
 
+    def pending_in(self, path: str) -> Mapping[int, ReviewedHunk]:
+        """What is pending in one file, by id."""
+        return {each.id: each for file in self.pending(Selection(paths=(path,))) for each in file.hunks}
+
     def now(self, paths: Iterable[str]) -> list[FileReview]:
         """These files, by path; also those of which nothing is pending."""
         state, unsaved, wanted = self._project.review.state, self._unsaved(), tuple(paths)
