@@ -390,6 +390,12 @@ async def test_of_secrets_nothing_is_told(bench: Bench) -> None:
         secret.write_text("A=1\nTOKEN=hunter2\n")
         await finish(session, "what now?")
         assert not told(session)
+    secret.write_text("A=1\nTOKEN=hunter3\n")
+    async with bench.running():
+        again = Watcher(await bench.open(session.id)).session
+        await finish(again, "and now?")
+        assert not any("hunter" in text for text in asked(again))
+    assert not any("A=1" in path.read_text() for path in bench.state.rglob("known.jsonl"))
 
 
 async def test_what_is_told_is_bounded(bench: Bench) -> None:

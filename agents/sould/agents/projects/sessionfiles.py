@@ -44,6 +44,7 @@ from sould.agents.projects.borrowing import BorrowedProjects
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.changes import Change, explained
 from sould.agents.projects.foreseen import ForeseenWrites
+from sould.agents.projects.knowntexts import KnownTexts
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.steps import AgentsAtWork
 from sould.agents.projects.untold import Untold
@@ -97,7 +98,7 @@ class SessionFiles:
         self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
         self.work = AgentsAtWork(self._borrowed)
         self.foreseen = ForeseenWrites(projects, inner, self._borrowed, author.secrets)
-        self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets)
+        self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets, KnownTexts(author.directory))
         if author.session_id:
             self._borrowed.tell_edits(self.untold)
 
@@ -114,6 +115,7 @@ class SessionFiles:
         files = cls(inner, projects, author)
         try:
             await files._borrowed.open(author.session_id)
+            await files.untold.restore()
         except BaseException:
             await files.aclose()
             raise
@@ -135,6 +137,7 @@ class SessionFiles:
         """Give the projects back; no write may follow."""
         if self.capture is not None:
             await self.capture.aclose()
+        await self.untold.keep()
         await self._borrowed.aclose()
 
     # --- what was changed --------------------------------------------------------------------------------------------

@@ -3,11 +3,14 @@
 Rejects are told once, to the agent that wrote what was rejected, when it works, else to the one above it that does; that is the
 session's own when it goes on, also when it was closed meanwhile. What was told is in the projects' logs, written after the words
 are on disk, so that a daemon killed between the two tells it twice rather than never. What the user
-wrote is known as long as the daemon runs, to each agent that has read or written the file. Nothing of a secret is in it.
+wrote is told to each agent that has read or written the file; what became of these files while nobody was looking, because the
+session was closed or the daemon down, when it goes on (`knowntexts`). Nothing of a secret is in it.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import contextlib
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -15,9 +18,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided, Told
 from sould.agents.edits.project import Project
+from sould.agents.edits.state import Edit
 from sould.agents.permissions.callfiles import Looks
+from sould.agents.projects.knowntexts import KnownText, KnownTexts
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.hunk import Hunk
 from sould.agents.reviewing.review import Review
@@ -26,6 +32,9 @@ from sould.agents.workspace import NotAFileError, TextFile, Workspace, Workspace
 MOST_REMEMBERED: Final = 2 * 1024 * 1024
 """Characters of texts that an agent has read and nobody changed; what is beyond is forgotten, the oldest first."""
 MOST_AGENTS: Final = 16
+MOST_KEPT: Final = 256 * 1024
+"""Characters of a text that is kept beside the session."""
+NOT_KEPT: Final = KnownTexts(None)
 MOST_CHANGES: Final = 8
 """Of one file by the user, with changes of agents between them."""
 
@@ -54,6 +63,8 @@ class UserEdit(Struct, frozen=True):
     path: str
     before: str | None
     after: str | None
+    away: bool = False
+    """It happened while the session was closed: others may have done it."""
 
 
 class Borrowed(Protocol):
@@ -74,6 +85,12 @@ class _Seen(Struct):
     text: str | None = None
     changes: list[UserEdit] = field(default_factory=list[UserEdit])
     signature: tuple[int, int, int] = (0, 0, 0)
+    known: str | None = None
+    """What the agent knows it to hold."""
+    kept: bool = False
+    """That is on disk, as far as it may be."""
+    since: float | None = None
+    """When it was known, of what the agent knew when the session was closed and nobody looked at since."""
 
     def moves_to(self, signature: tuple[int, int, int]) -> bool:
         """Whether the file on disk is not the one it was, which it is from now on."""
@@ -85,6 +102,16 @@ class _Seen(Struct):
         self.user_changed(UserEdit(path, self.text, text))
         self.text = text
 
+    def was_away(self, path: str, before: str | None, after: str | None) -> None:
+        """What became of it while the session was closed; what is known of it since is in that."""
+        self.since, self.text = None, after
+        self.changes = [UserEdit(path, before, after, away=True)]
+
+    def keeps(self) -> str | None:
+        """What the agent knows is on disk from now on."""
+        self.kept = True
+        return self.known
+
     def user_changed(self, change: UserEdit) -> None:
         last = self.changes[-1] if self.changes else None
         if last is not None and last.after == change.before:
@@ -94,17 +121,27 @@ class _Seen(Struct):
 
     def take(self) -> list[UserEdit]:
         taken, self.changes = self.changes, []
+        if taken:
+            self.known, self.kept = taken[-1].after, False
         return [each for each in taken if each.before != each.after]
 
 
 class Untold(Looks):
     """Of one session; "" is its own agent, the others are its subagents by id."""
 
-    def __init__(self, session_id: str, borrowed: Borrowed, files: Workspace, secrets: SecretJudge | None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        borrowed: Borrowed,
+        files: Workspace,
+        secrets: SecretJudge | None,
+        texts: KnownTexts = NOT_KEPT,
+    ) -> None:
         self._session_id = session_id
         self._borrowed = borrowed
         self._files = files
         self._secrets = secrets
+        self._texts = texts
         self._seen: dict[str, dict[str, _Seen]] = {}
 
     # --- rejects ------------------------------------------------------------------------------------------------------
@@ -136,7 +173,7 @@ class Untold(Looks):
 
     def looked(self, agent_id: str, file: TextFile) -> None:
         """The agent was shown the file."""
-        self._remember(agent_id, str(file.path), _Seen(file.text))
+        self._remember(agent_id, str(file.path), _Seen(file.text, known=file.text))
 
     def passed(self, agent_id: str, file: TextFile) -> None:
         """A tool of the agent saw the file, and the agent did not."""
@@ -148,7 +185,7 @@ class Untold(Looks):
         """The agent wrote the file, and knows what it holds now."""
         path = str(file.path)
         before = self._seen.get(agent_id, {}).get(path)
-        self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else []))
+        self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else [], known=file.text))
 
     def user_changed(self, path: str, before: TrackedFile, after: TrackedFile | None) -> None:
         """The user changed a file under review."""
@@ -159,10 +196,61 @@ class Untold(Looks):
     async def user_edits(self, agent_id: str) -> Sequence[UserEdit]:
         """What the user made of the files the agent knows since it looked, or was told last."""
         files = self._seen.get(agent_id, {})
+        await self._look_back(files)
         for path in await asyncio.to_thread(self._touched, tuple(files.items())):
             await self._look(path, files)
         edits = [edit for seen in tuple(files.values()) for edit in seen.take()]
         return await asyncio.to_thread(self._without_secrets, edits) if edits else ()
+
+    # --- while the session was closed -----------------------------------------------------------------------------------
+
+    async def restore(self) -> None:
+        """The session goes on: its agents know what they knew when it was closed."""
+        for each in await asyncio.to_thread(self._texts.all):
+            seen = _Seen(each.text, known=each.text, kept=True, since=each.at)
+            self._remember(each.agent_id, each.path, seen)
+
+    async def keep(self) -> None:
+        """What the agents know by now is on disk when this returns."""
+        found = [
+            KnownText(agent_id, path, seen.keeps(), time.time())
+            for agent_id, files in self._seen.items()
+            for path, seen in files.items()
+            if not seen.kept
+        ]
+        if found:
+            await asyncio.to_thread(self._keep, found)
+
+    def _keep(self, found: Sequence[KnownText]) -> None:
+        small = (each for each in found if len(each.text or "") <= MOST_KEPT)
+        self._texts.add(each for each in small if not self._is_secret(UserEdit(each.path, None, each.text)))
+
+    async def _look_back(self, files: Mapping[str, _Seen]) -> None:
+        """What became of files since, whoever did it; an agent of the session knows what it wrote."""
+        waiting = {path: seen for path, seen in files.items() if seen.since is not None}
+        if not waiting:
+            return
+        written: dict[Path, Edit] = {}
+        for project in self._borrowed:
+            written |= {path: edits[-1] for path, edits in project.edits(self._session_id).items()}
+        for path, seen in waiting.items():
+            await self._look(path, waiting)  # so that the review does not say it again
+            try:
+                now: str | None = (await self._files.known_text(Path(path))).text
+            except NotAFileError:
+                now = None
+            except (WorkspaceError, OSError):
+                now = seen.known
+            seen.was_away(path, await self._last_known(seen, written.get(Path(path))), now)
+
+    async def _last_known(self, seen: _Seen, edit: Edit | None) -> str | None:
+        """What the agent knew, or an agent of the session wrote after that, while nobody could keep it."""
+        if edit is None or edit.timestamp <= (seen.since or 0.0) or not edit.settled:
+            return seen.known
+        for project in self._borrowed:
+            with contextlib.suppress(BlobMissingError, UnicodeDecodeError):
+                return (await project.content(edit.after)).decode() if edit.after is not None else None
+        return seen.known
 
     def _touched(self, files: Collection[tuple[str, _Seen]]) -> list[str]:
         """The files that may hold something else than when this was asked last."""
@@ -171,7 +259,7 @@ class Untold(Looks):
         }
         return [path for path, seen in files if path in unsaved or seen.moves_to(_signature(path))]
 
-    async def _look(self, path: str, files: dict[str, _Seen]) -> None:
+    async def _look(self, path: str, files: Mapping[str, _Seen]) -> None:
         try:
             text = (await self._files.known_text(Path(path))).text
         except NotAFileError:

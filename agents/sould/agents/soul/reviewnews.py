@@ -24,6 +24,11 @@ EDITED: Final = (
     "Since you last looked, the user (or a program of theirs) changed files that you know. They hold this now:"
 )
 
+AWAY: Final = (
+    "While this session was closed, files that you know were changed: by the user, by programs of theirs or other agents, or "
+    "because changes of yours were rejected. They hold this now:"
+)
+
 
 class ReviewNews(StepExtension, Struct, frozen=True):
     """Tells one agent; `agent_id` is "" for the session's own. `agents` are all of the session."""
@@ -44,6 +49,7 @@ class ReviewNews(StepExtension, Struct, frozen=True):
         if rejects:
             await self.log.commit()
             await self.untold.rejects_told([(project, told) for project, told, _ in rejects])
+        await self.untold.keep()
 
     def _words(self, rejects: Sequence[Rejected], edits: Sequence[UserEdit]) -> str:
         """Blocks."""
@@ -64,10 +70,16 @@ class ReviewNews(StepExtension, Struct, frozen=True):
                 yield text
 
     def _edited(self, edits: Sequence[UserEdit]) -> Iterator[str]:
-        if edits:
-            yield EDITED
         room = MOST
-        for each in edits:
+        for each in (away := [edit for edit in edits if edit.away]):
+            if each is away[0]:
+                yield AWAY
+            text = shortened(self._difference(each), room)
+            room -= len(text)
+            yield text
+        for each in (others := [edit for edit in edits if not edit.away]):
+            if each is others[0]:
+                yield EDITED
             text = shortened(self._difference(each), room)
             room -= len(text)
             yield text
