@@ -1,8 +1,8 @@
 """Hunks in an editor's buffers: shown above their lines, kept and rejected there (docs/lsp.md)."""
 
-from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.acp.handlers.test_review import edited
 
 from soultest.bench import Bench
@@ -53,7 +53,136 @@ async def test_a_reject_edits_an_unsaved_buffer_and_nothing_else(bench: Bench, c
         assert len(await editor.lenses(uri)) == 3
 
 
-def written(path: Path, text: str) -> Path:
-    """A file."""
-    path.write_text(text)
-    return path
+async def test_what_a_user_typed_into_an_agents_line_is_asked_about_when_it_is_rejected(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo words\n3\n")})
+    async with bench.running(), connect_editor(choose=lambda params: "Keep my lines") as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        editor.type(uri, "words", "WORDS")
+        lenses = await editor.lenses(uri)
+        outcome = await editor.press(lenses[1])
+        [question] = editor.told("window/showMessageRequest")
+        assert [each["title"] for each in question["actions"]] == ["Keep my lines", "Drop my lines", "Leave it"]
+        assert outcome["left"] == []
+        assert editor.buffers[uri].text == "1\n2\ntwo WORDS\n3\n"
+
+
+async def test_an_edit_that_the_editor_does_not_apply_leaves_the_hunk_and_says_so(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    async with bench.running(), connect_editor(applies=False) as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        editor.type(uri, "3\n", "three\n")
+        lenses = await editor.lenses(uri)
+        [left] = (await editor.press(lenses[1]))["left"]
+        assert left["why"] == "failed"
+        assert "did not take this edit" in (await editor.wait_told("window/showMessage"))["message"]
+        assert titles(await editor.lenses(uri)) == titles(lenses)
+        assert editor.buffers[uri].text == "1\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_positions_are_counted_as_the_editor_counts_them(
+    bench: Bench, connect_editor: ConnectEditor, encoding: str
+) -> None:
+    before = "a\n😀é x\nz"
+    await edited(bench, {"a.txt": (before, "A\n😀é x\nz")})
+    able = {**FULL, "general": {"positionEncodings": [encoding]}}
+    async with bench.running(), connect_editor() as editor:
+        said = await editor.initialize(able, bench.project)
+        assert said["capabilities"]["positionEncoding"] == encoding
+        uri = editor.open(bench.project / "a.txt")
+        editor.type(uri, "x\n", "y 😀\n")
+        editor.type(uri, "z", "ZZ")
+        editor.type(uri, "y 😀", "y 😁!")
+        await editor.press((await editor.lenses(uri))[1])
+        assert editor.buffers[uri].text == "a\n😀é y 😁!\nZZ"
+
+
+async def test_a_client_that_writes_has_edits_put_into_its_buffers_and_saved(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    path = bench.project / "a.txt"
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize({"experimental": {"sould": {"writes": True}}}, bench.project)
+        uri = editor.open(path)
+        await editor.press((await editor.lenses(uri))[1])
+        assert (editor.buffers[uri].text, path.read_text()) == ("1\n2\n3\n", "1\n2\n3\n")
+        [asked] = editor.told("_sould/review/write")
+        assert (asked["save"], asked["version"]) == (True, 1)
+
+
+async def test_lenses_are_refreshed_when_another_client_decides(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    async with bench.running(), connect_editor() as one, connect_editor() as other:
+        for editor in (one, other):
+            await editor.initialize({**FULL, "initializationOptions": {}}, bench.project)
+        uri = one.open(bench.project / "a.txt")
+        assert len(await one.lenses(uri)) == 3
+        await other.press((await other.lenses(uri))[0])
+        await one.wait_told("workspace/codeLens/refresh")
+        assert await one.lenses(uri) == []
+
+
+async def test_hints_are_told_where_the_user_wants_them(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize({}, bench.project, initializationOptions={"hints": True, "lenses": False})
+        uri = editor.open(bench.project / "a.txt")
+        told = await editor.wait_told("textDocument/publishDiagnostics")
+        [hint] = told["diagnostics"]
+        assert (hint["severity"], hint["range"]["start"]["line"], hint["source"]) == (4, 1, "sould")
+        assert await editor.lenses(uri) == []
+
+
+async def test_actions_of_a_range_are_commands_for_an_editor_that_knows_no_others(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\nthree\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize({}, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        at = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 0}}
+        params = {"textDocument": {"uri": uri}, "range": at, "context": {"diagnostics": []}}
+        actions = await editor.request("textDocument/codeAction", params)
+        assert [each["title"] for each in actions] == [
+            *("Keep hunk 2/2", "Reject hunk 2/2", "Ask why: hunk 2/2"),
+            *("Keep all hunks of this file", "Reject all hunks of this file", "Reject all hunks of the project"),
+        ]
+        await editor.execute(actions[4]["command"], *actions[4]["arguments"])
+        assert (bench.project / "a.txt").read_text() == "1\n2\n3\n"
+
+
+async def test_the_accepted_text_is_a_document_where_the_editor_shows_such(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a b.txt": ("1\n2\n", "one\n2\n")})
+    async with bench.running(), connect_editor() as editor:
+        said = await editor.initialize(FULL, bench.project)
+        assert said["capabilities"]["workspace"]["textDocumentContent"]["schemes"] == ["sould-base"]
+        shown = await editor.execute("sould.base", {"uri": (bench.project / "a b.txt").as_uri()})
+        assert (await editor.wait_told("window/showDocument"))["takeFocus"] is False
+        content = await editor.request("workspace/textDocumentContent", uri=shown["uri"])
+        assert content["text"] == "1\n2\n"
+
+
+async def test_two_roots_in_one_window_are_two_projects(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    other = bench.root / "other"
+    other.mkdir()
+    (other / "b.txt").write_text("2\n")
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        event = {"added": [{"uri": other.as_uri(), "name": "other"}], "removed": []}
+        editor.notify("workspace/didChangeWorkspaceFolders", event=event)
+        one, two = editor.open(bench.project / "a.txt"), editor.open(other / "b.txt")
+        assert len(await editor.lenses(one)) == 3
+        assert await editor.lenses(two) == []
+        first = await editor.request("_sould/review/list", cwd=str(bench.project))
+        second = await editor.request("_sould/review/list", cwd=str(other))
+        assert (first["root"], second["root"]) == (str(bench.project), str(other))

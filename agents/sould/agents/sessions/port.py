@@ -125,6 +125,11 @@ class SessionPort:
         """Where a client stands that has seen everything."""
         return self._session.log.channel.position
 
+    @property
+    def clients(self) -> Mapping[str, Client]:
+        """Who looks at it now, by id."""
+        return self._session.clients.by_id
+
     def follow(self, sink: FollowerSink, outlet: Outlet) -> SessionFollower:
         """What was said and what happens, fed to a face's `sink` as fast as the `outlet` takes it."""
         return SessionFollower(self._session.log, sink, outlet, self.id)

@@ -1,7 +1,6 @@
 """`workspace/executeCommand`: the one table from command to handler. Each takes one JSON object."""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from lsprotocol import types
@@ -10,10 +9,13 @@ from sould.agents.reviewclients.params import Number
 from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import Inbound, absolute, parsed
+from sould.agents.rpc.params import Inbound, parsed
+from sould.editors.lsp import agentcommands as agent
+from sould.editors.lsp import content
 from sould.editors.lsp.decisions import Chosen, decide
 from sould.editors.lsp.documents import file_of
 from sould.editors.lsp.hunks import hunks_of, line_of, span
+from sould.editors.lsp.places import Place, place_of
 from sould.editors.lsp.protocol import written
 from sould.editors.lsp.words import tell
 
@@ -22,13 +24,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 ArgumentsT = TypeVar("ArgumentsT", bound=Inbound)
-
-
-class Place(Inbound):
-    """A document, or a directory of a project; without both, the window's first root."""
-
-    uri: str | None = None
-    cwd: str | None = None
 
 
 class HunkArguments(Place):
@@ -51,19 +46,6 @@ class NextArguments(Place):
     """From which line to look for the next hunk."""
 
     line: int = -1
-
-
-def place_of(peer: "Peer", given: Place) -> Path:
-    """What it is about. Raises RpcError."""
-    if given.uri is not None:
-        return file_of(given.uri)
-    if given.cwd is not None:
-        return absolute(given.cwd, "cwd")
-    folders = peer.editor.folders if peer.editor is not None else ()
-    if not folders:
-        data = {"kind": "invalid_params", "field": "uri"}
-        raise RpcError(INVALID_PARAMS, "Name a document by uri, or a directory by cwd: this window has no root.", data)
-    return file_of(folders[0])
 
 
 async def keep(peer: "Peer", given: HunkArguments) -> Json:
@@ -160,6 +142,16 @@ COMMANDS: dict[str, Command] = {
     "sould.keepAll": _command(BulkArguments, keep_all),
     "sould.rejectAll": _command(BulkArguments, reject_all),
     "sould.next": _command(NextArguments, next_hunk),
+    "sould.base": _command(Place, content.open_base),
+    "sould.why": _command(agent.WhyArguments, agent.why),
+    "sould.prompt": _command(agent.PromptArguments, agent.prompt),
+    "sould.steer": _command(agent.PromptArguments, agent.steer),
+    "sould.cancel": _command(agent.SessionArguments, agent.cancel),
+    "sould.session": _command(agent.PickArguments, agent.session),
+    "sould.answer": _command(agent.AnswerArguments, agent.answer),
+    "sould.fix": _command(agent.FixArguments, agent.fix),
+    "sould.explain": _command(agent.SelectionArguments, agent.explain),
+    "sould.edit": _command(agent.SelectionArguments, agent.edit),
 }
 
 

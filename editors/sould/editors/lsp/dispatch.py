@@ -13,7 +13,7 @@ from sould.agents.errors import SouldError
 from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
 from sould.agents.rpc.connection import Reply, described
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
-from sould.editors.lsp import commands, lenses, sync
+from sould.editors.lsp import actions, commands, content, lenses, sync
 from sould.editors.lsp.peer import REQUEST_FAILED, Peer
 from sould.editors.lsp.protocol import read, written
 
@@ -72,6 +72,9 @@ ROUTES: dict[str, Route] = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: told(types.DidChangeConfigurationParams, sync.configured),
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: told(types.DidChangeWorkspaceFoldersParams, sync.folders_changed),
     types.TEXT_DOCUMENT_CODE_LENS: route(types.CodeLensParams, lenses.show),
+    types.TEXT_DOCUMENT_CODE_ACTION: route(types.CodeActionParams, actions.show),
+    types.WORKSPACE_TEXT_DOCUMENT_CONTENT: route(types.TextDocumentContentParams, content.show),
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: told(types.WorkDoneProgressCancelParams, sync.cancelled),
     types.WORKSPACE_EXECUTE_COMMAND: route(types.ExecuteCommandParams, commands.execute),
     **{name: _review(name, call) for name, call in METHODS.items() if name != REPORT},
     REPORT: Route(sync.report, notification=True),

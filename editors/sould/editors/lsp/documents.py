@@ -73,6 +73,18 @@ class Documents:
         """Of a file, as the editor writes it."""
         return self._uris.get(path) or path.as_uri()
 
+    async def text(self, path: Path) -> str:
+        """A file as its user sees it; "" for what is no text."""
+        await self.all_taken()
+        resolved = Path(await asyncio.to_thread(os.path.realpath, path))
+        file = self._reported(resolved)
+        if file is not None and file.buffer is not None:
+            return file.buffer.text
+        try:
+            return await asyncio.to_thread(resolved.read_text, "utf-8")
+        except (OSError, ValueError):
+            return ""
+
     def _reported(self, path: Path) -> "Reported | None":
         reports = self._peer.known_reports
         return reports.reported(path) if reports is not None else None

@@ -12,9 +12,33 @@ DISPATCH: Final = "sould.editors.lsp.dispatch"
 REVIEW: Final = 1
 """The version of the methods below `_sould/review`."""
 COMMANDS: Final = tuple(
-    f"sould.{name}" for name in (*("keep", "reject", "keepFile", "rejectFile", "keepAll", "rejectAll", "undo", "next"),)
+    f"sould.{name}"
+    for name in (
+        *(
+            "keep",
+            "reject",
+            "keepFile",
+            "rejectFile",
+            "keepAll",
+            "rejectAll",
+            "undo",
+            "next",
+            "base",
+            "why",
+            "prompt",
+            "steer",
+            "cancel",
+            "session",
+            "answer",
+            "fix",
+            "explain",
+            "edit",
+        ),
+    )
 )
 """Of `workspace/executeCommand`."""
+BASE_SCHEME: Final = "sould-base"
+"""Of the URIs of files as their user accepted them."""
 
 
 async def initialize(peer: Peer, raw: Json) -> Reply:
@@ -30,10 +54,14 @@ async def initialize(peer: Peer, raw: Json) -> Reply:
 def _capabilities(peer: Peer) -> Json:
     can = peer.can
     workspace: Json = {"workspaceFolders": {"supported": True, "changeNotifications": True}}
+    if can.shows_content:
+        workspace["textDocumentContent"] = {"schemes": [BASE_SCHEME]}
+    kinds = {"codeActionKinds": ["quickfix", "refactor.rewrite"]}
     return {
         "positionEncoding": can.encoding,
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "codeLensProvider": {"resolveProvider": False},
+        "codeActionProvider": kinds if can.action_kinds else True,
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},
         "workspace": workspace,
         "experimental": {"sould": {"version": peer.services.version, "review": REVIEW}},

@@ -90,7 +90,8 @@ def _folders(raw: Json) -> tuple[str, ...]:
 
 def _capabilities(raw: Json) -> EditorCapabilities:
     workspace, document, window = _object(raw, "workspace"), _object(raw, "textDocument"), _object(raw, "window")
-    edit, ours = _object(workspace, "workspaceEdit"), _object(_object(raw, "experimental"), "sould")
+    edit, own = _object(workspace, "workspaceEdit"), _object(raw, "experimental").get("sould")
+    ours = _object(_object(raw, "experimental"), "sould")
     encodings = _list(_object(raw, "general"), "positionEncodings", str)
     return EditorCapabilities(
         encoding=_encoding(encodings),
@@ -103,7 +104,7 @@ def _capabilities(raw: Json) -> EditorCapabilities:
         progress=_flag(window, "workDoneProgress"),
         shows_content=isinstance(workspace.get("textDocumentContent"), dict),
         writes=_flag(ours, "writes"),
-        knows_us=bool(ours),
+        knows_us=isinstance(own, dict),
     )
 
 

@@ -4,17 +4,21 @@ What happens within a moment is told as one. An editor that cannot be told asks 
 """
 
 import asyncio
+import logging
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from sould.agents.errors import SouldError
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 
 if TYPE_CHECKING:
     from sould.agents.reviewclients.projects import ReviewedProject
     from sould.editors.lsp.peer import Peer
+
+logger = logging.getLogger(__name__)
 
 TOGETHER: Final = 0.02
 """Seconds within which changes are told as one."""
@@ -91,9 +95,15 @@ class EditorNews:
             if not shown:
                 continue
             if self._peer.hints:
-                await self._show_hints(self._peer, shown)
+                await self._hint(shown)
             if self._peer.can.refreshes_lenses:
                 try:
                     await self._peer.connection.request("workspace/codeLens/refresh", None)
                 except (RpcError, ConnectionGoneError):
                     return
+
+    async def _hint(self, paths: set[Path]) -> None:
+        try:
+            await self._show_hints(self._peer, paths)
+        except (SouldError, OSError) as error:
+            logger.warning("hunks are not told as hints: %s", error)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sould.agents.reviewclients.reports import Reports
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.wire.stream import Cursor
+    from sould.agents.workspace import Workspace
+    from sould.editors.lsp.agents import EditorSessions
     from sould.editors.lsp.documents import Documents
     from sould.editors.lsp.news import EditorNews
 
@@ -50,6 +52,7 @@ class Peer:
         self._reports: Reports | None = None
         self._documents: Documents | None = None
         self._news: EditorNews | None = None
+        self._sessions: EditorSessions | None = None
 
     # --- the connection ---------------------------------------------------------------------------------------------
 
@@ -117,6 +120,35 @@ class Peer:
         """Who decides, as others are told."""
         return self.name
 
+    @property
+    def home(self) -> str:
+        """Of its user: no project."""
+        return self.services.client.environment.get("HOME") or os.path.expanduser("~")
+
+    # --- as the `Client` that its sessions know -----------------------------------------------------------------------
+
+    @property
+    def speaks_for_user(self) -> bool:
+        """See `Client`."""
+        return True
+
+    @property
+    def chooses_for_project(self) -> bool:
+        """See `Client`."""
+        return True
+
+    def workspace(self, inner: "Workspace", session_id: str) -> None:
+        """See `Client`: its buffers are the project's, with a session or without."""
+
+    @property
+    def sessions(self) -> "EditorSessions":
+        """The sessions it works with."""
+        if self._sessions is None:
+            from sould.editors.lsp.agents import EditorSessions  # noqa: PLC0415 -- as above
+
+            self._sessions = EditorSessions(self)
+        return self._sessions
+
     # --- projects and documents -------------------------------------------------------------------------------------
 
     async def host(self) -> "HostPort":
@@ -131,8 +163,7 @@ class Peer:
         if self._projects is None:
             from sould.agents.reviewclients.projects import OpenProjects  # noqa: PLC0415 -- initialize is answered without sessions
 
-            home = self.services.client.environment.get("HOME") or os.path.expanduser("~")
-            self._projects = OpenProjects(host, self.connection, self.id, home)
+            self._projects = OpenProjects(host, self.connection, self.id, self.home)
         return self._projects
 
     async def reports(self) -> "Reports":
@@ -177,6 +208,9 @@ class Peer:
         """The editor is gone."""
         if self._news is not None:
             self._news.end()
+        if self._sessions is not None and self._host is not None:
+            for session_id in self._sessions.end():
+                await self._host.detach(session_id, self.id)
         if self._projects is not None:
             await self._projects.aclose()
 
@@ -200,6 +234,7 @@ class Peer:
             client_id=self.id,
             client_name=self.editor.name if self.editor else "",
             initialize=self._initialize,
+            sessions=self._sessions.remembered if self._sessions is not None else {},
             unanswered=tuple(Unanswered(each.id, each.method[:60]) for each in self.connection.unanswered.values()),
             asked=tuple(self.connection.asked),
             followed=self._projects.followed if self._projects is not None else (),

@@ -31,6 +31,11 @@ async def go_on(peer: "Peer", resume: FaceRecord) -> None:
     for request in resume.unanswered:
         connection.answer_error(request.id, _died(request))
     await peer.documents.take_up(peer.services.memory.handed)
+    for session_id, remembered in resume.sessions.items():
+        try:
+            await peer.sessions.go_on(session_id, remembered)
+        except SouldError as error:
+            logger.warning("session %s could not be taken up again: %s", session_id, error)
     for root in resume.followed:
         await _follow(peer, Path(root))
     peer.remember()

@@ -9,6 +9,7 @@ from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import parsed
 from sould.editors.lsp.introduction import read_settings
+from sould.editors.lsp.progress import PREFIX
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -44,6 +45,11 @@ async def folders_changed(peer: "Peer", params: types.DidChangeWorkspaceFoldersP
     """The window has other roots."""
     gone = {folder.uri for folder in params.event.removed}
     peer.change_folders(gone, [folder.uri for folder in params.event.added])
+
+
+async def cancelled(peer: "Peer", params: types.WorkDoneProgressCancelParams) -> None:
+    """The user does not want a turn to go on."""
+    peer.sessions.cancel_turn(str(params.token).removeprefix(PREFIX))
 
 
 async def report(peer: "Peer", raw: dict[str, Any]) -> Any:

@@ -1,0 +1,83 @@
+"""Code actions: decisions about the hunks of a range, and what an agent can be asked about it."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from sould.agents.reviewing.listing import ReviewedHunk
+from sould.editors.lsp.hunks import called, hunks_of, named, touched
+from sould.editors.lsp.protocol import written
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+MOST_HUNKS: Final = 5
+"""In a range that are offered one by one."""
+QUICK: Final = "quickfix"
+REWRITE: Final = "refactor.rewrite"
+
+
+async def show(peer: "Peer", params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
+    """Those of a range. An editor that knows only commands gets these."""
+    hunks = await hunks_of(peer, params.text_document.uri)
+    only = params.context.only
+    wanted = [each.value if isinstance(each, types.CodeActionKind) else each for each in only or ()]
+    offered = (*_reviewing(params, hunks, shows_base=peer.can.shows_content), *_asking(params))
+    actions = [each for each in offered if only is None or any(_is_of(str(each.kind), kind) for kind in wanted)]
+    if peer.can.action_kinds:
+        return actions
+    return [each.command for each in actions if each.command is not None]
+
+
+def _is_of(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(f"{wanted}.") or not wanted
+
+
+def _reviewing(
+    params: types.CodeActionParams, hunks: Sequence[ReviewedHunk], *, shows_base: bool
+) -> Iterator[types.CodeAction]:
+    uri = params.text_document.uri
+    places = {hunk.id: called(hunk, place, len(hunks)) for place, hunk in enumerate(hunks, 1)}
+    here = touched(hunks, params.range)
+    for hunk in here[:MOST_HUNKS]:
+        what, argument = places[hunk.id], named(uri, hunk)
+        if hunk.state == "rejecting":
+            yield _action(f"Take the reject of {what} back", "sould.undo", argument)
+            continue
+        yield _action(f"Keep {what}", "sould.keep", argument, preferred=len(here) == 1)
+        yield _action(f"Reject {what}", "sould.reject", argument)
+        yield _action(f"Ask why: {what}", "sould.why", {"uri": uri, "id": hunk.id})
+    if here:
+        yield _action("Keep all hunks of this file", "sould.keepFile", {"uri": uri})
+        yield _action("Reject all hunks of this file", "sould.rejectFile", {"uri": uri})
+        yield _action("Reject all hunks of the project", "sould.rejectAll", {"uri": uri})
+        if shows_base:
+            yield _action("Show the file as you accepted it", "sould.base", {"uri": uri})
+
+
+def _asking(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
+    uri, at = params.text_document.uri, params.range
+    problems = [each for each in params.context.diagnostics if each.source != "sould"]
+    if problems:
+        first = " ".join(problems[0].message.split())
+        shown = first if len(first) <= 60 else f"{first[:60]}…"
+        title = f"Ask sould: fix “{shown}”" if len(problems) == 1 else f"Ask sould: fix {len(problems)} problems"
+        yield _action(title, "sould.fix", {"uri": uri, "diagnostics": written(problems)}, fixes=problems)
+    if at.start != at.end:
+        argument = {"uri": uri, "range": written(at)}
+        yield _action("Ask sould: explain the selection", "sould.explain", argument, kind=REWRITE)
+        yield _action("Ask sould: edit the selection", "sould.edit", argument, kind=REWRITE)
+
+
+def _action(
+    title: str,
+    command: str,
+    argument: dict[str, Any],
+    *,
+    kind: str = QUICK,
+    preferred: bool = False,
+    fixes: Sequence[types.Diagnostic] | None = None,
+) -> types.CodeAction:
+    run = types.Command(title, command, arguments=[argument])
+    return types.CodeAction(title, kind=kind, command=run, is_preferred=preferred or None, diagnostics=fixes)

@@ -1,0 +1,171 @@
+"""Commands about agents: prompts, what runs, which session, what is asked; and what code actions ask of an agent."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+
+from sould.agents.review.lines import split
+from sould.agents.reviewclients.params import Number, RangeParams
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import Lenient
+from sould.agents.wire.messages import ApprovalResponse, QuestionResponse
+from sould.editors.lsp import asking
+from sould.editors.lsp.attachment import Attachment
+from sould.editors.lsp.documents import file_of
+from sould.editors.lsp.hunks import hunks_of
+from sould.editors.lsp.places import Place, place_of
+from sould.editors.lsp.words import tell
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+Json = dict[str, Any]
+T = TypeVar("T")
+LONGEST_PROMPT = 1_000_000
+
+
+class SessionArguments(Place):
+    """A session by its id; without it, the one chosen for the place."""
+
+    session: str = ""
+
+
+class PromptArguments(SessionArguments):
+    """What the agent is asked."""
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_PROMPT)]
+
+
+class PickArguments(SessionArguments):
+    """`new`: a new one."""
+
+    new: bool = False
+
+
+class AnswerArguments(SessionArguments):
+    """A request by its id; without it, what is pending is answered. Without `response` and `answers`, the editor's user is asked."""
+
+    request: str = ""
+    response: Literal["approve", "approve_for_session", "reject"] | None = None
+    feedback: str = ""
+    answers: dict[str, str] = Field(default_factory=dict)
+
+
+class FixArguments(SessionArguments):
+    """What the editor reports."""
+
+    uri: str | None = None
+    diagnostics: Annotated[list[asking.Reported], Field(min_length=1)]
+    text: str = ""
+
+
+class SelectionArguments(SessionArguments):
+    """Lines of a document. `text`: what is asked, where the editor asked its user for it."""
+
+    range: RangeParams
+    text: Lenient[str] = ""
+
+
+class WhyArguments(SessionArguments):
+    """A hunk."""
+
+    id: Number
+
+
+async def prompt(peer: "Peer", given: PromptArguments) -> Json:
+    """A turn."""
+    return _asked(await peer.sessions.of(place_of(peer, given), given.session), given.text)
+
+
+async def steer(peer: "Peer", given: PromptArguments) -> Json:
+    """More input for the running turn, or word that a prompt is needed."""
+    attachment = await peer.sessions.of(place_of(peer, given), given.session)
+    steered = attachment.session.steer(given.text)
+    return {"sessionId": attachment.session.id, "outcome": "injected" if steered else "promptRequired"}
+
+
+async def cancel(peer: "Peer", given: SessionArguments) -> Json:
+    """End the running turns of this window's sessions."""
+    return {"cancelled": peer.sessions.cancel()}
+
+
+async def session(peer: "Peer", given: PickArguments) -> Json | None:
+    """Choose where prompts go: the session named, a new one, or the one that the user picks."""
+    about = place_of(peer, given)
+    if given.new:
+        chosen: Attachment | None = await peer.sessions.new(about)
+    elif given.session:
+        chosen = await peer.sessions.of(about, given.session)
+    else:
+        chosen = await peer.sessions.pick(about)
+    return {"sessionId": chosen.session.id, "title": chosen.session.info.title} if chosen is not None else None
+
+
+async def answer(peer: "Peer", given: AnswerArguments) -> Json:
+    """Answer what an agent asks, or have the editor ask its user. Also without an argument: what is pending is in the answer."""
+    pending = await peer.sessions.pending()
+    wanted = [each for each in pending if given.request in ("", each["request"])]
+    if not wanted:
+        tell(peer, "info", "No agent asks anything.")
+    elif given.response is None and not given.answers:
+        await peer.sessions.put(wanted[0]["request"])
+    else:
+        await _answer(peer, wanted[0], given)
+    return {"pending": pending}
+
+
+async def fix(peer: "Peer", given: FixArguments) -> Json:
+    """Have diagnostics fixed."""
+    path = place_of(peer, given)
+    return _asked(await peer.sessions.of(path, given.session), asking.fix(path, given.diagnostics, given.text))
+
+
+async def explain(peer: "Peer", given: SelectionArguments) -> Json:
+    """Have a selection explained."""
+    path, first, lines = await _selected(peer, given)
+    return _asked(await peer.sessions.of(path, given.session), asking.explain(path, lines, first, given.text))
+
+
+async def edit(peer: "Peer", given: SelectionArguments) -> Json:
+    """Have a selection edited."""
+    path, first, lines = await _selected(peer, given)
+    return _asked(await peer.sessions.of(path, given.session), asking.edit(path, lines, first, given.text))
+
+
+async def why(peer: "Peer", given: WhyArguments) -> Json:
+    """Ask the agent that wrote a hunk last why it did."""
+    path = place_of(peer, given)
+    hunk = next((each for each in await hunks_of(peer, path.as_uri()) if each.id == given.id), None)
+    if hunk is None:
+        raise _wrong("id", f"No hunk {given.id} is to be reviewed in {path}.")
+    writer = hunk.agents[-1].session_id if hunk.agents else ""
+    return _asked(await peer.sessions.of(path, given.session or writer), asking.why(hunk))
+
+
+def _asked(attachment: Attachment, text: str) -> Json:
+    return {"sessionId": attachment.session.id, "turnId": attachment.prompt(text)}
+
+
+async def _answer(peer: "Peer", wanted: Json, given: AnswerArguments) -> None:
+    live = (await peer.host()).live(wanted["sessionId"])
+    if live is None:
+        return
+    if wanted["kind"] == "approval":
+        response = given.response or "reject"
+        live.answer(ApprovalResponse(request_id=wanted["request"], response=response, feedback=given.feedback), peer.id)
+    else:
+        live.answer(QuestionResponse(request_id=wanted["request"], answers=given.answers), peer.id)
+
+
+async def _selected(peer: "Peer", given: SelectionArguments) -> "tuple[Any, int, tuple[str, ...]]":
+    """The file, the first of its lines that a range touches, and these lines as the user sees them."""
+    if given.uri is None:
+        raise _wrong("uri", "uri is required.")
+    path = file_of(given.uri)
+    lines = split(await peer.documents.text(path))
+    first, last = given.range.start.line, given.range.end.line + (1 if given.range.end.character else 0)
+    return path, first, lines[first : max(last, first + 1)]
+
+
+def _wrong(field: str, sentence: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})

@@ -1,0 +1,150 @@
+"""The sessions of agents that an editor window works with: which one a prompt goes to, and those it is attached to.
+
+What a user asks of an agent in plain LSP is a command; nothing of a conversation but its end is shown here.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sould.agents.opening.opening import Opening
+from sould.agents.sessionlog.channel import Cursor
+from sould.agents.sessions.faces import AttachedSession
+from sould.agents.sessions.port import SessionPort
+from sould.editors.lsp.attachment import Attachment
+from sould.editors.lsp.dialogs import listed
+from sould.editors.lsp.documents import path_of
+from sould.editors.lsp.words import ask
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+Json = dict[str, Any]
+
+NEW = "New session"
+MOST_OFFERED = 8
+"""Sessions to pick from: buttons are read one by one."""
+
+
+class EditorSessions:
+    """Of one editor window."""
+
+    def __init__(self, peer: "Peer") -> None:
+        self._peer = peer
+        self._attached: dict[str, Attachment] = {}
+        self._chosen: dict[Path, str] = {}
+        """The session that prompts about a directory go to."""
+
+    @property
+    def remembered(self) -> dict[str, AttachedSession]:
+        """What the next daemon must know of them."""
+        return {key: each.remembered for key, each in self._attached.items()}
+
+    async def of(self, about: Path, wanted: str = "") -> Attachment:
+        """The session `wanted`, else the one chosen for the project of a file or directory; a new one where there is none."""
+        directory = await self._directory(about)
+        name = wanted or self._chosen.get(directory, "")
+        known = self._attached.get(name)
+        if known is None or known.session.closed:
+            host = await self._peer.host()
+            opening = self._opening(directory)
+            known = self._attach(await host.open(name, opening) if name else await host.new(opening))
+        self._chosen[directory] = known.session.id
+        return known
+
+    async def new(self, about: Path) -> Attachment:
+        """A new session, which is chosen."""
+        directory = await self._directory(about)
+        self._chosen.pop(directory, None)
+        return await self.of(about)
+
+    async def pick(self, about: Path) -> Attachment | None:
+        """The one that the user chooses of those of the project; None: none."""
+        directory = await self._directory(about)
+        page = await (await self._peer.host()).list(directory, None, MOST_OFFERED)
+        titles = {f"{info.title or 'Untitled'} ({info.id[:6]})": info.id for info in page.items}
+        chosen = await ask(self._peer, "info", f"Which session of {directory.name}?", [*titles, NEW])
+        if chosen is None:
+            return None
+        return await self.new(about) if chosen == NEW else await self.of(about, titles[chosen])
+
+    async def go_on(self, session_id: str, remembered: AttachedSession) -> None:
+        """Attach to a session as an earlier daemon left it. Raises SouldError."""
+        directory = Path(remembered.cwd)
+        session = await (await self._peer.host()).open(session_id, self._opening(directory))
+        session.attach(self._peer)
+        attachment = self._attached[session_id] = Attachment(self._peer, session)
+        self._chosen[directory] = session_id
+        await attachment.go_on(Cursor(remembered.seq, remembered.offset))
+
+    async def pending(self) -> list[Json]:
+        """What nobody has answered, in the live sessions of the window's roots and in those it is attached to."""
+        return [each for session in await self._near() for each in listed(session)]
+
+    async def put(self, request_id: str) -> Attachment | None:
+        """Ask what is pending, also where a better client shows it, and attach to its session."""
+        for session in await self._near():
+            for request in session.pending:
+                if request.id == request_id:
+                    attachment = self._attached.get(session.id) or self._attach(session)
+                    attachment.dialogs.put(request)
+                    return attachment
+        return None
+
+    async def _near(self) -> Iterable[SessionPort]:
+        folders = [path_of(uri) for uri in (self._peer.editor.folders if self._peer.editor is not None else ())]
+        roots = [path for path in folders if path is not None]
+        live = (await self._peer.host()).sessions
+        return [
+            session
+            for key, session in live.items()
+            if key in self._attached or any(session.info.cwd.is_relative_to(root) for root in roots)
+        ]
+
+    def cancel(self) -> bool:
+        """Cancel the turns that run in the attached sessions. Whether there was one."""
+        running = [each.session for each in self._attached.values() if each.session.running]
+        for session in running:
+            session.cancel(self._peer.id)
+        return bool(running)
+
+    def cancel_turn(self, turn_id: str) -> None:
+        """Cancel a turn, if it runs in an attached session."""
+        for attachment in self._attached.values():
+            if attachment.turn_id == turn_id and attachment.session.running:
+                attachment.session.cancel(self._peer.id)
+
+    def end(self) -> "list[str]":
+        """The editor is gone; the ids of its sessions, which are to be detached."""
+        for attachment in self._attached.values():
+            attachment.end()
+        return list(self._attached)
+
+    def _attach(self, session: SessionPort) -> Attachment:
+        before = self._attached.pop(session.id, None)
+        if before is not None:
+            before.end()
+        session.attach(self._peer)
+        attachment = self._attached[session.id] = Attachment(self._peer, session)
+        attachment.begin()
+        self._peer.remember()
+        return attachment
+
+    async def _directory(self, about: Path) -> Path:
+        """Where an agent works that is asked about a file: the window's root that has it, else its project, else its directory."""
+        folders = [path_of(uri) for uri in (self._peer.editor.folders if self._peer.editor is not None else ())]
+        roots = [path for path in folders if path is not None and about.is_relative_to(path)]
+        if roots:
+            return max(roots, key=lambda path: len(path.parts))
+        root = await (await self._peer.host()).project_root(about, Path(self._peer.home))
+        return root if root != Path("/") else about.parent
+
+    def _opening(self, directory: Path) -> Opening:
+        client, can = self._peer.services.client, self._peer.can
+        return Opening(
+            cwd=directory,
+            environment=client.environment,
+            umask=client.umask,
+            default_mode="review" if can.knows_us else "ask",
+            capabilities=frozenset({"questions", *(("review",) if can.knows_us else ())}),
+        )

@@ -1,0 +1,136 @@
+"""One session as an editor window sees it: its turns as progress, what it asks, and what it said in the end.
+
+The sink of its own follower; knows nothing of cursors, back-pressure or the journal.
+"""
+
+from typing import TYPE_CHECKING
+
+from sould.agents.sessionlog.channel import Cursor, Record
+from sould.agents.sessions.faces import AttachedSession
+from sould.agents.sessions.port import SessionPort
+from sould.agents.wire import messages as wire
+from sould.agents.wire.content import TextPart
+from sould.editors.lsp.dialogs import EditorDialogs
+from sould.editors.lsp.progress import TurnProgress
+from sould.editors.lsp.words import tell
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+_CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
+
+
+class Attachment:
+    """Made with a live session; `begin` or `go_on` starts it, `end` stops it."""
+
+    def __init__(self, peer: "Peer", session: SessionPort) -> None:
+        self.session = session
+        self._peer = peer
+        self.dialogs = EditorDialogs(peer, session)
+        self._follower = session.follow(self, peer.connection)
+        self.turn_id = ""
+        """The turn that runs, as far as the editor was told."""
+        self._progress: TurnProgress | None = None
+        self._said: list[str] = []
+        """What the agent said in this step."""
+        self._mine: set[str] = set()
+        """Turns that were asked for here."""
+
+    @property
+    def remembered(self) -> AttachedSession:
+        """What the next daemon must know of it."""
+        cursor = self._follower.cursor
+        return AttachedSession(str(self.session.info.cwd), (), cursor.seq, cursor.offset)
+
+    def begin(self) -> None:
+        """From now on the editor is told what happens."""
+        self._follower.go_live()
+
+    async def go_on(self, cursor: Cursor) -> None:
+        """As an earlier daemon left it."""
+        await self._follower.catch_up(cursor)
+        self._follower.go_live()
+
+    def end(self) -> None:
+        """Nothing more is told or asked."""
+        self.dialogs.close_all()
+        self._follower.end()
+
+    def prompt(self, text: str) -> str:
+        """Ask for a turn, by the id of which its end is told. Synchronous, so that a cancel finds it."""
+        prompt = self.session.prompt(text, self._peer.id)
+        self._mine.add(prompt.turn_id)
+        return prompt.turn_id
+
+    # --- what the follower feeds ------------------------------------------------------------------------------------
+
+    def feed(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        message = record.message
+        if isinstance(message, TextPart):
+            self._said.append(message.text)
+        elif isinstance(message, wire.ApprovalRequest | wire.QuestionRequest):
+            self.dialogs.offer(message)
+        elif isinstance(message, _CLOSINGS):
+            self.dialogs.close(message.request_id)
+        else:
+            self._follow_turn(message)
+
+    def feed_missed(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        message = record.message
+        if isinstance(message, wire.ApprovalRequest | wire.QuestionRequest):
+            return  # what is still pending is offered by `went_live`
+        self.feed(record)
+
+    def feed_history(self, record: Record) -> None:
+        """See `FollowerSink`: nobody asks for it here."""
+
+    def learn(self, record: Record) -> None:
+        """See `FollowerSink`."""
+        message = record.message
+        if isinstance(message, wire.TurnBegin):
+            self.turn_id, self._said = message.turn_id, []
+            if message.client_id == self._peer.id:
+                self._mine.add(message.turn_id)
+            self._progress = TurnProgress(self._peer.connection, message.turn_id) if self._peer.can.progress else None
+        elif isinstance(message, TextPart):
+            self._said.append(message.text)
+        elif isinstance(message, wire.TurnEnd):
+            self._progress = None
+
+    def went_live(self) -> None:
+        """See `FollowerSink`."""
+        if self._progress is not None:
+            self._progress.take_up()
+        for request in self.session.pending:
+            self.dialogs.offer(request)
+
+    def _follow_turn(self, message: wire.WireMessage) -> None:
+        match message:
+            case wire.TurnBegin():
+                self.turn_id, self._said = message.turn_id, []
+                if self._peer.can.progress and not message.command:
+                    self._progress = TurnProgress(self._peer.connection, message.turn_id)
+                    self._progress.begin("sould")
+            case wire.StepBegin():
+                self._said = []
+            case wire.ToolCall() if self._progress is not None:
+                self._progress.say(message.function.name)
+            case wire.TurnEnd():
+                self._end_turn(message)
+            case _:
+                pass
+
+    def _end_turn(self, end: wire.TurnEnd) -> None:
+        self.dialogs.close_all()
+        if self._progress is not None:
+            self._progress.end(end.stop_reason.replace("_", " "))
+            self._progress = None
+        if end.turn_id in self._mine:
+            self._mine.discard(end.turn_id)
+            text = "".join(self._said).strip()
+            if end.error is not None:
+                tell(self._peer, "error", end.error.message)
+            elif text:
+                tell(self._peer, "info", text)

@@ -1,0 +1,31 @@
+"""What a command is about, by its argument: a document, a directory, or the window's first root."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import Inbound, absolute
+from sould.editors.lsp.documents import file_of
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.peer import Peer
+
+
+class Place(Inbound):
+    """A document, or a directory of a project; without both, the window's first root."""
+
+    uri: str | None = None
+    cwd: str | None = None
+
+
+def place_of(peer: "Peer", given: Place) -> Path:
+    """What it is about. Raises RpcError."""
+    if given.uri is not None:
+        return file_of(given.uri)
+    if given.cwd is not None:
+        return absolute(given.cwd, "cwd")
+    folders = peer.editor.folders if peer.editor is not None else ()
+    if not folders:
+        data = {"kind": "invalid_params", "field": "uri"}
+        raise RpcError(INVALID_PARAMS, "Name a document by uri, or a directory by cwd: this window has no root.", data)
+    return file_of(folders[0])
