@@ -105,9 +105,7 @@ class AcpClient:
 
     def write(self, message: Json) -> None:
         """One line."""
-        line = orjson.dumps({"jsonrpc": "2.0", **message}) + b"\n"
-        while line:
-            line = line[os.write(self.to, line) :]
+        write_all(self.to, orjson.dumps({"jsonrpc": "2.0", **message}) + b"\n")
 
     def send(self, method: str, params: Json) -> int:
         """A request; its id."""
@@ -130,10 +128,14 @@ class AcpClient:
             self.read()
 
     def read(self) -> None:
-        """Take in the whole lines of one read."""
+        """Take in the whole messages of one read."""
         data = os.read(self.out, 1 << 20)
         if not data:
             raise AgentFailedError("it closed its end")
+        self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """The whole lines of what was read."""
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             if line:
@@ -203,6 +205,12 @@ class AcpClient:
                 f"a call of {tool} brought {len(left)} answers of the model, not 2; it said {self.streams[session].remarks}"
             )
         return (left[1] - left[0]) / 1e6
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """All of it, however little a pipe takes at once."""
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def until_all(waiting: Mapping[AcpClient, set[int]]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from acpclient import AcpClient
+from lspclient import LspClient
 from processes import family, wait_gone
 
 Json = dict[str, Any]
@@ -117,6 +118,16 @@ class Agent:
 
 class Sould(Agent):
     """Our agent: a daemon that outlives its editors."""
+
+    @contextmanager
+    def window(self) -> Generator[LspClient]:
+        """An editor that speaks LSP, nothing said yet."""
+        command = (self.command[0], "lsp")
+        client = LspClient(command, self.environment, self.project, self.home / "errors")
+        try:
+            yield client
+        finally:
+            client.close()
 
     def processes(self, client: AcpClient) -> tuple[int, ...]:
         """The bridge and the daemon."""

@@ -21,7 +21,7 @@ import report
 from agents import raw_agent, sould
 from figures import apart
 from row import OURS, RAW, Measurement
-from rows import commandline, commands, editors, history, journal, memory, review, search, startup, streaming
+from rows import commandline, commands, editors, history, journal, lsp, memory, review, search, startup, streaming
 from runner import Finding, find
 from world import MakeAgent, World, make_world
 
@@ -54,6 +54,9 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     memory.visits,
     journal.append,
     review.review,
+    lsp.warm,
+    lsp.hunks,
+    lsp.windows,
 )
 
 

@@ -54,12 +54,16 @@ def cold(world: World) -> Generator[Sides]:
 
 def interpreter(world: World) -> Figures:
     """A bare interpreter to its first output."""
+    return {"warm-initialize": interpreter_ms(world, FIRST_BYTE)}
+
+
+def interpreter_ms(world: World, code: str) -> float:
+    """From spawning a bare interpreter to the first byte that this code writes."""
     begin = time.monotonic_ns()
-    with subprocess.Popen([str(world.python), "-c", FIRST_BYTE], stdout=subprocess.PIPE, bufsize=0) as process:
+    with subprocess.Popen([str(world.python), "-c", code], stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdout
         process.stdout.read(1)
-        taken = time.monotonic_ns() - begin
-    return {"warm-initialize": taken / 1e6}
+        return (time.monotonic_ns() - begin) / 1e6
 
 
 def started_cold(agent: Agent) -> Figures:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sould.agents.sessions.faces import AttachedSession, FaceRecord, Unanswered
 from sould.agents.wire.stream import Cursor
 from sould.daemon.process.facehost import ResumeRecorder
+from sould.daemon.process.notes import NotesFile
 from sould.daemon.process.records import Record, read_record
 
 SESSIONS = ("s1", "s2", "s3")
@@ -91,7 +92,8 @@ def test_the_record_is_never_ahead_of_the_client_and_right_whenever_everything_h
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "c"
         talk = Talk()
-        recorder = ResumeRecorder(Record(str(path)), None, talk, talk)  # pyright: ignore[reportArgumentType] -- of both no more is used
+        notes = NotesFile(str(path) + ".notes")
+        recorder = ResumeRecorder(Record(str(path)), None, talk, talk, notes)  # pyright: ignore[reportArgumentType] -- of both no more is used
         recorder.watch(talk)
         recorder.remember()
         for op, which, size in steps:

@@ -95,7 +95,7 @@ async def test_diagnostics_and_selections_of_the_editor_reach_the_agent(
     async with bench.running(), connect_editor() as editor:
         await editor.initialize(FULL, bench.project)
         uri = editor.open(path)
-        params = {"textDocument": {"uri": uri}, "range": problem["range"], "context": {"diagnostics": [problem]}}
+        params: Json = {"textDocument": {"uri": uri}, "range": problem["range"], "context": {"diagnostics": [problem]}}
         fix, explain, _ = await editor.request("textDocument/codeAction", params)
         assert title(fix) == "Ask sould: fix “undefined name 'x'”"
         session = (await editor.press(fix))["sessionId"]

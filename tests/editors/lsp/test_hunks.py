@@ -148,7 +148,7 @@ async def test_actions_of_a_range_are_commands_for_an_editor_that_knows_no_other
         await editor.initialize({}, bench.project)
         uri = editor.open(bench.project / "a.txt")
         at = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 0}}
-        params = {"textDocument": {"uri": uri}, "range": at, "context": {"diagnostics": []}}
+        params: Json = {"textDocument": {"uri": uri}, "range": at, "context": {"diagnostics": []}}
         actions = await editor.request("textDocument/codeAction", params)
         assert [each["title"] for each in actions] == [
             *("Keep hunk 2/2", "Reject hunk 2/2", "Ask why: hunk 2/2"),

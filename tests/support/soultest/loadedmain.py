@@ -18,7 +18,7 @@ from typing import IO, Any
 from sould.acp.handlers.handshake import PARAMETERS
 from sould.acp.server.server import serve_acp
 from sould.agents.importing import load
-from sould.agents.sessions.faces import ClientProcess, FaceServices, Resumable
+from sould.agents.sessions.faces import ClientProcess, FaceNotes, FaceServices, Resumable
 from sould.daemon.fdstream import FdStream
 from sould.daemon.paths import Paths
 from sould.daemon.process.main import main as daemon
@@ -52,6 +52,21 @@ class NothingKept:
 
     resume = None
     handed = b""
+
+    def read(self) -> bytes:
+        """See `FaceNotes`."""
+        return b""
+
+    def append(self, line: bytes) -> None:
+        """See `FaceNotes`."""
+
+    def replace(self, lines: bytes) -> None:
+        """See `FaceNotes`."""
+
+    @property
+    def notes(self) -> FaceNotes:
+        """See `FaceMemory`."""
+        return self
 
     def watch(self, connection: Resumable) -> None:
         """See `FaceMemory`."""

@@ -64,6 +64,7 @@ class LspClient:
         self.hang: set[str] = set()
         """Methods of the server that get no answer."""
         self._bytes = bytearray()
+        self._rest = 0
         self._ids = iter(range(1, 1_000_000))
         self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._asked: dict[int, str] = {}
@@ -237,9 +238,17 @@ class LspClient:
         """Run a command."""
         return await self.request("workspace/executeCommand", command=command, arguments=list(arguments))
 
+    def expect_rest(self, size: int) -> None:
+        """So many bytes are missing of a message of which it has the beginning."""
+        self._rest = size
+
     async def _read(self) -> None:
         while data := await self.stream.read():
             self._bytes += data
+            rest = min(self._rest, len(self._bytes))
+            assert not bytes(self._bytes[:rest]).strip()
+            del self._bytes[:rest]
+            self._rest -= rest
             while (end := self._bytes.find(b"\r\n\r\n")) >= 0:
                 size = int(bytes(self._bytes[:end]).rpartition(b":")[2])
                 if len(self._bytes) < end + 4 + size:

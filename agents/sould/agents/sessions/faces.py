@@ -121,12 +121,33 @@ class Resumable(Protocol):
         ...
 
 
+class FaceNotes(Protocol):
+    """What a face notes beside its record: lines that are only added, or replaced as a whole."""
+
+    def read(self) -> bytes:
+        """What an earlier daemon noted: whole lines."""
+        ...
+
+    def append(self, line: bytes) -> None:
+        """Add a line, with its end."""
+        ...
+
+    def replace(self, lines: bytes) -> None:
+        """Have these lines in the place of all others."""
+        ...
+
+
 class FaceMemory(Protocol):
     """What survives the daemon of one connection."""
 
     @property
     def resume(self) -> FaceRecord | None:
         """What an earlier daemon left; None for a new client."""
+        ...
+
+    @property
+    def notes(self) -> FaceNotes:
+        """For what is too much to be written anew with each change."""
         ...
 
     @property

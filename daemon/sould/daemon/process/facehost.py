@@ -16,6 +16,7 @@ from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
+from sould.daemon.process.notes import NotesFile, notes_path
 from sould.daemon.process.records import Record, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
@@ -49,7 +50,8 @@ class FaceHost:
         """Serve until the client is gone."""
         path = record_path(self._paths.runtime, connection.hello.token)
         resume = _resume(path, connection)  # before a record of our own takes its place
-        recorder = ResumeRecorder(Record(path), resume, connection, self._sessions)
+        notes = NotesFile(notes_path(self._paths.runtime, connection.hello.token))
+        recorder = ResumeRecorder(Record(path), resume, connection, self._sessions, notes)
         stream = connection.open_stream(recorder, self._tail())
         hello = connection.hello
         umask = self._sessions.umask if hello.umask is None else hello.umask
@@ -84,8 +86,16 @@ class ResumeRecorder:
     The `FaceMemory` of the face, and the `ConnectedFace` of the connection.
     """
 
-    def __init__(self, record: Record, resume: FaceRecord | None, connection: Connection, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        record: Record,
+        resume: FaceRecord | None,
+        connection: Connection,
+        sessions: Sessions,
+        notes: NotesFile,
+    ) -> None:
         """`sessions`: whose journals are to have what the client is shown."""
+        self.notes = notes
         self.resume = resume
         self.handed = connection.handed
         self._record = record
@@ -191,11 +201,13 @@ class ResumeRecorder:
         """See `ConnectedFace`."""
         self._open = False
         self._record.close()
+        self.notes.close()
 
     def forget(self) -> None:
         """The conversation is over."""
         self._open = False
         self._record.forget()
+        self.notes.forget()
 
     def _now(self) -> FaceRecord:
         return self._face.snapshot() if self._face is not None else FaceRecord()

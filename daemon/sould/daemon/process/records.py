@@ -24,7 +24,8 @@ _EARLIER = b"sould record 1\n\0"
 """Without marks."""
 _SWITCH, _CUT, _LENGTHS, _COUNTS, _SLOTS = 16, 17, 24, 40, 64
 _NUMBER = struct.Struct("@Q")
-_NAME = re.compile(r"c\.[0-9a-f]{32}")
+_NAME = re.compile(r"[cn]\.[0-9a-f]{32}")
+"""Records, and the notes beside them."""
 _FORGOTTEN = 24 * 3600.0
 
 

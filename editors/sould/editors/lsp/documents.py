@@ -14,9 +14,11 @@ from lsprotocol import types
 from msgspec import Struct
 from msgspec.json import decode, encode
 
+from sould.agents.diskfile import digest_of
 from sould.agents.reviewclients.reports import Change, Report
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.editors.lsp.documentnotes import DocumentNotes, KnownDocument
 
 if TYPE_CHECKING:
     from sould.agents.reviewclients.reported import Reported
@@ -38,6 +40,7 @@ class Documents:
         self._peer = peer
         self._uris: dict[Path, str] = {}
         """Of the open ones, by resolved path."""
+        self._notes = DocumentNotes(peer.services.memory.notes, peer.home)
         self._turn = asyncio.Lock()
         """Fair: what was said first is taken first."""
 
@@ -98,9 +101,25 @@ class Documents:
         return encode(kept)
 
     async def take_up(self, packed: bytes) -> None:
-        """Those that an earlier daemon packed."""
-        for kept in decode(packed, type=list[_Kept]) if packed else ():
-            await self._take(kept.uri, Report("open", kept.version, kept.text))
+        """Those that an earlier daemon packed, or noted when it was killed."""
+        if packed:
+            for kept in decode(packed, type=list[_Kept]):
+                await self._take(kept.uri, Report("open", kept.version, kept.text))
+            return
+        for known in self._notes.known(self._peer.can.encoding):
+            text = await asyncio.to_thread(_text_of, known)
+            unsaved = True if text is None and not known.digest else None
+            await self._take(known.uri, Report("open", known.version, text, unsaved=unsaved))
+
+    def _note(self, path: Path, uri: str, report: Report) -> None:
+        file = self._reported(path)
+        if file is None:
+            self._notes.closed(uri)
+        else:
+            self._notes.reported(uri, path, report, file)
+        if self._notes.is_long:
+            known = ((uri, path, self._reported(path)) for path, uri in self._uris.items())
+            self._notes.renew((uri, path, file) for uri, path, file in known if file is not None)
 
     async def _take(self, uri: str, report: Report) -> None:
         async with self._turn:
@@ -114,11 +133,24 @@ class Documents:
             elif path not in self._uris:
                 return
             await reports.take(report, named)
+            self._note(path, uri, report)
             if report.event == "close":
                 del self._uris[path]
                 await self._peer.news.forget(path)
             elif report.event == "open":
                 await self._peer.news.follow(path)
+
+
+def _text_of(known: KnownDocument) -> str | None:
+    """The text of a document that an earlier daemon noted; None: it is not known. Blocks."""
+    path = path_of(known.uri)
+    if known.text is not None or not known.digest or path is None:
+        return known.text
+    try:
+        data = path.read_bytes()
+        return data.decode() if digest_of(data) == known.digest else None
+    except (OSError, ValueError):
+        return None
 
 
 def path_of(uri: str) -> Path | None:

@@ -28,11 +28,34 @@ class Keys:
         self.names = ()
 
 
+class Notes:
+    """What a face noted, in memory."""
+
+    def __init__(self) -> None:
+        self.lines = b""
+
+    def read(self) -> bytes:
+        return self.lines
+
+    def append(self, line: bytes) -> None:
+        self.lines += line
+
+    def replace(self, lines: bytes) -> None:
+        self.lines = lines
+
+
 class Memory:
     """What the next daemon will know of a connection: given to `keep` whenever it changes."""
 
-    def __init__(self, resume: FaceRecord | None, keep: Callable[[FaceRecord], None], handed: bytes = b"") -> None:
+    def __init__(
+        self,
+        resume: FaceRecord | None,
+        keep: Callable[[FaceRecord], None],
+        handed: bytes = b"",
+        notes: Notes | None = None,
+    ) -> None:
         self.handed = handed
+        self.notes = notes or Notes()
         self.resume = resume
         self._keep = keep
         self._connection: Resumable | None = None

@@ -10,7 +10,7 @@ from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices
 from sould.agents.sessions.hostport import HostPort
 from sould.editors.lsp.server import serve_lsp
 from soultest.bench import Bench
-from soultest.bench.acp import Memory
+from soultest.bench.acp import Memory, Notes
 from soultest.bench.memory import stream_pair
 from soultest.lspclient import Chooser, LspClient
 
@@ -24,6 +24,7 @@ class ConnectEditor(Protocol):
         resume: FaceRecord | None = None,
         remember: Callable[[FaceRecord], None] = ...,
         handed: bytes = ...,
+        notes: Notes | None = None,
         pipe: int = ...,
         check: bool = True,
         choose: Chooser = ...,
@@ -39,6 +40,7 @@ async def editor_connected(
     resume: FaceRecord | None = None,
     remember: Callable[[FaceRecord], None] = lambda resume: None,
     handed: bytes = b"",
+    notes: Notes | None = None,
     pipe: int = 64 * 1024,
     check: bool = True,
     choose: Chooser = lambda params: None,
@@ -51,7 +53,7 @@ async def editor_connected(
         return bench.port
 
     process = ClientProcess(dict(os.environ) if environment is None else environment, 0o022)
-    memory = Memory(resume, remember, handed)
+    memory = Memory(resume, remember, handed, notes)
     ours, theirs = stream_pair(pipe)
     async with asyncio.TaskGroup() as group:
         group.create_task(serve_lsp(ours, FaceServices(host, lambda *_: None, process, memory, "0.0.0")))

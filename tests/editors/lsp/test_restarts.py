@@ -1,0 +1,96 @@
+"""An editor goes on with the next daemon: what it has open is known there, saved or not (D11)."""
+
+from typing import Any
+
+from msgspec.structs import replace
+from tests.acp.handlers.test_review import edited
+
+from sould.agents.sessions.faces import FaceRecord, Unanswered
+from soultest.bench import Bench
+from soultest.bench.acp import Notes
+from soultest.bench.lsp import ConnectEditor
+from soultest.lspclient import FULL, Buffer, LspClient
+
+Json = dict[str, Any]
+
+
+class Killed:
+    """What a daemon leaves that was killed: what it had written down by then."""
+
+    def __init__(self) -> None:
+        self.records: list[FaceRecord] = []
+        self.notes = Notes()
+
+    @property
+    def record(self) -> FaceRecord:
+        """The last one."""
+        return self.records[-1]
+
+
+def carried_over(editor: LspClient, earlier: LspClient) -> None:
+    """The editor is the same: it has the buffers that it had."""
+    for uri, buffer in earlier.buffers.items():
+        editor.buffers[uri] = Buffer(buffer.text)
+        editor.buffers[uri].version = buffer.version
+    editor.encoding = earlier.encoding
+
+
+async def test_unsaved_text_is_known_to_the_next_daemon_after_a_kill(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n4\n", "one\n2\n3\n4\n"), "b.txt": ("1\n2\n", "1\ntwo\n")})
+    left = Killed()
+    async with bench.running():
+        async with connect_editor(remember=left.records.append, notes=left.notes) as earlier:
+            await earlier.initialize(FULL, bench.project)
+            one, two = earlier.open(bench.project / "a.txt"), earlier.open(bench.project / "b.txt")
+            earlier.type(one, "4\n", "vier 😀\n")
+            earlier.type(one, "vier", "VIER")
+            await earlier.lenses(one)
+            noted, record = left.notes.read(), left.record  # nothing that follows is what a killed daemon does
+        later = Notes()
+        later.replace(noted)
+        async with connect_editor(resume=record, notes=later) as editor:
+            carried_over(editor, earlier)
+            editor.type(one, "😀", "!")
+            await editor.press((await editor.lenses(one))[1])
+            assert editor.buffers[one].text == "1\n2\n3\nVIER !\n"
+            await editor.press((await editor.lenses(two))[1])
+            assert (bench.project / "b.txt").read_text() == "1\n2\n"
+    assert (bench.project / "a.txt").read_text() == "one\n2\n3\n4\n"
+
+
+async def test_what_died_with_the_daemon_is_answered_and_a_cut_message_is_completed(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    left = Killed()
+    async with bench.running():
+        async with connect_editor(remember=left.records.append) as earlier:
+            await earlier.initialize(FULL, bench.project)
+        owed = 7
+        record = FaceRecord.load(left.record.dump())
+        record = replace(
+            record,
+            owed=owed,
+            cut=True,
+            unanswered=(Unanswered(41, "textDocument/codeLens"), Unanswered(42, "workspace/executeCommand")),
+        )
+        async with connect_editor(resume=record) as editor:
+            editor.expect_rest(owed)
+            first = await editor.wait_for(lambda message: message.get("id") == 41)
+            second = await editor.wait_for(lambda message: message.get("id") == 42)
+            assert (first["error"]["code"], second["error"]["code"]) == (-32801, -32803)
+
+
+async def test_the_text_of_a_secret_is_noted_nowhere(bench: Bench, connect_editor: ConnectEditor) -> None:
+    left = Killed()
+    (bench.project / ".env").write_text("KEY=1\n")
+    async with bench.running(), connect_editor(notes=left.notes) as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / ".env")
+        editor.type(uri, "KEY=1", "KEY=hunter2")
+        editor.type(uri, "hunter2", "hunter22")
+        await editor.lenses(uri)
+        assert b".env" in left.notes.read()
+        assert b"hunter" not in left.notes.read()
