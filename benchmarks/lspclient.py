@@ -49,7 +49,11 @@ class LspClient(AcpClient):
     def actions(self, uri: str, line: int) -> int:
         """How many code actions there are at a line."""
         place = {"line": line, "character": 0}
-        params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}, "context": {"diagnostics": []}}
+        params: Json = {
+            "textDocument": {"uri": uri},
+            "range": {"start": place, "end": place},
+            "context": {"diagnostics": []},
+        }
         return len(self.request("textDocument/codeAction", params))
 
     def type(self, uri: str, version: int, line: int) -> None:

@@ -15,6 +15,7 @@ from soultest.world import SOULD
 COMMANDS = [
     "run",
     "acp",
+    "lsp",
     "review",
     "approve",
     "reject",

@@ -11,7 +11,7 @@ from soultest.bench.lsp import ConnectEditor
 from soultest.lspclient import FULL, LspClient
 
 Json = dict[str, Any]
-ANSWERED = {"jsonrpc": "2.0", "id": "still", "method": "sould/nothing", "params": {}}
+ANSWERED: Json = {"jsonrpc": "2.0", "id": "still", "method": "sould/nothing", "params": {}}
 
 
 async def goes_on(editor: LspClient) -> None:

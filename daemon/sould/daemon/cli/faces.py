@@ -42,7 +42,7 @@ def lsp(arguments: tuple[str, ...]) -> None:
     Editors start this beside their other language servers, for all files. Changes of agents are reviewed with it in the
     editor's own buffers: keep and reject above each hunk, as code lenses and code actions. docs/lsp.md has it all.
 
-    Neovim 0.11 and newer, init.lua:
+    Example, for Neovim 0.11 and newer, in init.lua:
       vim.lsp.config('sould', {cmd = {'sould', 'lsp'}, root_markers = {'.git'}})
       vim.lsp.enable('sould')
     """

@@ -23,9 +23,10 @@ async def show(peer: "Peer", params: types.CodeLensParams) -> list[types.CodeLen
 
 def _of(uri: str, hunk: ReviewedHunk, place: int, count: int) -> list[types.CodeLens]:
     line, what = line_of(hunk), OF_FILES.get(hunk.kind)
+    at = range_of(line, 0, line, 0)
     if hunk.state == "rejecting":
         waits = types.Command("Rejected: goes when the agent's step ends", "sould.undo", arguments=[named(uri, hunk)])
-        return [types.CodeLens(range_of(line, 0, line, 0), waits)]
+        return [types.CodeLens(at, waits)]
     object_ = f" {what}" if what else ""
     title = called(hunk, place, count)
     commands = (
@@ -33,4 +34,4 @@ def _of(uri: str, hunk: ReviewedHunk, place: int, count: int) -> list[types.Code
         types.Command(f"Reject{object_}", "sould.reject", arguments=[named(uri, hunk)]),
         types.Command(f"{title[:1].upper()}{title[1:]}: next", "sould.next", arguments=[{"uri": uri, "line": line}]),
     )
-    return [types.CodeLens(range_of(line, 0, line, 0), command) for command in commands]
+    return [types.CodeLens(at, command) for command in commands]
