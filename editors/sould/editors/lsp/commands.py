@@ -17,7 +17,7 @@ from sould.editors.lsp.documents import file_of
 from sould.editors.lsp.hunks import hunks_of, line_of, span
 from sould.editors.lsp.places import Place, place_of
 from sould.editors.lsp.protocol import written
-from sould.editors.lsp.words import tell
+from sould.editors.lsp.words import show_document, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -92,12 +92,7 @@ async def next_hunk(peer: "Peer", given: NextArguments) -> Json | None:
         return None
     hunk = next((each for each in hunks if line_of(each) > given.line), hunks[0])
     at = span(hunk)
-    if peer.can.shows_documents:
-        shown = types.ShowDocumentParams(
-            uri, external=False, take_focus=False, selection=types.Range(at.start, at.start)
-        )
-        await peer.connection.request("window/showDocument", written(shown))
-    else:
+    if not await show_document(peer, uri, at.start):
         tell(peer, "info", f"The next hunk is at line {at.start.line + 1}.")
     return {"uri": uri, "id": hunk.id, "range": written(at)}
 

@@ -11,8 +11,7 @@ from sould.agents.reviewclients.projects import resolve
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.editors.lsp.handshake import BASE_SCHEME
 from sould.editors.lsp.places import Place, place_of
-from sould.editors.lsp.protocol import written
-from sould.editors.lsp.words import tell
+from sould.editors.lsp.words import show_document, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -37,9 +36,6 @@ async def show(peer: "Peer", params: types.TextDocumentContentParams) -> types.T
 async def open_base(peer: "Peer", given: Place) -> dict[str, Any]:
     """Show a file as it was accepted, where the editor shows such documents; its URI."""
     uri = f"{BASE_SCHEME}://{quote(str(place_of(peer, given)))}"
-    if peer.can.shows_content and peer.can.shows_documents:
-        shown = types.ShowDocumentParams(uri, external=False, take_focus=False)
-        await peer.connection.request("window/showDocument", written(shown))
-    else:
+    if not (peer.can.shows_content and await show_document(peer, uri)):
         tell(peer, "info", "This editor does not show documents of language servers.")
     return {"uri": uri}

@@ -37,8 +37,8 @@ async def closed(peer: "Peer", params: types.DidCloseTextDocumentParams) -> None
 
 async def configured(peer: "Peer", params: types.DidChangeConfigurationParams) -> None:
     """The user chose other settings."""
-    if isinstance(params.settings, dict):
-        peer.choose(read_settings(cast("dict[str, Any]", params.settings)))
+    if isinstance(params.settings, dict) and peer.editor is not None:
+        peer.choose(read_settings(cast("dict[str, Any]", params.settings), peer.editor.settings))
 
 
 async def folders_changed(peer: "Peer", params: types.DidChangeWorkspaceFoldersParams) -> None:

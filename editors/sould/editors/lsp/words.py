@@ -39,6 +39,19 @@ async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequ
     return title if isinstance(title, str) and title in answers else None
 
 
+async def show_document(peer: "Peer", uri: str, place: types.Position | None = None) -> bool:
+    """Show a document without taking the focus. False: the editor does not."""
+    selection = types.Range(place, place) if place is not None else None
+    params = types.ShowDocumentParams(uri, external=False, take_focus=False, selection=selection)
+    if not peer.can.shows_documents:
+        return False
+    try:
+        answer: Any = await peer.connection.request("window/showDocument", written(params))
+    except (RpcError, ConnectionGoneError):
+        return False
+    return isinstance(answer, dict) and cast("dict[str, Any]", answer).get("success") is True
+
+
 def shortened(text: str) -> str:
     """So that it fits into a message."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
