@@ -3,15 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
-from lsprotocol import types
-
 from sould.agents.reviewclients.params import Number
 from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, parsed
 from sould.editors.lsp import agentcommands as agent
-from sould.editors.lsp import content
+from sould.editors.lsp import content, types
 from sould.editors.lsp.decisions import Chosen, decide
 from sould.editors.lsp.documents import file_of
 from sould.editors.lsp.hunks import hunks_of, line_of, span

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from lsprotocol import types
-
 from sould.agents.reviewclients.projects import resolve
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.handshake import BASE_SCHEME
 from sould.editors.lsp.places import Place, place_of
 from sould.editors.lsp.words import show_document, tell
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
 
-async def show(peer: "Peer", params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
+async def show(peer: "Peer", params: types.ContentParams) -> types.ContentResult:
     """The text of one. Raises RpcError: it is none of ours, or not under review."""
     parts = urlsplit(params.uri)
     path = unquote(parts.path)
@@ -30,7 +29,7 @@ async def show(peer: "Peer", params: types.TextDocumentContentParams) -> types.T
     if text is None:
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, f"{path} is not under review, or no text.", data)
-    return types.TextDocumentContentResult(text)
+    return types.ContentResult(text)
 
 
 async def open_base(peer: "Peer", given: Place) -> dict[str, Any]:

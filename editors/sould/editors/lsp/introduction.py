@@ -1,6 +1,6 @@
-"""What an editor says of itself in `initialize`, read by hand: loading the protocol's types would delay the first answer (D9).
+"""What an editor says of itself in `initialize`, read by hand, as leniently as editors differ, and before sessions are loaded (D9).
 
-Read leniently: what does not fit counts as absent. Nothing that the daemon has not loaded when it begins to listen may be
+What does not fit counts as absent. Nothing that the daemon has not loaded when it begins to listen may be
 imported here.
 """
 

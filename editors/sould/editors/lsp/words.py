@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from lsprotocol import types
-
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
 Importance: TypeAlias = Literal["error", "warning", "info"]
-_TYPES: dict[Importance, types.MessageType] = {
-    "error": types.MessageType.Error,
-    "warning": types.MessageType.Warning,
-    "info": types.MessageType.Info,
+_TYPES: dict[Importance, int] = {
+    "error": types.ERROR,
+    "warning": types.WARNING,
+    "info": types.INFO,
 }
 LONGEST: int = 2_000
 """Characters of a message."""
@@ -29,7 +28,7 @@ def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
 
 async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
     """Which of the answers the user chose; None: none of them, or the editor cannot ask."""
-    actions = [types.MessageActionItem(title) for title in answers]
+    actions = [types.MessageAction(title) for title in answers]
     params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions)
     try:
         answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
