@@ -66,9 +66,9 @@
          (before (point))
          (shown (next-single-property-change (point-min) 'sould-hunk)))
     (erase-buffer)
-    (let ((paths (sort (hash-table-keys (sould-project-files sould-diff--project)) #'string<)))
+    (let ((paths (sould-project-paths sould-diff--project)))
       (dolist (path paths)
-        (sould-diff--insert-file path (plist-get (sould-project-file sould-diff--project path) :hunks)))
+        (sould-diff--insert-file path (sould-project-file sould-diff--project path)))
       (unless paths
         (insert "Nothing to review.\n")))
     (goto-char (if shown
@@ -117,15 +117,15 @@
 
 ;;;; Making it
 
-(defun sould-diff--insert-file (path hunks)
-  "Insert a diff of PATH with HUNKS."
-  (let ((name (file-relative-name path (sould-project-root sould-diff--project)))
-        (lines (sould-diff--lines path))
-        (kinds (mapcar (lambda (hunk) (plist-get hunk :kind)) hunks))
-        (end 0))
+(defun sould-diff--insert-file (path file)
+  "Insert a diff of PATH with the hunks of FILE."
+  (let* ((hunks (plist-get file :hunks))
+         (name (file-relative-name path (sould-project-root sould-diff--project)))
+         (lines (sould-diff--lines path))
+         (end 0))
     (insert (propertize (format "diff a/%s b/%s\n--- %s\n+++ %s\n" name name
-                                (if (member "add" kinds) "/dev/null" (concat "a/" name))
-                                (if (member "delete" kinds) "/dev/null" (concat "b/" name)))
+                                (if (plist-get file :isNew) "/dev/null" (concat "a/" name))
+                                (if (plist-get file :exists) (concat "b/" name) "/dev/null"))
                         'sould-path path))
     (while hunks
       (let* ((hunk (pop hunks))

@@ -34,7 +34,7 @@
   "Lines of the user's inside a hunk."
   :group 'sould)
 (defface sould-note '((t :inherit (italic shadow) :extend t))
-  "What happened to a file as a whole."
+  "What happened to a file as a whole, and what is about to be written."
   :group 'sould)
 (defface sould-added-sign
   '((((min-colors 88) (background dark)) :inherit sould-added :foreground "#8ce99a" :weight bold)
@@ -53,10 +53,14 @@
 
 ;;;; What is where
 
+(defun sould-hunks--file ()
+  "What the server said last of the current buffer's file."
+  (when sould-sync--project
+    (sould-project-file sould-sync--project sould-sync--path)))
+
 (defun sould-hunks-here ()
   "What is pending in the current buffer, as the server said it last."
-  (when sould-sync--project
-    (plist-get (sould-project-file sould-sync--project sould-sync--path) :hunks)))
+  (plist-get (sould-hunks--file) :hunks))
 
 (defun sould-hunks-drawn ()
   "The overlays of the current buffer that stand for a hunk, from the top."
@@ -94,6 +98,7 @@ was typed in since, and the server will say what they are."
                             (delete-overlay overlay)))
                       sould-hunks--overlays))
     (mapc #'sould-hunks--draw fitting)
+    (mapc #'sould-hunks--draw-coming (plist-get (sould-hunks--file) :streaming))
     (sould-hunks--show-margin)
     (force-mode-line-update)))
 
@@ -176,6 +181,19 @@ MARKS are its words to mark.  SIGNED: it has its sign already."
     (pcase-dolist (`(,from . ,to) marks)
       (sould-hunks--add hunk (+ begin from) (min (+ begin to) (point)) 'face 'sould-added-word 'priority 2))))
 
+(defun sould-hunks--draw-coming (hunk)
+  "Show the lines of HUNK, which an agent is about to write.
+They stand below those that they will replace."
+  (save-restriction
+    (widen)
+    (let ((place (sould-hunks--line (+ (plist-get hunk :start) (length (plist-get hunk :base))))))
+      (sould-hunks--add hunk place place 'before-string
+                        (mapconcat (lambda (line)
+                                     (concat (sould-hunks--sign "?" 'sould-note)
+                                             (propertize (concat (string-trim-right (plist-get line :text) "[\r\n]+") "\n")
+                                                         'face 'sould-note)))
+                                   (plist-get hunk :lines) "")))))
+
 (defun sould-hunks--removed (base marks)
   "The lines BASE as they are shown above a hunk.
 MARKS are their words to mark."
@@ -201,7 +219,8 @@ MARKS are their words to mark."
     (pcase (plist-get hunk :kind)
       ("add" "sould: a new file")
       ("delete" "sould: this file was deleted")
-      ("rename" (format "sould: renamed from %s" before))
+      ("rename" (format "sould: renamed from %s"
+                        (file-relative-name before (file-name-directory (plist-get hunk :path)))))
       ("mode" (format "sould: its mode was %s and is %s" before after))
       ("line_ends" (format "sould: its line ends were %s and are %s" before after))
       (_ "sould: its contents are others"))))
@@ -224,7 +243,7 @@ MARKS are their words to mark."
   (dolist (buffer (sould-sync-buffers project))
     (with-current-buffer buffer
       (when (or (eq paths t) (member sould-sync--path paths))
-        (sould-sync-reload)
+        (sould-sync-look)
         (sould-hunks-redraw)))))
 
 (add-hook 'sould-project-changed-functions #'sould-hunks--changed)

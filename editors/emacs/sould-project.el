@@ -20,8 +20,8 @@
   "A project and the connection that reviews it.
 ROOT is its directory.  READY is non-nil from the server's answer to
 `initialize' on.  FILES has what is pending by path, COMMENTS what the
-user has to say to the agent and has not sent.  DECIDED are the ids of
-hunks that were decided here, newest first.  FAILURES counts ends of the
+user has to say to the agent and has not sent.  DECIDED are the decisions
+that were made here, newest first, each a list of ids of hunks.  FAILURES counts ends of the
 program since it was ready last."
   root rpc ready (files (make-hash-table :test #'equal)) comments decided (failures 0))
 
@@ -67,10 +67,16 @@ With START, it has one then."
   "What is pending in the file PATH of PROJECT: a plist, or nil."
   (gethash path (sould-project-files project)))
 
+(defun sould-project-paths (project)
+  "The files of PROJECT with pending hunks, in order."
+  (sort (seq-filter (lambda (path) (plist-get (sould-project-file project path) :hunks))
+                    (hash-table-keys (sould-project-files project)))
+        #'string<))
+
 (defun sould-project-hunks (project)
   "All pending hunks of PROJECT, by file and from the top."
-  (cl-loop for path in (sort (hash-table-keys (sould-project-files project)) #'string<)
-           append (plist-get (sould-project-file project path) :hunks)))
+  (mapcan (lambda (path) (copy-sequence (plist-get (sould-project-file project path) :hunks)))
+          (sould-project-paths project)))
 
 ;;;; The connection
 
@@ -206,15 +212,15 @@ Its own news of that may come later."
             (path (plist-get file :path)))
         (unless (= (length left) (length (plist-get file :hunks)))
           (push path paths)
-          (if left
+          (if (or left (plist-get file :streaming))
               (puthash path (plist-put (copy-sequence file) :hunks left) (sould-project-files project))
             (remhash path (sould-project-files project))))))
     (run-hook-with-args 'sould-project-changed-functions project paths)))
 
 (defun sould-project--take (project files)
-  "Keep FILES of PROJECT that have hunks."
+  "Keep FILES of PROJECT that have hunks, or will soon."
   (dolist (file files)
-    (when (plist-get file :hunks)
+    (when (or (plist-get file :hunks) (plist-get file :streaming))
       (puthash (plist-get file :path) file (sould-project-files project)))))
 
 (provide 'sould-project)

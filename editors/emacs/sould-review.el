@@ -97,12 +97,13 @@ those of a hunk that it was about."
   (let ((done (plist-get answer :done)))
     (dolist (left (plist-get answer :left))
       (setq done (append done (sould-review--settle project verdict reason left))))
-    (dolist (each done)
-      (push (let ((part (plist-get each :part)))
-              (if (memq part '(nil 0)) (plist-get each :id) part))
-            (sould-project-decided project))
-      (push (plist-get each :id) sould-review--own))
     (when done
+      (let ((ids (mapcar (lambda (each)
+                           (let ((part (plist-get each :part)))
+                             (if (memq part '(nil 0)) (plist-get each :id) part)))
+                         done)))
+        (push ids (sould-project-decided project))
+        (setq sould-review--own (append ids sould-review--own)))
       (sould-project-drop project (mapcar (lambda (each) (plist-get each :id))
                                           (seq-remove (lambda (each) (or lines (plist-get each :waits))) done)))
       (message "%s" (sould-review--said verdict done)))
@@ -217,11 +218,10 @@ The hunks that are done with it."
 (defun sould-undo ()
   "Take back the last decision that was made here."
   (interactive)
-  (let* ((project (sould-review--project)) (id (car (sould-project-decided project))))
-    (unless id
+  (let* ((project (sould-review--project)) (ids (car (sould-project-decided project))))
+    (unless ids
       (user-error "Nothing was decided here"))
-    (push id sould-review--own)
-    (let* ((answer (sould-review--ask project "undo" (list :hunks (vector (list :id id)))))
+    (let* ((answer (sould-review--ask project "undo" (list :hunks (vconcat (mapcar (lambda (id) (list :id id)) ids)))))
            (done (plist-get answer :done)))
       (pop (sould-project-decided project))
       (dolist (left (plist-get answer :left))
@@ -270,7 +270,7 @@ Before the first one, go to that of the file before."
   "Go to the first hunk of the next file, if ONWARD, else to the last before."
   (let* ((project (sould-review--project))
          (paths (seq-filter (lambda (path) (plist-get (sould-project-file project path) :exists))
-                            (sort (hash-table-keys (sould-project-files project)) #'string<)))
+                            (sould-project-paths project)))
          (here (or sould-sync--path ""))
          (next (or (if onward
                        (seq-find (lambda (path) (string< here path)) paths)

@@ -17,6 +17,8 @@
 (defvar-local sould-sync--version 0 "The version of the text that was reported last.")
 (defvar-local sould-sync--changes nil "Changes that are not reported yet, newest first; t is the whole text.")
 (defvar-local sould-sync--before nil "What the change that is being made replaces: BEGIN END RANGE TEXT.")
+(defvar-local sould-sync--absent nil
+  "Whether the file is gone, and what the buffer still shows is not reported.")
 (defvar-local sould-sync--timer nil "Reports what was typed, soon.")
 
 (defconst sould-sync--delay 0.1 "Seconds in which changes are gathered.")
@@ -93,7 +95,7 @@
 
 (defun sould-sync--report-open ()
   "Report that the current buffer is open."
-  (setq sould-sync--changes nil)
+  (setq sould-sync--changes nil sould-sync--absent nil)
   (cl-incf sould-sync--version)
   (sould-project-notify sould-sync--project "textDocument/didOpen"
                         (list :textDocument (list :uri (sould-project-uri sould-sync--path)
@@ -164,14 +166,17 @@
     (setq sould-sync--timer nil))
   (when-let ((changes sould-sync--changes))
     (setq sould-sync--changes nil)
-    (when sould-sync--project
+    (cond
+     ((not sould-sync--project))
+     (sould-sync--absent (sould-sync--report-open))
+     (t
       (cl-incf sould-sync--version)
       (sould-sync--notify "didChange"
                           (list :contentChanges (if (eq changes t)
                                                     (vector (list :text (sould-sync--text)))
                                                   (vconcat (reverse changes)))))
       (unless (buffer-modified-p)  ; undone up to the saved text
-        (sould-sync--notify "didSave" nil)))))
+        (sould-sync--notify "didSave" nil))))))
 
 (defun sould-sync-flush-all (project)
   "Report what was typed in buffers of PROJECT and is not reported yet."
@@ -181,9 +186,9 @@
 
 (defun sould-sync--saved ()
   "Report that the current buffer was saved."
-  (if sould-sync--changes
-      (sould-sync-flush)
-    (sould-sync--notify "didSave" nil)))
+  (cond (sould-sync--changes (sould-sync-flush))
+        (sould-sync--absent (sould-sync--report-open))
+        (t (sould-sync--notify "didSave" nil))))
 
 ;;;; Writing
 
@@ -269,6 +274,21 @@ One step of undo; point and marks stay where their text stays."
   (let (inhibit-message)
     (message "sould: %s is not saved: %s" (buffer-name) (apply #'format why arguments))
     nil))
+
+(defun sould-sync-look ()
+  "Follow what became of the current buffer's file, unless text is unsaved here."
+  (cond ((buffer-modified-p))
+        ((not (file-exists-p buffer-file-name))
+         (unless sould-sync--absent
+           (sould-sync-flush)
+           (sould-sync--notify "didClose" nil)
+           (setq sould-sync--absent t)))
+        (sould-sync--absent
+         (set-visited-file-modtime)
+         (sould-sync--put (sould-sync--file-text))
+         (set-buffer-modified-p nil)
+         (sould-sync--report-open))
+        (t (sould-sync-reload))))
 
 (defun sould-sync-reload ()
   "Take the file's text if others changed it and nothing here is unsaved.

@@ -10,7 +10,7 @@ import pytest
 from soultest.daemon import until
 from soultest.editors.emacs import Emacs
 from soultest.screen import PATIENCE
-from soultest.souldemacs import OpenEmacs, hunks
+from soultest.souldemacs import OpenEmacs, connected, hunks
 from soultest.world import World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
@@ -219,6 +219,29 @@ def test_an_editor_that_is_killed_leaves_the_review_to_the_next(
     next_one.screen.wait("Reject 2 hunks in area.py?")
     next_one.screen.press("y")
     next_one.holds(world.project / "area.py", BEFORE)
+    press(next_one, "u")
+    next_one.holds(world.project / "area.py", AFTER)
+    two_hunks(next_one)
+
+
+def test_a_connection_that_is_cut_is_begun_again(world: World, area: Callable[[], None], open_emacs: OpenEmacs) -> None:
+    world.script([call("StrReplaceFile", "e", path="area.py", edit={"old": "    # later\n", "new": ""}), "text: Done."])
+    emacs = open_emacs("area.py")
+    cut = emacs.lisp("(process-id (sould-rpc-process (sould-project-rpc (sould-project-current))))")
+    os.kill(cut, signal.SIGKILL)
+    emacs.screen.press("M->")
+    emacs.screen.type("# mine")
+    connected(emacs)
+    until(
+        lambda: emacs.lisp("(process-id (sould-rpc-process (sould-project-rpc (sould-project-current))))") != cut,
+        PATIENCE,
+        "another connection",
+    )
+    connected(emacs)
+    area()
+    emacs.shows(BEFORE.replace("    # later\n", "") + "# mine")
+    assert emacs.unsaved()
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
 
 
 def test_a_daemon_that_is_killed_takes_no_hunk_with_it(
@@ -283,6 +306,42 @@ def test_a_command_that_changes_an_open_file_is_seen_in_its_buffer(
     emacs.go(6)
     press(emacs, "r")
     emacs.holds(world.project / "area.py", BEFORE)
+
+
+def test_a_new_file_goes_and_comes_back_with_its_buffer_open(
+    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+) -> None:
+    world.script([call("WriteFile", "n", path="new.py", content="x = 1\n"), "text: Done."])
+    area()
+    emacs = open_emacs("new.py")
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    press(emacs, "r")
+    emacs.screen.wait("Rejected hunk 1 of new.py; the agent's new file is gone")
+    assert not (world.project / "new.py").exists()
+    assert emacs.buffer() == "x = 1\n"
+    press(emacs, "u")
+    emacs.screen.wait("To be reviewed again: hunk 1")
+    assert (world.project / "new.py").read_text() == "x = 1\n"
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "the hunk again")
+
+
+def test_what_an_agent_asks_to_write_is_shown_before_it_is_written(
+    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+) -> None:
+    edit = call("StrReplaceFile", "e", path="area.py", edit={"old": "    # later\n", "new": "    # sooner\n"})
+    world.script([edit, "text: Done."])
+    emacs = open_emacs("area.py")
+    emacs.screen.press("C-c", "s", "c")
+    emacs.screen.wait("RET sends")
+    emacs.screen.type("/mode ask")
+    emacs.screen.press("Enter")
+    emacs.screen.type("mend it")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Allow once", "? # sooner", "# later")
+    assert (world.project / "area.py").read_text() == BEFORE
+    emacs.screen.press("C-c", "C-y")
+    emacs.holds(world.project / "area.py", BEFORE.replace("later", "sooner"))
+    until(lambda: "? # sooner" not in emacs.screen.text, PATIENCE, "the end of what was to come")
 
 
 def test_only_the_keys_that_were_asked_for_are_taken(area: Callable[[], None], open_emacs: OpenEmacs) -> None:
