@@ -231,6 +231,7 @@ def test_nothing_moves_while_the_user_types(world: World, program: Path) -> None
     with opened(world, program) as editor:
         editor.keys("10GA  # ty")
         until(lambda: "# ty" in editor.buffer(), PATIENCE, "what is typed")
+        wait_taken(world, editor)
         _, mode, *windows = before = spot(editor)
         change(world)
         wait_pending(editor, ONE, TWO, THREE)
@@ -252,6 +253,11 @@ def test_nothing_moves_while_the_user_types(world: World, program: Path) -> None
         editor.shows(typed.replace("typing", "typi"))
         editor.keys("<C-r>")
         editor.shows(typed)
+
+
+def wait_taken(world: World, editor: Neovim) -> None:
+    """What was typed is known to the agent: what is asked behind it is answered."""
+    editor.lua("vim.lsp.buf_request_sync(0, '_sould/review/list', { cwd = ... }, 60000)", str(world.project))
 
 
 def spot(editor: Neovim) -> Any:
@@ -396,6 +402,24 @@ def test_checkhealth_says_what_is_there(world: World, program: Path) -> None:
         assert "ERROR" not in editor.buffer()
 
 
+def test_the_help_is_found_and_its_tags_are_those_of_the_file(world: World, program: Path) -> None:
+    world.script([])
+    shutil.copytree(PLUGIN / "doc", world.root / "doc")
+    with opened(world, program) as editor:
+        editor.keys(f":helptags {world.root}/doc<CR>:help sould-keys<CR>")
+        editor.screen.wait("4. KEYS", "next hunk")
+    assert (world.root / "doc" / "tags").read_text() == (PLUGIN / "doc" / "tags").read_text()
+
+
+def test_a_long_message_does_not_wait_for_enter(world: World, program: Path) -> None:
+    world.script([])
+    with opened(world, program) as editor:
+        editor.lua("require('sould.message').say(('long '):rep(100))")
+        wait_told(editor, "long long")
+        editor.keys("ihere")
+        until(lambda: editor.buffer().startswith("here"), PATIENCE, "what is typed")
+
+
 def test_without_the_program_there_is_one_message(world: World, program: Path) -> None:
     world.script([])
     missing = SETTINGS.replace("{ keys = true }", '{ command = "/nowhere/sould" }')
@@ -404,3 +428,34 @@ def test_without_the_program_there_is_one_message(world: World, program: Path) -
         editor.keys(":edit other.py<CR>:Sould next<CR>")
         wait_told(editor, "nothing to review")
         assert told(editor).count("is not there") == 1
+
+
+def test_an_old_neovim_has_the_language_server_alone(world: World) -> None:
+    world.script(rewrite())
+    with neovim(world, installed("nvim-0.7"), SETTINGS, world.project / "area.py") as editor:
+        editor.ready()
+        change(world)
+        editor.shows(NEW)
+        until(lambda: "Reject" in editor.lenses(), PATIENCE, "code lenses")
+        editor.keys("7G:Sould reject<CR>")
+        editor.holds(world.project / "area.py", NEW.replace("return width", "return w"))
+        editor.shows(NEW.replace("return width", "return w"))
+        editor.keys(":Sould undo<CR>")
+        editor.holds(world.project / "area.py", NEW)
+        editor.shows(NEW)
+        editor.keys("gg:Sould next<CR>")
+        until(lambda: editor.lua("return vim.fn.line('.')") == 5, PATIENCE, "the next hunk")
+        assert "E5108" not in told(editor)
+
+
+def test_a_connection_that_ends_is_made_again(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.lua("for _, client in ipairs(vim.lsp.get_clients({ name = 'sould' })) do client.rpc.terminate() end")
+        editor.screen.wait("sould: reconnecting")
+        editor.screen.wait("sould: 3/3 to review")
+        editor.keys("7G ar")
+        wait_pending(editor, ONE, TWO)
+        editor.shows(NEW.replace("return width", "return w"))

@@ -123,7 +123,10 @@ local function introduce()
   send("initialize", {
     protocolVersion = VERSION,
     clientInfo = { name = "sould.nvim", title = "Neovim", version = tostring(vim.version()) },
-    clientCapabilities = { _meta = { sould = { review = true } } },
+    clientCapabilities = {
+      session = { notices = vim.empty_dict() },
+      _meta = { sould = { review = true } },
+    },
   }, function(problem)
     if problem then
       return

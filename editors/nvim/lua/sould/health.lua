@@ -4,6 +4,7 @@ local M = {}
 local health = vim.health
 local start = health.start or health.report_start
 local ok = health.ok or health.report_ok
+local info = health.info or health.report_info
 local warn = health.warn or health.report_warn
 local bad = health.error or health.report_error
 
@@ -86,7 +87,7 @@ function M.check()
     connections()
     keys()
     if not vim.o.termguicolors then
-      warn("'termguicolors' is off: colours are the nearest of your terminal's 256")
+      info("'termguicolors' is off: colours are the nearest of your terminal's 256")
     end
   end
 end

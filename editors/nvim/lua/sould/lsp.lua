@@ -256,6 +256,7 @@ local function settings(project)
     root_dir = project.root,
     workspace_folders = { { uri = vim.uri_from_fname(project.root), name = vim.fs.basename(project.root) } },
     capabilities = capabilities,
+    init_options = { sould = { lenses = false } }, -- hunks are drawn here
     handlers = handlers(project),
     flags = { debounce_text_changes = 0 },
     on_init = function(client)

@@ -51,6 +51,13 @@ function kinds.plan(chat, update)
   chat.view:put("plan" .. chat.plans, cards.plan(update.entries))
 end
 
+function kinds.notice(chat, update)
+  local sign = update.severity == "info" and "" or update.severity .. ": "
+  local about = update.description and ": " .. update.description or ""
+  local text = ("*%s%s%s*"):format(sign, update.title, about):gsub("%s*\n%s*", " ")
+  chat.view:add({ text })
+end
+
 function kinds.session_info_update(chat, update)
   chat.title = update.title or chat.title
   chat.view:name(M.heading(chat))

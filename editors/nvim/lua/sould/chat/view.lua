@@ -293,7 +293,7 @@ end
 function M.fold_text()
   local line = vim.fn.getline(vim.v.foldstart):gsub("^> ", "")
   local more = vim.v.foldend - vim.v.foldstart
-  return { { line, "SouldCard" }, { more > 0 and ("  +%d lines"):format(more) or "", "SouldCard" } }
+  return { { line, "SouldCard" }, { ("  +%d line%s"):format(more, more == 1 and "" or "s"), "SouldCard" } }
 end
 
 return M

@@ -16,11 +16,23 @@ local CHOICES = {
 
 local last = {} ---@type table<string, integer[]> by project: what was decided here, for `undo` without a number
 
+---Has `undo` take these back, in place of what was only asked for: the answer may come after the next key.
 ---@param root string
+---@param asked integer[]
 ---@param ids integer[]
-local function remember(root, ids)
-  last[root] = last[root] or {}
-  vim.list_extend(last[root], ids)
+local function remember(root, asked, ids)
+  local made = vim.tbl_filter(function(id)
+    return not vim.tbl_contains(asked, id)
+  end, last[root] or {})
+  last[root] = vim.list_extend(made, ids)
+end
+
+---@param params table
+---@return integer[]
+local function ids_in(params)
+  return vim.tbl_map(function(hunk)
+    return hunk.id
+  end, params.hunks or {})
 end
 
 ---@param root string
@@ -69,7 +81,7 @@ local function show(root, verdict, outcome, params)
   end
   state.decided_here(root, ids)
   if verdict ~= "undo" then
-    remember(root, ids)
+    remember(root, ids_in(params), ids)
   end
   local told = #ids == 1 and ("%s hunk %d"):format(VERBS[verdict], ids[1])
     or #ids > 1 and ("%s %d hunks"):format(VERBS[verdict], #ids)
@@ -91,8 +103,9 @@ end
 ---@param params table as of `_sould/review/keep`
 function M.send(root, verdict, params)
   params.cwd = root
-  for _, hunk in ipairs(params.hunks or {}) do
-    state.decided_here(root, { hunk.id })
+  state.decided_here(root, ids_in(params))
+  if verdict ~= "undo" then
+    remember(root, {}, ids_in(params))
   end
   lsp.request(root, "_sould/review/" .. verdict, params, function(problem, outcome)
     if problem then
@@ -131,7 +144,7 @@ function M.undo(root, id)
   local made = last[root] or {}
   id = id or table.remove(made)
   if not id then
-    message.say("nothing was decided here; :Sould undo NUMBER takes back what somebody else decided")
+    message.say("nothing was decided here (:Sould undo NUMBER?)")
     return
   end
   M.send(root, "undo", { hunks = { { id = id } } })

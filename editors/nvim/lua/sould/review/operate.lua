@@ -38,7 +38,7 @@ end
 function M.cursor(verdict, reason)
   local place = move.at_cursor()
   if not place then
-    message.say("there is no hunk here; ]h of :help sould-keys, or :Sould next, goes to one")
+    message.say("there is no hunk here; :Sould next goes to one")
     return
   end
   decide.hunks(lsp.root(0), verdict, { place.hunk }, reason)
