@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-docs test-clients test-editors test-bench check bench bench-peers bench-quick schemas fmt faults dist clean
+.PHONY: help setup demo test test-faults test-docs test-clients test-editors test-bench check bench bench-peers bench-quick schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -28,7 +28,10 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not bench" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not bench and not faults" $(ARGS)
+
+test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
+	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
 
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx tests/e2e $(ARGS)
@@ -64,7 +67,7 @@ fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix .
 
-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times (make test runs it small)
+faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times (make test-faults runs it small)
 	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml tests/faults $(ARGS); found=$$?; \
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 

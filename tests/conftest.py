@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, settings
 
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
-from soultest.bench.lsp import ConnectEditor, editor_connected
 from soultest.daemon import Sould, fresh_sould
 
 for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # `make test` would have the makes of tests say more
@@ -30,12 +29,6 @@ def bench(tmp_path: Path) -> Bench:
 def connect(bench: Bench) -> Connect:
     """Connects clients to the bench's host, in memory."""
     return partial(connected, bench)
-
-
-@pytest.fixture
-def connect_editor(bench: Bench) -> ConnectEditor:
-    """Connects LSP editors to the bench's host, in memory."""
-    return partial(editor_connected, bench)
 
 
 @pytest.fixture

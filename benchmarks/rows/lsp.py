@@ -9,6 +9,7 @@ from typing import cast
 from agents import Sould
 from processes import pss, settle
 from row import OURS, AtMost, Figures, OfFloor, Row, Sides, measures
+from rows.memory import MCP, with_mcp
 from rows.startup import FIRST_BYTE, INTERPRETER, interpreter_ms
 from world import World
 
@@ -45,8 +46,8 @@ WINDOW = Row(
 )
 DAEMON = Row(
     "lsp-memory",
-    "the daemon with an LSP window",
-    "what it costs to use it",
+    "with a session, an MCP server, itself not counted, and LSP windows",
+    "what it costs to use it all",
     unit="MB PSS",
     budget=AtMost(130),
 )
@@ -113,7 +114,7 @@ def windows(world: World) -> Generator[Sides]:
 
 
 def opened(agent: Sould) -> Figures:
-    """One window, and another one."""
+    """One window, another one, and a session with an MCP server."""
     agent.rest()
     path = agent.project / "open.txt"
     path.write_text("text\n" * 1000)
@@ -128,8 +129,8 @@ def opened(agent: Sould) -> Figures:
             processes = (*bridges, *agent.shared())
             settle(processes)
             used.append(pss(processes))
-        daemon = pss(agent.shared())
-    return {WINDOW.name: used[1] - used[0], DAEMON.name: daemon}
+        client = stack.enter_context(agent.opened())
+        return {WINDOW.name: used[1] - used[0], DAEMON.name: with_mcp(agent, client)[MCP.name]}
 
 
 def ours(world: World) -> Sould:

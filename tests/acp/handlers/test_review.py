@@ -128,7 +128,11 @@ async def test_a_client_is_told_what_an_agent_writes_until_it_unsubscribes(bench
         assert answer["files"] == []
         session = Watcher(await bench.new("review")).session
         await finish(session, "go")
-        told = await client.wait_for(lambda message: message.get("method") == CHANGED and message["params"]["files"])
+        told = await client.wait_for(
+            lambda message: (
+                message.get("method") == CHANGED and any(each["hunks"] for each in message["params"]["files"])
+            )
+        )
         [file] = told["params"]["files"]
         assert [line["text"] for hunk in file["hunks"] for line in hunk["lines"]] == ["one\n"]
         assert told["params"]["revision"] > answer["revision"]

@@ -1,6 +1,7 @@
 """What agents' commands do to files comes under review, through the real Shell tool, whatever was pending and typed there before."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -221,6 +222,24 @@ async def test_what_a_background_command_changes_is_pending(bench: Bench) -> Non
         assert ("new.txt", "text", "new\n") in await at.shown()
         await at.reject()
         assert at.text("b.txt") == "1\n2\n3\n"
+
+
+async def test_what_a_background_command_changes_is_its_doing_also_when_somebody_looks_first(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text("1\n2\n3\n")
+    go, said = bench.root / "go", bench.root / "said"
+    for pipe in (go, said):
+        os.mkfifo(pipe)
+    work = f"read go < {go}; sed -i s/3/three/ b.txt; echo done > {said}; read go < {go}"
+    start = call("Shell", command=work, description="later", run_in_background=True)
+    edit = call("StrReplaceFile", path="b.txt", edit={"old": "1", "new": "one"})
+    async with desk(bench, start, edit, "text: 1") as at:
+        await at.turn()
+        await asyncio.to_thread(go.write_text, "go\n")
+        await asyncio.to_thread(said.read_text)
+        assert await at.shown() == [("b.txt", "text", "one\n"), ("b.txt", "text", "three\n")]
+        await at.reject()
+        assert at.text("b.txt") == "1\n2\n3\n"
+        await asyncio.to_thread(go.write_text, "end\n")
 
 
 async def test_what_the_user_wrote_before_a_command_is_the_users_also_when_no_client_looks(bench: Bench) -> None:

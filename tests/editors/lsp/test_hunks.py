@@ -186,3 +186,58 @@ async def test_two_roots_in_one_window_are_two_projects(bench: Bench, connect_ed
         first = await editor.request("_sould/review/list", cwd=str(bench.project))
         second = await editor.request("_sould/review/list", cwd=str(other))
         assert (first["root"], second["root"]) == (str(bench.project), str(other))
+
+
+async def test_an_editor_that_offers_nothing_is_offered_what_every_one_can(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    """The messages as they are sent, character for character."""
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    async with bench.running(), connect_editor() as editor:
+        said = await editor.initialize({}, bench.project)
+        commands = said["capabilities"].pop("executeCommandProvider")
+        assert {"sould.keep", "sould.answer"} <= set(commands["commands"])
+        assert said == {
+            "capabilities": {
+                "positionEncoding": "utf-16",
+                "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+                "codeLensProvider": {"resolveProvider": False},
+                "codeActionProvider": True,
+                "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+                "experimental": {"sould": {"version": "0.0.0", "review": 1}},
+            },
+            "serverInfo": {"name": "sould", "version": "0.0.0"},
+        }
+        uri = editor.open(bench.project / "a.txt")
+        lens = (await editor.lenses(uri))[0]
+        digest = lens["command"]["arguments"][0].pop("digest")
+        assert digest
+        assert lens == {
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
+            "command": {"title": "Keep", "command": "sould.keep", "arguments": [{"uri": uri, "id": 1}]},
+        }
+
+
+async def test_settings_that_are_not_named_stay_as_they_are(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize({}, bench.project, initializationOptions={"lenses": False})
+        editor.notify("workspace/didChangeConfiguration", settings={})
+        uri = editor.open(bench.project / "a.txt")
+        assert await editor.lenses(uri) == []
+        editor.notify("workspace/didChangeConfiguration", settings={"sould": {"lenses": True}})
+        assert len(await editor.lenses(uri)) == 3
+
+
+async def test_the_next_hunk_is_shown_without_the_focus_or_told(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\nthree\n")})
+    async with bench.running(), connect_editor() as able, connect_editor() as plain:
+        await able.initialize(FULL, bench.project)
+        await plain.initialize({}, bench.project)
+        uri = able.open(bench.project / "a.txt")
+        found = await able.execute("sould.next", {"uri": uri, "line": 0})
+        assert found["range"]["start"]["line"] == 2
+        shown = await able.wait_told("window/showDocument")
+        assert (shown["takeFocus"], shown["selection"]["start"]["line"]) == (False, 2)
+        assert (await plain.execute("sould.next", {"uri": uri, "line": 2}))["range"]["start"]["line"] == 0
+        assert (await plain.wait_told("window/showMessage"))["message"] == "The next hunk is at line 1."

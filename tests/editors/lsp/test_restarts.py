@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.acp.handlers.test_review import edited
 
 from sould.agents.sessions.faces import FaceRecord, Unanswered
-from soultest.bench import Bench
+from soultest.bench import Bench, call
 from soultest.bench.acp import Notes
 from soultest.bench.lsp import ConnectEditor
 from soultest.lspclient import FULL, Buffer, LspClient
@@ -94,3 +94,23 @@ async def test_the_text_of_a_secret_is_noted_nowhere(bench: Bench, connect_edito
         await editor.lenses(uri)
         assert b".env" in left.notes.read()
         assert b"hunter" not in left.notes.read()
+
+async def test_a_turn_that_waits_for_an_answer_goes_on_with_its_progress_and_its_question(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="new\n"), "text: done")
+    left = Killed()
+    async with bench.running():
+        async with connect_editor(remember=left.records.append) as earlier:
+            earlier.hang.add("window/showMessageRequest")
+            await earlier.initialize(FULL, bench.project)
+            begun = await earlier.execute("sould.prompt", {"text": "write"})
+            await earlier.wait_told("window/showMessageRequest")
+            await earlier.lenses((bench.project / "a.txt").as_uri())
+            record = left.record
+        async with connect_editor(resume=record, choose=lambda params: "Allow once") as editor:
+            ended = await editor.wait_told("$/progress", lambda params: params["value"]["kind"] == "end")
+            assert ended["token"] == f"sould-{begun['turnId']}"
+            assert not editor.told("window/workDoneProgress/create")
+            assert (await editor.wait_told("window/showMessage"))["message"] == "done"
+    assert (bench.project / "b.txt").read_text() == "new\n"

@@ -153,6 +153,15 @@ class BorrowedProjects:
         for review in self.reviews() if activities else ():
             await review.command_ended()
 
+    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
+        """It has ended, and programs of it go on: what they change is its doing, whoever looks first."""
+        for activity in await asyncio.to_thread(self._activities):
+            activity.goes_on(self._key(call_id), finder)
+
+    def command_over(self, call_id: str) -> None:
+        """Nothing of it goes on any more."""
+        self._projects.activities.over(self._key(call_id))
+
     def _key(self, call_id: str) -> str:
         return f"{self._session_id} {call_id}"
 

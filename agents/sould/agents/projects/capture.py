@@ -138,7 +138,8 @@ class Capture(Struct):
     async def _find(self) -> None:
         """Keep what has been changed by now."""
         async with self._one:
-            await self._attribute(self._current())
+            if self._intervals:
+                await self._attribute(self._current())
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         """Those of the files of which no copy is kept, as far as is known by now."""
@@ -164,6 +165,8 @@ class Capture(Struct):
                 return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
         finally:
             await self.files.command_ended(call_id)
+            if interval.holds:
+                await self.files.command_goes_on(call_id, self._find)
 
     async def running(self, call: AgentCall, start: Callable[[], Awaitable[RunningCommand]]) -> RunningCommand:
         """Start a command for the call, whose interval stays open until the command has ended.
@@ -175,6 +178,7 @@ class Capture(Struct):
             await self.begin(call)
             self._intervals[call_id].end()
             await self.files.command_ended(call_id)  # it is in the background: nobody waits for it to look at files
+            await self.files.command_goes_on(call_id, self._find)
         interval = self._intervals[call_id]
         interval.hold()
         try:
@@ -194,6 +198,7 @@ class Capture(Struct):
                 await self._attribute(self._current())
                 self._close(call_id)
                 self._found.pop(call_id, None)
+            self.files.command_over(call_id)
 
     async def changed_since(self, since: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
         """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
@@ -214,7 +219,8 @@ class Capture(Struct):
             if not await in_time(CLOSING, self._catch_up(late)):
                 break
         await self._behind.aclose()
-        self._intervals.clear()
+        while self._intervals:
+            self.files.command_over(self._intervals.popitem()[0])
         self.writers.end(self.session_id)
         async with self._one:
             if self._kept is not None:
@@ -299,7 +305,7 @@ class Capture(Struct):
         judged = [
             replace(each, shared=each.shared or unsure or each.path in by_user or _lies_in(each.path, others))
             for each in changes
-            if is_text(each.path)
+            if is_text(each.path) and not (interval.background and each.path in by_user)
         ]
         try:
             noted = await self.files.note(judged, interval.since, interval.call) if judged else ()

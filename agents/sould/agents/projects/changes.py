@@ -84,6 +84,14 @@ class WatchedFiles(Protocol):
         """It has ended, and what it did to files is kept."""
         ...
 
+    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
+        """It has ended, and programs of it go on; what they have changed by some time is found with `finder`."""
+        ...
+
+    def command_over(self, call_id: str) -> None:
+        """Nothing of it goes on any more."""
+        ...
+
     async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> Sequence[Change]:
         """Keep the changes as the call's, but for what edits since the mark (`moment`) explain; what is left.
 

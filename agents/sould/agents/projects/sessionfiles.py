@@ -210,6 +210,14 @@ class SessionFiles:
         """See `WatchedFiles`."""
         await self._borrowed.command_ended(call_id)
 
+    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
+        """See `WatchedFiles`."""
+        await self._borrowed.command_goes_on(call_id, finder)
+
+    def command_over(self, call_id: str) -> None:
+        """See `WatchedFiles`."""
+        self._borrowed.command_over(call_id)
+
     async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> list[Change]:
         """Keep changes that were found on disk as the call's, but for what the session's edits since the mark explain; what is left.
 

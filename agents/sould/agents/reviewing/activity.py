@@ -26,6 +26,8 @@ class RootActivity:
     def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
         self.git = GitMoments(root, variables)
         self._calls: dict[str, _Call] = {}
+        self._background: dict[str, Finder] = {}
+        """Of calls that have ended and left programs running, for which nobody waits."""
 
     @property
     def busy(self) -> bool:
@@ -49,10 +51,18 @@ class RootActivity:
         """It has ended, and what it did is known."""
         self._calls.pop(call_id, None)
 
+    def goes_on(self, call_id: str, finder: Finder) -> None:
+        """It has ended, and programs of it go on."""
+        self._background[call_id] = finder
+
+    def over(self, call_id: str) -> None:
+        """Nothing of it goes on any more, and what it did is known."""
+        self._background.pop(call_id, None)
+
     async def find(self) -> None:
         """Have what the calls changed by now found, or nobody would know whose it is what is on disk."""
-        for each in tuple(self._calls.values()):
-            await each.finder()
+        for each in (*(call.finder for call in self._calls.values()), *self._background.values()):
+            await each()
 
 
 class Activities(Struct):
@@ -66,6 +76,11 @@ class Activities(Struct):
         if root not in self._all:
             self._all[root] = RootActivity(root, self.variables)
         return self._all[root]
+
+    def over(self, call_id: str) -> None:
+        """Nothing of this call goes on anywhere."""
+        for each in self._all.values():
+            each.over(call_id)
 
     def running(self, call_id: str) -> list[RootActivity]:
         """Where this call runs programs."""

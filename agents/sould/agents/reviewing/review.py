@@ -191,6 +191,7 @@ class Review(ReviewView):
 
     async def look_at_all(self) -> None:
         """Take what all files under review hold, those included in which hunks may be back."""
+        await self.git.activity.find()
         moved = await self.git.prepare(self._files)
         touched = await asyncio.to_thread(self.files.touched, dict(self._files))
         for path in dict.fromkeys((*moved, *touched)):

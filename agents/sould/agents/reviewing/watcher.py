@@ -162,6 +162,7 @@ class ReviewWatcher:
                 if wait:  # what is there may be the editor's work on what an agent wrote
                     asyncio.get_running_loop().call_later(wait, self._look_later, path)
                 else:
+                    await self._git_review.activity.find()  # it may be the doing of a call
                     await self._review.look(path)
             if git and not everything:
                 self._renew()  # it may be on another branch

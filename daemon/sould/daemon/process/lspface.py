@@ -1,7 +1,10 @@
 """The LSP face: the protocol."""
 
+from sould.agents.importing import load
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import FaceServices
+
+SERVER = "sould.editors.lsp.server"
 
 
 class LspFace:
@@ -9,6 +12,7 @@ class LspFace:
 
     async def __call__(self, stream: ByteStream, services: FaceServices) -> None:
         """Serve one editor window until it is gone."""
+        await load(SERVER)
         from sould.editors.lsp.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it
 
         await serve_lsp(stream, services)

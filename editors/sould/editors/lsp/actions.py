@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from lsprotocol import types
-
 from sould.agents.reviewing.listing import ReviewedHunk
+from sould.editors.lsp import types
 from sould.editors.lsp.hunks import called, hunks_of, named, touched
 from sould.editors.lsp.protocol import written
 
@@ -22,12 +21,11 @@ async def show(peer: "Peer", params: types.CodeActionParams) -> list[types.CodeA
     """Those of a range. An editor that knows only commands gets these."""
     hunks = await hunks_of(peer, params.text_document.uri)
     only = params.context.only
-    wanted = [each.value if isinstance(each, types.CodeActionKind) else each for each in only or ()]
     offered = (*_reviewing(params, hunks, shows_base=peer.can.shows_content), *_asking(params))
-    actions = [each for each in offered if only is None or any(_is_of(str(each.kind), kind) for kind in wanted)]
+    actions = [each for each in offered if only is None or any(_is_of(each.kind, kind) for kind in only)]
     if peer.can.action_kinds:
         return actions
-    return [each.command for each in actions if each.command is not None]
+    return [each.command for each in actions]
 
 
 def _is_of(kind: str, wanted: str) -> bool:
@@ -58,12 +56,12 @@ def _reviewing(
 
 def _asking(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
     uri, at = params.text_document.uri, params.range
-    problems = [each for each in params.context.diagnostics if each.source != "sould"]
+    problems = [each for each in params.context.diagnostics if each.get("source") != "sould"]
     if problems:
-        first = " ".join(problems[0].message.split())
+        first = " ".join(str(problems[0].get("message", "")).split())
         shown = first if len(first) <= 60 else f"{first[:60]}…"
         title = f"Ask sould: fix “{shown}”" if len(problems) == 1 else f"Ask sould: fix {len(problems)} problems"
-        yield _action(title, "sould.fix", {"uri": uri, "diagnostics": written(problems)}, fixes=problems)
+        yield _action(title, "sould.fix", {"uri": uri, "diagnostics": problems}, fixes=problems)
     if at.start != at.end:
         argument = {"uri": uri, "range": written(at)}
         yield _action("Ask sould: explain the selection", "sould.explain", argument, kind=REWRITE)
@@ -77,7 +75,7 @@ def _action(
     *,
     kind: str = QUICK,
     preferred: bool = False,
-    fixes: Sequence[types.Diagnostic] | None = None,
+    fixes: Sequence[dict[str, Any]] | None = None,
 ) -> types.CodeAction:
     run = types.Command(title, command, arguments=[argument])
-    return types.CodeAction(title, kind=kind, command=run, is_preferred=preferred or None, diagnostics=fixes)
+    return types.CodeAction(title, kind, run, fixes, is_preferred=preferred)

@@ -3,21 +3,19 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
-from lsprotocol import types
-
 from sould.agents.reviewclients.params import Number
 from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, parsed
 from sould.editors.lsp import agentcommands as agent
-from sould.editors.lsp import content
+from sould.editors.lsp import content, types
 from sould.editors.lsp.decisions import Chosen, decide
 from sould.editors.lsp.documents import file_of
 from sould.editors.lsp.hunks import hunks_of, line_of, span
 from sould.editors.lsp.places import Place, place_of
 from sould.editors.lsp.protocol import written
-from sould.editors.lsp.words import tell
+from sould.editors.lsp.words import show_document, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -92,12 +90,7 @@ async def next_hunk(peer: "Peer", given: NextArguments) -> Json | None:
         return None
     hunk = next((each for each in hunks if line_of(each) > given.line), hunks[0])
     at = span(hunk)
-    if peer.can.shows_documents:
-        shown = types.ShowDocumentParams(
-            uri, external=False, take_focus=False, selection=types.Range(at.start, at.start)
-        )
-        await peer.connection.request("window/showDocument", written(shown))
-    else:
+    if not await show_document(peer, uri, at.start):
         tell(peer, "info", f"The next hunk is at line {at.start.line + 1}.")
     return {"uri": uri, "id": hunk.id, "range": written(at)}
 

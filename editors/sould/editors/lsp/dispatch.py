@@ -6,14 +6,13 @@ Loaded when the first editor has its answer to `initialize` (D9).
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from lsprotocol import types
 from msgspec import Struct
 
 from sould.agents.errors import SouldError
 from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
 from sould.agents.rpc.connection import Reply, described
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
-from sould.editors.lsp import actions, commands, content, lenses, sync
+from sould.editors.lsp import actions, commands, content, lenses, sync, types
 from sould.editors.lsp.peer import REQUEST_FAILED, Peer
 from sould.editors.lsp.protocol import read, written
 
@@ -65,17 +64,17 @@ def _review(name: str, review_call: ReviewCall) -> Route:
 
 
 ROUTES: dict[str, Route] = {
-    types.TEXT_DOCUMENT_DID_OPEN: told(types.DidOpenTextDocumentParams, sync.opened),
-    types.TEXT_DOCUMENT_DID_CHANGE: told(types.DidChangeTextDocumentParams, sync.changed),
-    types.TEXT_DOCUMENT_DID_SAVE: told(types.DidSaveTextDocumentParams, sync.saved),
-    types.TEXT_DOCUMENT_DID_CLOSE: told(types.DidCloseTextDocumentParams, sync.closed),
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION: told(types.DidChangeConfigurationParams, sync.configured),
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: told(types.DidChangeWorkspaceFoldersParams, sync.folders_changed),
-    types.TEXT_DOCUMENT_CODE_LENS: route(types.CodeLensParams, lenses.show),
-    types.TEXT_DOCUMENT_CODE_ACTION: route(types.CodeActionParams, actions.show),
-    types.WORKSPACE_TEXT_DOCUMENT_CONTENT: route(types.TextDocumentContentParams, content.show),
-    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: told(types.WorkDoneProgressCancelParams, sync.cancelled),
-    types.WORKSPACE_EXECUTE_COMMAND: route(types.ExecuteCommandParams, commands.execute),
+    "textDocument/didOpen": told(types.DidOpenParams, sync.opened),
+    "textDocument/didChange": told(types.DidChangeParams, sync.changed),
+    "textDocument/didSave": told(types.DocumentParams, sync.saved),
+    "textDocument/didClose": told(types.DocumentParams, sync.closed),
+    "workspace/didChangeConfiguration": told(types.DidChangeConfigurationParams, sync.configured),
+    "workspace/didChangeWorkspaceFolders": told(types.DidChangeFoldersParams, sync.folders_changed),
+    "textDocument/codeLens": route(types.DocumentParams, lenses.show),
+    "textDocument/codeAction": route(types.CodeActionParams, actions.show),
+    "workspace/textDocumentContent": route(types.ContentParams, content.show),
+    "window/workDoneProgress/cancel": told(types.ProgressCancelParams, sync.cancelled),
+    "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
     **{name: _review(name, call) for name, call in METHODS.items() if name != REPORT},
     REPORT: Route(sync.report, notification=True),
 }

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from lsprotocol import types
 from msgspec import Struct
 from msgspec.json import decode, encode
 
@@ -18,6 +17,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.reviewclients.reports import Change, Report
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.documentnotes import DocumentNotes, KnownDocument
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Documents:
         report = Report("open", document.version, document.text)
         await self._take(document.uri, report)
 
-    async def changed(self, params: types.DidChangeTextDocumentParams) -> None:
+    async def changed(self, params: types.DidChangeParams) -> None:
         """Its text is another one."""
         changes = tuple(map(_change, params.content_changes))
         report = Report("change", params.text_document.version, changes=changes, compared=True)
@@ -174,11 +174,11 @@ def file_of(uri: str) -> Path:
     return path
 
 
-def _change(change: types.TextDocumentContentChangeEvent) -> Change:
-    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
+def _change(change: types.ContentChange) -> Change:
+    if change.range is None:
         return Change(change.text)
     return Change(change.text, _position(change.range.start), _position(change.range.end))
 
 
 def _position(given: types.Position) -> Position:
-    return Position(max(0, given.line), max(0, given.character))
+    return Position(given.line, given.character)

@@ -11,13 +11,14 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsprotocol import types
+from msgspec.structs import replace
 
 from sould.agents.review.difference import edits_between
 from sould.agents.review.lines import split
 from sould.agents.reviewclients.reported import PATIENCE, Reported, Taken, ask_to_write
 from sould.agents.reviewclients.textbuffer import PositionEncoding, units
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.protocol import range_of, written
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class EditorEdits:
         if file.buffer is None or not self._peer.can.applies_edits:
             return False
         edits = tuple(text_edits(file.buffer.text, text, self._peer.can.encoding))
-        params = types.ApplyWorkspaceEditParams(self._workspace_edit(path, file.version, edits), _LABEL.get())
+        params = types.ApplyEditParams(_LABEL.get(), self._workspace_edit(path, file.version, edits))
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self._peer.connection.request("workspace/applyEdit", written(params))
@@ -84,13 +85,13 @@ class EditorEdits:
         uri, can, label = self._peer.documents.uri(path), self._peer.can, _LABEL.get()
         if not can.versioned_edits:
             return types.WorkspaceEdit(changes={uri: edits})
-        document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        document = types.DocumentVersion(uri, version)
         if not can.annotated_edits:
             return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])
-        annotated = [types.AnnotatedTextEdit("sould", each.range, each.new_text) for each in edits]
+        annotated = [replace(each, annotation_id="sould") for each in edits]
         return types.WorkspaceEdit(
             document_changes=[types.TextDocumentEdit(document, annotated)],
-            change_annotations={"sould": types.ChangeAnnotation(label, needs_confirmation=False)},
+            change_annotations={"sould": types.ChangeAnnotation(label)},
         )
 
 

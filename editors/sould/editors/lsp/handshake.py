@@ -1,4 +1,4 @@
-"""`initialize` and the end of a connection: answered before the protocol's types are loaded (D9)."""
+"""`initialize` and the end of a connection: answered before sessions are loaded (D9)."""
 
 from typing import Final
 

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
-
 from sould.agents.reviewing.listing import ReviewedHunk
+from sould.editors.lsp import types
 from sould.editors.lsp.hunks import called, hunks_of, span
 from sould.editors.lsp.protocol import written
 
@@ -27,7 +26,7 @@ def _hint(hunk: ReviewedHunk, place: int, count: int) -> types.Diagnostic:
     return types.Diagnostic(
         span(hunk),
         f"To be reviewed: {called(hunk, place, count)}",
-        severity=types.DiagnosticSeverity.Hint,
+        severity=types.HINT,
         source="sould",
         code=str(hunk.id),
     )

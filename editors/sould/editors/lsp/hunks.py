@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsprotocol import types
-
 from sould.agents.reviewclients.projects import resolve
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
+from sould.editors.lsp import types
 from sould.editors.lsp.documents import path_of
 from sould.editors.lsp.protocol import range_of
 

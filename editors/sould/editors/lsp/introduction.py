@@ -1,6 +1,6 @@
-"""What an editor says of itself in `initialize`, read by hand: loading the protocol's types would delay the first answer (D9).
+"""What an editor says of itself in `initialize`, read by hand, as leniently as editors differ, and before sessions are loaded (D9).
 
-Read leniently: what does not fit counts as absent. Nothing that the daemon has not loaded when it begins to listen may be
+What does not fit counts as absent. Nothing that the daemon has not loaded when it begins to listen may be
 imported here.
 """
 
@@ -67,14 +67,14 @@ def read_introduction(raw: Json) -> Introduction:
         version=_typed(client, "version", str, ""),
         folders=_folders(raw),
         can=_capabilities(_object(raw, "capabilities")),
-        settings=read_settings(_object(raw, "initializationOptions")),
+        settings=read_settings(_object(raw, "initializationOptions"), Settings()),
     )
 
 
-def read_settings(raw: Json) -> Settings:
-    """Those below `sould`, or at the top."""
+def read_settings(raw: Json, before: Settings) -> Settings:
+    """Those below `sould`, or at the top; what is not named is as before."""
     own = _object(raw, "sould") or raw
-    return Settings(_typed(own, "lenses", bool, True), _typed(own, "hints", bool, False))
+    return Settings(_typed(own, "lenses", bool, before.lenses), _typed(own, "hints", bool, before.hints))
 
 
 def _folders(raw: Json) -> tuple[str, ...]:

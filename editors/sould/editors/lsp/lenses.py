@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
-
 from sould.agents.reviewing.listing import ReviewedHunk
+from sould.editors.lsp import types
 from sould.editors.lsp.hunks import OF_FILES, called, hunks_of, line_of, named
 from sould.editors.lsp.protocol import range_of
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
 
-async def show(peer: "Peer", params: types.CodeLensParams) -> list[types.CodeLens]:
+async def show(peer: "Peer", params: types.DocumentParams) -> list[types.CodeLens]:
     """Those of a document."""
     uri = params.text_document.uri
     if peer.editor is None or not peer.editor.settings.lenses:

@@ -3,10 +3,9 @@
 import asyncio
 from typing import Final
 
-from lsprotocol import types
-
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 
 PREFIX: Final = "sould-"
@@ -41,12 +40,11 @@ class TurnProgress:
         self._news.set()
 
     async def _show(self, title: str) -> None:
-        params = types.WorkDoneProgressCreateParams(self._token)
         try:
-            await self._connection.request("window/workDoneProgress/create", written(params))
+            await self._connection.request("window/workDoneProgress/create", {"token": self._token})
         except (RpcError, ConnectionGoneError):
             return
-        self._tell(types.WorkDoneProgressBegin(title=title, cancellable=True))
+        self._tell(types.ProgressBegin(title, cancellable=True))
         await self._follow()
 
     async def _follow(self) -> None:
@@ -54,8 +52,8 @@ class TurnProgress:
             await self._news.wait()
             self._news.clear()
             if not self._over:
-                self._tell(types.WorkDoneProgressReport(cancellable=True, message=self._said))
-        self._tell(types.WorkDoneProgressEnd(message=self._said))
+                self._tell(types.ProgressReport(self._said, cancellable=True))
+        self._tell(types.ProgressEnd(self._said))
 
     @property
     def _token(self) -> str:

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from lsprotocol import types
-
 from sould.agents.reviewclients.params import ReportParams
 from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import parsed
+from sould.editors.lsp import types
 from sould.editors.lsp.introduction import read_settings
 from sould.editors.lsp.progress import PREFIX
 
@@ -15,39 +14,39 @@ if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
 
-async def opened(peer: "Peer", params: types.DidOpenTextDocumentParams) -> None:
+async def opened(peer: "Peer", params: types.DidOpenParams) -> None:
     """The editor shows a document."""
     await peer.documents.opened(params.text_document)
 
 
-async def changed(peer: "Peer", params: types.DidChangeTextDocumentParams) -> None:
+async def changed(peer: "Peer", params: types.DidChangeParams) -> None:
     """The text of a document is another one."""
     await peer.documents.changed(params)
 
 
-async def saved(peer: "Peer", params: types.DidSaveTextDocumentParams) -> None:
+async def saved(peer: "Peer", params: types.DocumentParams) -> None:
     """A document is on disk as it is."""
     await peer.documents.saved(params.text_document.uri)
 
 
-async def closed(peer: "Peer", params: types.DidCloseTextDocumentParams) -> None:
+async def closed(peer: "Peer", params: types.DocumentParams) -> None:
     """The editor shows a document no more."""
     await peer.documents.closed(params.text_document.uri)
 
 
 async def configured(peer: "Peer", params: types.DidChangeConfigurationParams) -> None:
     """The user chose other settings."""
-    if isinstance(params.settings, dict):
-        peer.choose(read_settings(cast("dict[str, Any]", params.settings)))
+    if isinstance(params.settings, dict) and peer.editor is not None:
+        peer.choose(read_settings(cast("dict[str, Any]", params.settings), peer.editor.settings))
 
 
-async def folders_changed(peer: "Peer", params: types.DidChangeWorkspaceFoldersParams) -> None:
+async def folders_changed(peer: "Peer", params: types.DidChangeFoldersParams) -> None:
     """The window has other roots."""
     gone = {folder.uri for folder in params.event.removed}
     peer.change_folders(gone, [folder.uri for folder in params.event.added])
 
 
-async def cancelled(peer: "Peer", params: types.WorkDoneProgressCancelParams) -> None:
+async def cancelled(peer: "Peer", params: types.ProgressCancelParams) -> None:
     """The user does not want a turn to go on."""
     peer.sessions.cancel_turn(str(params.token).removeprefix(PREFIX))
 

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from lsprotocol import types
-
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
 Importance: TypeAlias = Literal["error", "warning", "info"]
-_TYPES: dict[Importance, types.MessageType] = {
-    "error": types.MessageType.Error,
-    "warning": types.MessageType.Warning,
-    "info": types.MessageType.Info,
+_TYPES: dict[Importance, int] = {
+    "error": types.ERROR,
+    "warning": types.WARNING,
+    "info": types.INFO,
 }
 LONGEST: int = 2_000
 """Characters of a message."""
@@ -29,7 +28,7 @@ def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
 
 async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
     """Which of the answers the user chose; None: none of them, or the editor cannot ask."""
-    actions = [types.MessageActionItem(title) for title in answers]
+    actions = [types.MessageAction(title) for title in answers]
     params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions)
     try:
         answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
@@ -37,6 +36,19 @@ async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequ
         return None
     title = cast("dict[str, Any]", answer).get("title") if isinstance(answer, dict) else None
     return title if isinstance(title, str) and title in answers else None
+
+
+async def show_document(peer: "Peer", uri: str, place: types.Position | None = None) -> bool:
+    """Show a document without taking the focus. False: the editor does not."""
+    selection = types.Range(place, place) if place is not None else None
+    params = types.ShowDocumentParams(uri, external=False, take_focus=False, selection=selection)
+    if not peer.can.shows_documents:
+        return False
+    try:
+        answer: Any = await peer.connection.request("window/showDocument", written(params))
+    except (RpcError, ConnectionGoneError):
+        return False
+    return isinstance(answer, dict) and cast("dict[str, Any]", answer).get("success") is True
 
 
 def shortened(text: str) -> str:

@@ -16,7 +16,7 @@ from soultest.world import World
 
 QUIET = """
 (setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil
-      native-comp-jit-compilation nil native-comp-deferred-compilation nil
+      native-comp-jit-compilation nil native-comp-deferred-compilation nil native-comp-enable-subr-trampolines nil
       server-socket-dir "{folder}" server-name "{name}")
 """
 """No files of its own in the project, no compiler in the background, and where the server listens."""
@@ -39,6 +39,15 @@ class Emacs(Editor):
     def __init__(self, screen: Screen, path: Path) -> None:
         super().__init__(screen)
         self._path = path
+
+    def answers(self) -> bool:
+        """Whether its server takes connections; its socket is there a moment before."""
+        with socket.socket(socket.AF_UNIX) as server:
+            try:
+                server.connect(str(self._path))
+            except (FileNotFoundError, ConnectionRefusedError):
+                return False
+        return True
 
     def lisp(self, code: str) -> Any:
         """What an expression is, through JSON. It is evaluated in the buffer before the user."""
@@ -109,5 +118,6 @@ def emacs(world: World, program: Path, settings: str, file: Path, name: str = "e
     init.write_text(f"{quiet}{settings}\n(server-start)\n")
     command = f"exec '{program}' -nw -Q -l '{init}' '{file}'"
     with screen(world, command, world.project, name) as shown:
-        until(listening.exists, PATIENCE, "Emacs's server")
-        yield Emacs(shown, listening)
+        begun = Emacs(shown, listening)
+        until(begun.answers, PATIENCE, "Emacs's server")
+        yield begun

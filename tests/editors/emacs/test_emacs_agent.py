@@ -1,0 +1,154 @@
+"""Talking to agents in Emacs: prompts, the chat, questions and the inbox, as their user sees them."""
+
+import os
+import signal
+
+import pytest
+
+from soultest.daemon import until
+from soultest.editors.emacs import Emacs
+from soultest.screen import PATIENCE
+from soultest.souldemacs import OpenEmacs, hunks
+from soultest.world import World, call
+
+pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
+
+TEXT = "one\ntwo\nthree\n"
+EDIT = call("StrReplaceFile", "e", path="notes.txt", edit={"old": "two", "new": "2"})
+MAKE = call("Shell", "s", command="touch made.txt")
+
+
+@pytest.fixture(autouse=True)
+def notes(world: World) -> None:
+    """The file that everything here is about."""
+    (world.project / "notes.txt").write_text(TEXT)
+
+
+def ask(emacs: Emacs, words: str) -> None:
+    """Prompt from the file's buffer."""
+    emacs.screen.press("C-c", "s", "a")
+    emacs.screen.wait("Ask:")
+    emacs.screen.type(words)
+    emacs.screen.press("Enter")
+
+
+def test_a_prompt_is_answered_beside_the_file_and_its_edit_is_a_hunk(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([f"think: Hm.\ntext: I shall **mend** it.\n{EDIT}", "text: It is `mended`."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "mend two")
+    emacs.screen.wait("> mend two", "Hm.", "I shall **mend** it.", "* Edit notes.txt", "It is `mended`.")
+    assert emacs.lisp("(buffer-name)") == "notes.txt"
+    emacs.shows(TEXT.replace("two", "2"))
+    assert hunks(emacs) == [{"line": 2, "removed": "two\n", "added": "2\n"}]
+    emacs.screen.wait("-two", "+2", "sould:1")
+    until(lambda: "working" not in emacs.screen.text, PATIENCE, "the end of the turn")
+    faces = (
+        '(with-current-buffer "*sould: project*" (goto-char (point-min)) (search-forward "mend**") (font-lock-ensure)'
+    )
+    assert emacs.lisp(f"{faces} (get-text-property (- (point) 3) 'face))") == "bold"
+
+
+def test_a_question_is_answered_in_the_chat(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Made.", MAKE, "text: Not made."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "make it")
+    emacs.screen.wait("? touch made.txt", "[Allow once]", "[Reject]", "?1", "sould asks: touch made.txt")
+    assert emacs.lisp("(buffer-name)") == "notes.txt"
+    emacs.screen.press("C-c", "s", "c")
+    until(lambda: emacs.lisp("(buffer-name)") == "*sould: project*", PATIENCE, "the chat")
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("Allow once", "Made.")
+    assert (world.project / "made.txt").exists()
+    (world.project / "made.txt").unlink()
+
+    emacs.screen.type("once more")
+    emacs.screen.press("Enter")
+    until(lambda: "[Reject]" in emacs.screen.text, PATIENCE, "the second question")
+    emacs.screen.press("C-c", "C-n")
+    emacs.screen.wait("Tell the agent why")
+    emacs.screen.type("it is there")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Reject: it is there", "Not made.")
+    assert not (world.project / "made.txt").exists()
+    assert "[Reject]" not in emacs.buffer()
+
+
+def test_a_button_answers_and_what_is_typed_meanwhile_stays(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Made."])
+    emacs = open_emacs("notes.txt")
+    emacs.screen.press("C-c", "s", "c")
+    emacs.screen.wait("RET sends")
+    emacs.screen.type("make it")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("[Allow once]")
+    emacs.screen.type("next thought")
+    emacs.screen.press("M-<", "Tab", "Enter")
+    emacs.screen.wait("Made.", "> next thought")
+    assert (world.project / "made.txt").exists()
+
+
+def test_the_inbox_has_what_any_session_asks_and_takes_words(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Not made."])
+    one, other = open_emacs("notes.txt"), open_emacs("notes.txt", name="other")
+    ask(one, "make it")
+    one.screen.wait("[Allow once]")
+    other.screen.press("C-c", "s", "i")
+    other.screen.wait("Run a command", "$ touch made.txt")
+    other.screen.press("r")
+    other.screen.wait("Tell the agent why")
+    other.screen.type("tomorrow")
+    other.screen.press("Enter")
+    other.screen.wait("Nothing waits for you.")
+    one.screen.wait("rejected: tomorrow", "Not made.")
+    assert not (world.project / "made.txt").exists()
+
+
+def test_the_inbox_approves(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Made."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "make it")
+    emacs.screen.wait("[Allow once]")
+    emacs.screen.press("C-c", "s", "i")
+    emacs.screen.wait("$ touch made.txt")
+    emacs.screen.press("a")
+    emacs.screen.wait("Nothing waits for you.")
+    until((world.project / "made.txt").exists, PATIENCE, "the file")
+
+
+def test_a_turn_is_stopped_and_one_that_a_killed_daemon_cut_off_says_so(world: World, open_emacs: OpenEmacs) -> None:
+    world.script(["text: Counting.\nwait: 600"] * 3)
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "count")
+    emacs.screen.wait("Counting.", "working")
+    emacs.screen.press("C-c", "s", "x")
+    emacs.screen.wait("Stopped.")
+    until(lambda: "working" not in emacs.screen.text, PATIENCE, "the end of the turn")
+    ask(emacs, "count again")
+    until(lambda: emacs.screen.text.count("Counting.") == 2, PATIENCE, "the second turn")
+    os.kill(world.daemon(), signal.SIGKILL)
+    emacs.screen.wait("sould was stopped in the middle of this turn")
+    ask(emacs, "and again")
+    until(lambda: emacs.screen.text.count("Counting.") == 3, PATIENCE, "a turn with the next daemon")
+
+
+def test_an_older_session_is_shown_again(world: World, open_emacs: OpenEmacs) -> None:
+    world.script(["text: The answer is 42."] * 3)
+    world.start()
+    assert world.sould("run", "what is it?").returncode == 0
+    emacs = open_emacs("notes.txt")
+    emacs.command("sould-switch-session")
+    emacs.screen.wait("Session:")
+    emacs.screen.press("Tab", "Enter")
+    emacs.screen.wait("> what is it?", "The answer is 42.")
+
+
+def test_the_menu_has_everything_and_takes_keys(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([EDIT, "text: Done."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "mend two")
+    emacs.screen.wait("sould:1")
+    emacs.go(2)
+    emacs.screen.press("C-c", "s", "s")
+    emacs.screen.wait("1 hunk pending", "keep this file", "inbox", "say something while it works")
+    emacs.screen.press("r")
+    emacs.shows(TEXT)
