@@ -108,6 +108,43 @@ async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_i
     assert file.read_text() == "hello"
 
 
+async def test_what_is_written_through_a_memory_map_is_found_also_when_the_turn_ends_while_everything_is_looked_at(
+    bench: Bench,
+) -> None:
+    """By then the file was listed, and nothing reports the write."""
+    file = bench.project / "deep" / "data.txt"
+    file.parent.mkdir()
+    file.write_text("hello")
+    git(bench.project)
+    go, end, first, listed, programs = (bench.root / name for name in ("go", "end", "first", "listed", "programs"))
+    programs.mkdir()
+    held = f"until [ -e '{go}' ]; do sleep 0.01; done"
+    (programs / "git").write_text(
+        f"#!/bin/sh\ncase \"$*\" in\n*'-o -i'*) [ -e '{first}' ] || {{ touch '{first}'; {held}; }};;\n"
+        f"*--debug*) touch '{listed}'; {held};;\nesac\nexec {shutil.which('git')} \"$@\"\n"
+    )
+    (programs / "git").chmod(0o755)
+    bench.settings["capture"] = {"wait_s": 0.01}
+    wait = f"until [ -e '{listed}' ]; do sleep 0.01; done; echo ready; until [ -e '{end}' ]; do sleep 0.01; done"
+    bench.script(shell(wait), "text: ok")
+    path = f"{programs}:{os.environ['PATH']}"
+    async with (
+        watched(bench, "full", path) as watcher,
+        bench.port.project(bench.project, bench.root, "editor") as editor,
+    ):
+        editor.open_file(file)
+        with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+            prompt = watcher.session.prompt("go", "watcher")
+            await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
+            mapped[:5] = b"HELLO"
+            mapped.flush()
+            end.touch()
+            await prompt.outcome()
+            go.touch()
+            late = await watcher.wait_for(Notification, lambda notice: notice.type == "found_late")
+    assert "data.txt" in late.body
+
+
 async def test_the_question_about_a_command_says_which_files_it_names_could_not_be_restored(bench: Bench) -> None:
     (bench.project / "big.bin").write_bytes(b"\0" * (2 * 1024 * 1024 + 1))
     bench.script(shell("touch b.txt"), shell("mv big.bin a.txt"), "text: ok")

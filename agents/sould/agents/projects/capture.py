@@ -83,6 +83,8 @@ class Capture(Struct):
     """Calls that have ended, of which not everything is known yet."""
     _recent: dict[str, Interval] = field(default_factory=dict[str, Interval])
     """The others that ended in this turn."""
+    _to_sweep: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    """Those of earlier turns that ended while everything was looked at."""
     _behind: Behind = field(default_factory=lambda: Behind("looking behind"))
     _listener: LateListener | None = None
     _searches: int = 0
@@ -113,13 +115,20 @@ class Capture(Struct):
                 self._rest_no_more()
 
     async def sweep(self) -> None:
-        """A turn has ended that ran commands: find what they wrote through memory maps into files that were touched before."""
+        """A turn has ended that ran commands: find what they wrote through memory maps into files that were touched before.
+
+        While everything is still being looked at, that is done when it was.
+        """
         recent, self._recent = self._recent, {}
-        touched = tuple(self.files.touched) if recent else ()
-        if not touched:
-            return
-        async with self._one:
-            self._unsettled |= recent
+        if self._unsettled:
+            self._to_sweep |= recent | self._unsettled
+        elif recent:
+            async with self._one:
+                await self._sweep(recent)
+
+    async def _sweep(self, calls: Mapping[str, Interval]) -> None:
+        if touched := tuple(self.files.touched):
+            self._unsettled |= calls
             found = await self._look(told=True, touched=touched)
             written = {root: [each for each in some if each.rewrote] for root, some in found.items()}
             await self._keep(written, self._current())
@@ -423,6 +432,9 @@ class Capture(Struct):
         await readable(late)
         async with self._one:
             await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
+            if self._to_sweep and not self._late:
+                calls, self._to_sweep = self._to_sweep, {}
+                await self._sweep(calls)
 
     def _not_kept(self, paths: Sequence[Path]) -> list[Path]:
         inside = ((path, root) for path in paths for root in self._directories if path.is_relative_to(root))
