@@ -241,3 +241,20 @@ async def test_the_next_hunk_is_shown_without_the_focus_or_told(bench: Bench, co
         assert (shown["takeFocus"], shown["selection"]["start"]["line"]) == (False, 2)
         assert (await plain.execute("sould.next", {"uri": uri, "line": 2}))["range"]["start"]["line"] == 0
         assert (await plain.wait_told("window/showMessage"))["message"] == "The next hunk is at line 1."
+
+
+async def test_an_edit_that_the_editor_reports_piece_by_piece_is_one(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n4\n5\n", "one\n2\n3\n4\nfive\n")})
+    async with bench.running(), connect_editor() as editor:
+        editor.piecewise = True
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        editor.type(uri, "3\n", "drei\n")
+        outcome = await editor.execute("sould.rejectFile", {"uri": uri})
+        assert (len(outcome["done"]), outcome["left"]) == (2, [])
+        assert editor.buffers[uri].text == "1\n2\ndrei\n4\n5\n"
+        assert await editor.lenses(uri) == []
+        listed = await editor.request("_sould/review/rejected", cwd=str(bench.project))
+        assert len(listed["hunks"]) == 2

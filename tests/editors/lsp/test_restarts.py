@@ -95,6 +95,7 @@ async def test_the_text_of_a_secret_is_noted_nowhere(bench: Bench, connect_edito
         assert b".env" in left.notes.read()
         assert b"hunter" not in left.notes.read()
 
+
 async def test_a_turn_that_waits_for_an_answer_goes_on_with_its_progress_and_its_question(
     bench: Bench, connect_editor: ConnectEditor
 ) -> None:

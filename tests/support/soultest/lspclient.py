@@ -61,6 +61,9 @@ class LspClient:
         self.labels: list[str] = []
         """Of the edits it applied."""
         self.ended = asyncio.Event()
+        self.piecewise = False
+        """Edits of several places are reported one by one: the first at once, the others when the server has taken it."""
+        self._unsaid: list[tuple[str, Json]] = []
         self.hang: set[str] = set()
         """Methods of the server that get no answer."""
         self._bytes = bytearray()
@@ -203,7 +206,11 @@ class LspClient:
                 {"range": {"start": self._at(uri, start), "end": self._at(uri, stop)}, "text": each["newText"]}
             )
             buffer.text = buffer.text[:start] + each["newText"] + buffer.text[stop:]
-        self._changed(uri, changes)
+        if not self.piecewise:
+            self._changed(uri, changes)
+            return
+        self._changed(uri, changes[:1])
+        self._unsaid = [(uri, change) for change in changes[1:]]
 
     # --- hearing ---
 
@@ -264,6 +271,10 @@ class LspClient:
             if not found.done() and wanted(message):
                 found.set_result(message)
         self._watchers = [each for each in self._watchers if not each[1].done()]
+        if message.get("method") == "workspace/codeLens/refresh":
+            unsaid, self._unsaid = self._unsaid, []
+            for uri, change in unsaid:
+                self._changed(uri, [change])
         if "method" in message:
             if "id" in message and message["method"] not in self.hang:
                 self._answer(message)

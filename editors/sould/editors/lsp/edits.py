@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 REPORTED_WITHIN: Final = 10.0
 """Seconds in which an editor that has applied an edit reports it."""
+MORE_WITHIN: Final = 2.0
+"""Seconds in which it goes on, if what it reported is not what was to be written; then that is what it made of it."""
 _LABEL: ContextVar[str] = ContextVar("label", default="Edit by sould")
 
 
@@ -62,12 +64,22 @@ class EditorEdits:
             return None
         if file.buffer is not None and file.buffer.text == text:
             return Taken(text, saved)
-        try:
-            async with asyncio.timeout(REPORTED_WITHIN):
-                now = await (await self._peer.reports()).reported_after(path, file.version)
-        except TimeoutError:
-            return None
+        now = await self._reported(path, text, file.version)
         return Taken(now.buffer.text, saved) if now is not None and now.buffer is not None else None
+
+    async def _reported(self, path: Path, text: str, version: int) -> Reported | None:
+        """What the editor reports after an edit, some of them line by line; None: nothing."""
+        reports, now, patience = await self._peer.reports(), None, REPORTED_WITHIN
+        while now is None or now.buffer is None or now.buffer.text != text:
+            try:
+                async with asyncio.timeout(patience):
+                    found = await reports.reported_after(path, version)
+            except TimeoutError:
+                return now
+            if found is None:
+                return None
+            now, version, patience = found, found.version, MORE_WITHIN
+        return now
 
     async def _apply(self, path: Path, text: str, file: Reported) -> bool:
         if file.buffer is None or not self._peer.can.applies_edits:
