@@ -48,6 +48,7 @@
   :group 'sould)
 
 (defvar-local sould-hunks--overlays nil "All overlays of this buffer's hunks.")
+(defvar-local sould-hunks--words nil "Which words to mark, by the digests of the hunks that are drawn.")
 (defvar-local sould-hunks--margin nil "Whether the margin is shown for our sake.")
 (defvar-local sould-hunks-count 0 "How many hunks are pending in this buffer.")
 
@@ -98,6 +99,9 @@ was typed in since, and the server will say what they are."
                             (delete-overlay overlay)))
                       sould-hunks--overlays))
     (mapc #'sould-hunks--draw fitting)
+    (setq sould-hunks--words (seq-filter (lambda (each) (seq-some (lambda (hunk) (equal (plist-get hunk :digest) (car each)))
+                                                                  fitting))
+                                         sould-hunks--words))
     (mapc #'sould-hunks--draw-coming (plist-get (sould-hunks--file) :streaming))
     (sould-hunks--show-margin)
     (force-mode-line-update)))
@@ -155,9 +159,10 @@ was typed in since, and the server will say what they are."
          (text (sould-hunks--text hunk))
          (end (+ begin (length text)))
          (base (mapcar (lambda (line) (string-replace "\r" "" line)) (plist-get hunk :base)))
-         (words (sould-words-marks base (mapcar (lambda (line) (plist-get line :text)) (plist-get hunk :lines))))
+         (words (sould-hunks--marks hunk base))
          (removed (sould-hunks--removed base (car words)))
          (first (car (plist-get hunk :lines)))
+         (marks (cdr words))
          ;; Behind a last line without an end there is no line to stand above.
          (below (and (= begin end (point-max)) (/= begin (point-min)) (/= (char-before begin) ?\n))))
     (sould-hunks--add hunk begin end
@@ -167,7 +172,15 @@ was typed in since, and the server will say what they are."
     (save-excursion
       (goto-char begin)
       (dolist (line (plist-get hunk :lines))
-        (sould-hunks--draw-line hunk line (pop (cdr words)) (eq line first))))))
+        (sould-hunks--draw-line hunk line (pop marks) (eq line first))))))
+
+(defun sould-hunks--marks (hunk base)
+  "Which words to mark in HUNK, whose removed lines are BASE."
+  (let ((digest (plist-get hunk :digest)))
+    (or (cdr (assoc digest sould-hunks--words))
+        (let ((marks (sould-words-marks base (mapcar (lambda (line) (plist-get line :text)) (plist-get hunk :lines)))))
+          (push (cons digest marks) sould-hunks--words)
+          marks))))
 
 (defun sould-hunks--draw-line (hunk line marks signed)
   "Draw LINE of HUNK at point, and go behind it.

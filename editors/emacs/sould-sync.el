@@ -199,7 +199,7 @@
         '(:outcome "outdated")
       (with-current-buffer buffer
         (sould-sync-flush)
-        (if (or (/= sould-sync--version (plist-get params :version))
+        (if (or (sould-sync--outdated-p (plist-get params :version))
                 (sould-sync-reload))
             '(:outcome "outdated")
           (sould-sync--put (plist-get params :text))
@@ -208,6 +208,15 @@
             (append (list :outcome "written" :saved (if saved t :false) :version sould-sync--version)
                     (unless (equal text (plist-get params :text))
                       (list :text text)))))))))
+
+(defun sould-sync--outdated-p (version)
+  "Whether VERSION is not that of the current buffer's text.
+The whole text is then reported: a change may have been lost with a
+server that was killed."
+  (unless (= sould-sync--version version)
+    (setq sould-sync--changes t)
+    (sould-sync-flush)
+    t))
 
 (setq sould-project-write-function #'sould-sync--write)
 

@@ -11,7 +11,7 @@
 (require 'cl-lib)
 
 (defconst sould-words--most 150 "Words of a line that are compared; longer lines have no marks.")
-(defconst sould-words--pairs 64 "Pairs of lines that are compared at most.")
+(defconst sould-words--pairs 64 "Pairs of lines that are compared at most, and lines of a hunk.")
 (defconst sould-words--least 0.4 "The part that two lines must have in common to get marks.")
 
 (defun sould-words-marks (base lines)
@@ -19,27 +19,30 @@
 A pair: for each line of BASE, and for each of LINES, the list of its
 parts that differ, as (FROM . TO)."
   (let ((old (make-vector (length base) nil)) (new (make-vector (length lines) nil)))
-    (pcase-dolist (`(,i . ,j) (sould-words--paired base lines))
-      (pcase-let ((`(,_ ,ours . ,theirs) (sould-words--compare (nth i base) (nth j lines))))
-        (aset old i ours)
-        (aset new j theirs)))
+    (pcase-dolist (`(,i ,j ,_ ,ours . ,theirs) (sould-words--paired base lines))
+      (aset old i ours)
+      (aset new j theirs))
     (cons (append old nil) (append new nil))))
 
 (defun sould-words--paired (base lines)
-  "Which of BASE became which of LINES: pairs of their places."
-  (cond ((= (length base) (length lines))
+  "Which of BASE became which of LINES: their places, and what differs."
+  (cond ((> (length lines) sould-words--pairs) nil)
+        ((= (length base) (length lines))
          (cl-loop for one in base for other in lines for i from 0
-                  when (sould-words--alike-p one other) collect (cons i i)))
+                  for found = (sould-words--alike one other)
+                  when found collect (cons i (cons i found))))
         ((<= (* (length base) (length lines)) sould-words--pairs)
          (let ((next 0))
            (cl-loop for other in lines for j from 0
-                    for i = (cl-loop for one in (nthcdr next base) for i from next
-                                     when (sould-words--alike-p one other) return i)
-                    when i collect (cons i j) and do (setq next (1+ i)))))))
+                    for found = (cl-loop for one in (nthcdr next base) for i from next
+                                         for same = (sould-words--alike one other)
+                                         when same return (cons i (cons j same)))
+                    when found collect found and do (setq next (1+ (car found))))))))
 
-(defun sould-words--alike-p (one other)
-  "Whether the lines ONE and OTHER have enough in common."
-  (>= (car (sould-words--compare one other)) sould-words--least))
+(defun sould-words--alike (one other)
+  "What differs between the lines ONE and OTHER if they are alike, else nil."
+  (let ((found (sould-words--compare one other)))
+    (and (>= (car found) sould-words--least) found)))
 
 (defun sould-words--split (text)
   "The words, blanks and signs of TEXT as (FROM . TO)."

@@ -100,5 +100,5 @@ def test_another_language_server_keeps_the_buffer(world: World, open_emacs: Open
     until(lambda: emacs.lisp("(and (eglot-managed-p) (flymake-diagnostics) t)"), PATIENCE, "pyright's word about g")
     assert world.sould("run", "--mode", "review", "rename it").returncode == 0
     emacs.shows("def surface(w, h):\n    return w * g\n")
-    assert [hunk["line"] for hunk in hunks(emacs)] == [1]
+    until(lambda: [hunk["line"] for hunk in hunks(emacs)] == [1], PATIENCE, "the hunk")
     assert emacs.lisp("(and (eglot-managed-p) (flymake-diagnostics) t)")
