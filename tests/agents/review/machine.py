@@ -5,24 +5,26 @@ Every line is written once, so that it can be told apart. Run by `test_text_prop
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.agents.review.reviewing import agent
+from tests.agents.review.oracle import Slot, all_lines, rejected, touch, within
+from tests.agents.review.reviewing import Past, agent
 
 from sould.agents.review.decisions import Decided, Decision, NeedsChoice, Verdict, decided, taken_back
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.file import TrackedFile
-from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, PlacedHunk, Same
+from sould.agents.review.hunk import Hunk, Line, PlacedHunk, Same
 from sould.agents.review.lines import Lines, stacked
 from sould.agents.review.settling import hunks_in
 from sould.agents.review.text import ReviewedText
-from sould.agents.review.undo import Write, without_calls
+from sould.agents.review.undo import without_calls
 from sould.agents.review.useredit import How
+from sould.agents.review.weave import Step
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 LAST = st.sampled_from(["\n", "\r\n", "\r", ""])
@@ -35,23 +37,6 @@ HOWS: tuple[How, ...] = ("typed", "disk", "git")
 ELSEWHERE = st.sampled_from(["disk", "git"])
 
 
-@dataclass(eq=False)
-class Slot:
-    """A line that is in base, in the file, or in both. `own`: the user typed it into a hunk; `mixed`: words of both.
-
-    `by` and `removed_by` are the calls that wrote it and took it away, "" for the user; `kept`: the user decided so.
-    """
-
-    text: str
-    in_base: bool
-    in_file: bool
-    own: bool = False
-    mixed: bool = False
-    by: str = ""
-    removed_by: str = ""
-    kept: bool = False
-
-
 class Reviewing(RuleBasedStateMachine):
     """Agents of two sessions and the user write, keep, reject, and take back."""
 
@@ -59,10 +44,11 @@ class Reviewing(RuleBasedStateMachine):
         super().__init__()
         self.text = ReviewedText.of((), 1)
         self.slots: list[Slot] = []
-        self.ghosts: dict[str, str] = {}
-        """Lines that agents took away and that are not in base, with the call that wrote them."""
-        self.writes: list[tuple[AgentCall, Write]] = []
-        """Of the calls that were not undone."""
+        self.ghosts: dict[str, Slot] = {}
+        """Lines that agents took away and that are not in base."""
+        self.decided: dict[str, Slot] = {}
+        """Lines that decisions took away, as they were before."""
+        self.past = Past()
         self.bases: dict[int, Lines] = {}
         """Base before the hunks of these ids were decided about."""
         self.last = ""
@@ -74,6 +60,7 @@ class Reviewing(RuleBasedStateMachine):
         self.slots = [Slot(self._line(end), in_base=True, in_file=True) for end in (*ends, last)]
         self.last = "" if last else self.slots[-1].text
         self.text = ReviewedText.of(self._file_lines(), 1)
+        self.past.note(self.text)
         for write in writes:
             self._agent_replaces(*write, allowed=False)
 
@@ -99,18 +86,18 @@ class Reviewing(RuleBasedStateMachine):
             self._removed_by_agent(slot, by.call_id, outright=outright)
         edits = edits_between(self.text.current, self._file_lines())
         self._undone_at_once(edits)
-        self.writes.append((by, Write(self.text.parts, edits, by.call_id)))
         self.text = self.text.agent_wrote(edits, by, allowed=allowed)
-        self._read_last()
+        self.past.note(self.text, by)
+        self._absorb()
 
-    @precondition(lambda self: self.writes)
+    @precondition(lambda self: self.past.calls)
     @rule(at=POSITION, count=st.integers(1, 4), whole=st.booleans())
     def undo(self, at: int, count: int, whole: bool) -> None:
         """A turn is taken back, or the last calls of it: what the user typed and kept stays, and nothing else of theirs."""
-        turn = self.writes[at % len(self.writes)][0].turn_id
-        of_turn = [by.call_id for by, _ in self.writes if by.turn_id == turn]
+        turn = self.past.calls[at % len(self.past.calls)].turn_id
+        of_turn = [by.call_id for by in self.past.calls if by.turn_id == turn]
         calls = frozenset(of_turn if whole else of_turn[-count:])
-        answer = without_calls(self.text, [write for by, write in self.writes if by.call_id in calls], calls)
+        answer = self.past.without(calls)
         there = {*map(self._told, answer.text.current)}
         theirs = {
             self._told(slot.text) for slot in self._in_file() if slot.by in calls and not (slot.mixed or slot.kept)
@@ -124,8 +111,8 @@ class Reviewing(RuleBasedStateMachine):
             gone = (
                 slot for slot in self.slots if not slot.in_file and slot.removed_by in calls and slot.by not in calls
             )
-            assert {self._told(slot.text) for slot in gone} - there == set()
-        self.writes = [(by, write) for by, write in self.writes if by.call_id not in calls]
+            assert {self._told(slot.text) for slot in gone} - there - {self.last} == set()
+        self.past.forget(calls)
         self.bases = dict.fromkeys(
             self.bases, ()
         )  # what comes back beside removals that are decided may stand on either side
@@ -149,6 +136,7 @@ class Reviewing(RuleBasedStateMachine):
         """The user deletes lines."""
         start, stop = self._range(at, count)
         for slot in self._in_file()[start:stop]:
+            self._divide(slot)
             self.slots.remove(slot)
         self._user_wrote()
 
@@ -158,6 +146,7 @@ class Reviewing(RuleBasedStateMachine):
         """The user changes words, or only white space, of some lines at once."""
         slots = self._in_file()
         for slot in dict.fromkeys(slots[n % len(slots)] for n in at):
+            self._divide(slot)
             agents = not slot.in_base and not slot.own
             was = slot.text
             slot.text = " " + slot.text if blank else f"{next(self.numbers)} {slot.text}"
@@ -187,7 +176,7 @@ class Reviewing(RuleBasedStateMachine):
     def decide(self, n: int, verdict: Verdict, part: tuple[int, int] | None) -> None:
         """The user keeps or rejects a hunk or some lines of it; what is undone at once never was."""
         found = self._hunk(n)
-        lines = _within(found.hunk, part)
+        lines = within(found.hunk, part)
         slots = self._slots_of(found, lines)
         answer = decided(self.text, Decision(verdict, found.hunk.id, found.hunk.digest, lines))
         if isinstance(answer, NeedsChoice):
@@ -216,7 +205,7 @@ class Reviewing(RuleBasedStateMachine):
         number = list(self.bases)[n % len(self.bases)]
         away, before = self.text.gone(number), self.bases[number]
         answer = taken_back(self.text, number)
-        if not isinstance(answer, Decided):
+        if not isinstance(answer, Decided) or self._has_last_twice(answer.text.current):
             return
         assert away is not None
         current = self.text.current
@@ -228,7 +217,10 @@ class Reviewing(RuleBasedStateMachine):
         assert [line for line in earlier if line in base] == [line for line in base if line in earlier]
         pending = {each.hunk.id for each in answer.text.hunks}
         assert {each.hunk.id for each in self.text.hunks} <= pending
-        assert not answer.hunk.has_agent or number in pending
+        is_end = [*map(self._told, answer.hunk.base)] == [
+            *map(self._told, answer.hunk.texts)
+        ]  # ends where it is not the last
+        assert not answer.hunk.has_agent or is_end or number in pending
         del self.bases[number]
         self._adopt(answer.text)
 
@@ -248,7 +240,7 @@ class Reviewing(RuleBasedStateMachine):
     @invariant()
     def base_is_what_was_accepted(self) -> None:
         """The same lines, those of the user that agents removed among them."""
-        assert Counter(self.text.base) == Counter(slot.text for slot in self.slots if slot.in_base)
+        assert self._counted(self.text.base) == self._counted(slot.text for slot in self.slots if slot.in_base)
 
     @invariant()
     def hunks_are_where_they_say(self) -> None:
@@ -272,7 +264,7 @@ class Reviewing(RuleBasedStateMachine):
     def rejecting_everything_leaves_base_and_what_the_user_typed(self) -> None:
         """Mixed lines are dropped here, which is what the choice says."""
         expected = [slot.text for slot in self.slots if slot.in_base or (slot.in_file and slot.own)]
-        assert Counter(map(self._told, _rejected(self.text))) == Counter(map(self._told, expected))
+        assert self._counted(rejected(self.text)) == self._counted(expected)
 
     @invariant()
     def keeping_everything_changes_no_byte(self) -> None:
@@ -309,7 +301,7 @@ class Reviewing(RuleBasedStateMachine):
             lines = found.hunk.texts if each.hunk.id in staged else found.hunk.base
             version = version.replaced(found, [Same(lines)])
         found_ids = {each.hunk.id for each in hunks_in(self.text, version.current)}
-        touching = {each.hunk.id for pair in itertools.pairwise(hunks) if _touch(*pair) for each in pair}
+        touching = {each.hunk.id for pair in itertools.pairwise(hunks) if touch(*pair) for each in pair}
         ends = {
             number for number, base, lines in self._told_hunks(self.text) if base == lines
         }  # staged with what is below it
@@ -327,10 +319,24 @@ class Reviewing(RuleBasedStateMachine):
     def _undone_at_once(self, edits: Sequence[LineEdit]) -> None:
         """A call that is taken back before anything else happened leaves no trace."""
         written = self.text.agent_wrote(edits, agent("undone"))
-        answer = without_calls(written, [Write(self.text.parts, tuple(edits), "call of undone")], {"call of undone"})
+        step = Step(written.parts, "call of undone", undone=True)
+        answer = without_calls(written, self.text.parts, [step])
         assert (answer.conflicts, answer.kept) == (0, ())
         assert answer.text.current == self.text.current
-        assert Counter(map(self._told, _rejected(answer.text))) == Counter(map(self._told, _rejected(self.text)))
+        assert self._counted(rejected(answer.text)) == self._counted(rejected(self.text))
+
+    def _counted(self, lines: Iterable[str]) -> Counter[str]:
+        """How often each line is there; the last one may be, and be beside itself where an agent wrote it anew with an end."""
+        counted = Counter(map(self._told, lines))
+        counted[self.last] = min(counted[self.last], 1)
+        return counted
+
+    def _divide(self, slot: Slot) -> None:
+        """The last line is two, where an agent wrote it anew and it is in base as it was written by now."""
+        same = {line for part in self.text.parts if isinstance(part, Same) for line in part.lines}
+        if slot.in_base and slot.in_file and self._is_last(slot.text) and slot.text not in same:
+            self.slots.insert(self.slots.index(slot), replace(slot, in_file=False))
+            slot.in_base = False
 
     def _last_has_no_end(self) -> bool:
         return any(line[-1] not in "\r\n" for line in self._file_lines()[-1:])
@@ -365,11 +371,12 @@ class Reviewing(RuleBasedStateMachine):
         slot.removed_by = by
         if not slot.in_base:
             self.slots.remove(slot)
-            self.ghosts[slot.text] = slot.by
+            self.ghosts[slot.text] = slot
 
     def _user_wrote(self) -> None:
         edits = edits_between(self.text.current, self._file_lines())
         self.text = self.text.user_wrote(edits, returning=False)
+        self.past.note(self.text)
         self._absorb()
 
     def _absorb(self) -> None:
@@ -391,6 +398,7 @@ class Reviewing(RuleBasedStateMachine):
 
     def _settle(self, slots: Collection[Slot], verdict: Verdict) -> None:
         for slot in slots:
+            self.decided[slot.text] = replace(slot)
             slot.in_base = slot.in_file if verdict == "keep" else slot.in_base or slot.own
             slot.in_file, slot.own, slot.mixed, slot.removed_by = slot.in_base, False, False, ""
             slot.kept = slot.kept or verdict == "keep"
@@ -423,28 +431,33 @@ class Reviewing(RuleBasedStateMachine):
         hunks = (each.hunk for each in text.hunks)
         return [(hunk.id, [*map(self._told, hunk.base)], [*map(self._told, hunk.texts)]) for hunk in hunks]
 
+    def _has_last_twice(self, lines: Lines) -> bool:
+        """An agent wrote the last line with an end, and that is back beside it: they cannot be told apart."""
+        return sum(map(self._is_last, lines)) > 1
+
     def _is_last(self, line: str) -> bool:
         return line.rstrip("\r\n") == self.last
 
     def _take(self, text: ReviewedText) -> None:
         """The lines are known, and stand where the text has them."""
         self.text = text
+        self.past.note(text)
         self._absorb()
         self._put_in_order()
 
     def _put_in_order(self) -> None:
-        order = {line: n for n, line in enumerate(line for part in self.text.parts for line in _all_lines(part))}
+        order = {line: n for n, line in enumerate(line for part in self.text.parts for line in all_lines(part))}
         self.slots.sort(key=lambda slot: order.get(slot.text, 0))
 
     def _adopt(self, text: ReviewedText) -> None:
         """What was found about the file is right; whose the lines are is read off it."""
         assert len(set(text.base)) == len(text.base)
         assert len(set(text.current)) == len(text.current)
-        known = {slot.text: slot for slot in self.slots}
+        earlier = {**self.decided, **self.ghosts, **{slot.text: slot for slot in self.slots}}
         slots: dict[str, Slot] = {}
         for part in text.parts:
             for line in part.lines if isinstance(part, Same) else part.base:
-                old = known.get(line, Slot(line, in_base=True, in_file=True, by=self.ghosts.get(line, "")))
+                old = earlier.get(line) or Slot(line, in_base=True, in_file=True)
                 in_file = isinstance(part, Same)
                 removed_by = "" if in_file else old.removed_by
                 slots[line] = Slot(line, True, in_file, by=old.by, removed_by=removed_by, kept=old.kept)
@@ -452,35 +465,7 @@ class Reviewing(RuleBasedStateMachine):
                 by = line.agent.call_id if line.agent else ""
                 slots[line.text] = Slot(line.text, line.text in slots, True, line.own, line.mixed, by)
         self.text = text
+        self.past.note(text)
         self.slots = list(slots.values())
         self._put_in_order()
-        self.ghosts = {line: by for line, by in self.ghosts.items() if line not in slots}
-
-
-def _all_lines(part: Part) -> Lines:
-    return part.lines if isinstance(part, Same) else (*part.base, *part.texts)
-
-
-def _within(hunk: Hunk, part: tuple[int, int] | None) -> tuple[int, int] | None:
-    """A part of the hunk's lines; None: all of it."""
-    if part is None or not hunk.lines:
-        return None
-    start = min(part[0], len(hunk.lines) - 1)
-    lines = start, min(start + 1 + part[1], len(hunk.lines))
-    return lines if lines != (0, len(hunk.lines)) else None
-
-
-def _touch(one: PlacedHunk, other: PlacedHunk) -> bool:
-    return one.start <= other.stop and other.start <= one.stop
-
-
-def _rejected(text: ReviewedText) -> Lines:
-    """What is left when everything is rejected."""
-    for each in text.hunks:
-        found = text.pending(each.hunk.id)
-        assert found is not None
-        answer = decided(text, Decision("reject", found.hunk.id, found.hunk.digest, choice="drop"))
-        assert isinstance(answer, Decided)
-        text = answer.text
-    assert text.base == text.current
-    return text.current
+        self.ghosts = {line: slot for line, slot in self.ghosts.items() if line not in slots}

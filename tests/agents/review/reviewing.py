@@ -1,5 +1,6 @@
 """A file under review, told as a story: who writes which text, what is kept and rejected."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from sould.agents.review.decisions import Choice, Decided, Decision, Refusal, Verdict, decided, taken_back
@@ -7,8 +8,9 @@ from sould.agents.review.difference import edits_between
 from sould.agents.review.hunk import AgentCall
 from sould.agents.review.lines import split
 from sould.agents.review.text import ReviewedText
-from sould.agents.review.undo import Undone, Write, without_calls
+from sould.agents.review.undo import Undone, without_calls
 from sould.agents.review.useredit import How
+from sould.agents.review.weave import Step
 
 
 def agent(turn: str, session: str = "S1", call: str = "") -> AgentCall:
@@ -16,13 +18,41 @@ def agent(turn: str, session: str = "S1", call: str = "") -> AgentCall:
     return AgentCall(session, turn, call or f"call of {turn}")
 
 
+class Past:
+    """What became of a text, for undo: the text after each thing that happened."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[ReviewedText, AgentCall | None]] = []
+        self.calls: list[AgentCall] = []
+        """Those that wrote and were not undone, from the first to the last."""
+
+    def note(self, text: ReviewedText, by: AgentCall | None = None) -> None:
+        """It is another one by now; `by`: the call that wrote."""
+        self._texts.append((text, by))
+        self.calls += [by] if by is not None else []
+
+    def without(self, calls: Collection[str]) -> Undone:
+        """The text that it came to without some calls."""
+        (first, _), *rest = self._texts
+        steps = [
+            Step(text.parts, by.call_id if by else "", by is not None and by.call_id in calls) for text, by in rest
+        ]
+        return without_calls(self._texts[-1][0], first.parts, steps)
+
+    def forget(self, calls: Collection[str]) -> None:
+        """These calls were undone, as far as they could be."""
+        self.calls = [by for by in self.calls if by.call_id not in calls]
+
+
 @dataclass
 class Story:
     """What happens to one text. Hunks are told by their ids, texts by strings with a line each."""
 
     text: ReviewedText
-    writes: list[tuple[AgentCall, Write]] = field(default_factory=list[tuple[AgentCall, Write]])
-    """Those of agents, with their calls."""
+    past: Past = field(default_factory=Past)
+
+    def __post_init__(self) -> None:
+        self.past.note(self.text)
 
     @classmethod
     def of(cls, base: str) -> "Story":
@@ -58,13 +88,12 @@ class Story:
         """A call of a turn leaves the file with this text."""
         edits = edits_between(self.text.current, split(current))
         by = agent(turn, session, call)
-        self.writes.append((by, Write(self.text.parts, edits, by.call_id)))
-        self.text = self.text.agent_wrote(edits, by, allowed=allowed)
+        self._become(self.text.agent_wrote(edits, by, allowed=allowed), by)
 
     def user(self, current: str, how: How = "typed", *, returning: bool = True) -> None:
         """The user leaves the file with this text."""
         edits = edits_between(self.text.current, split(current))
-        self.text = self.text.user_wrote(edits, how, returning=returning)
+        self._become(self.text.user_wrote(edits, how, returning=returning))
 
     def decide(
         self, verdict: Verdict, hunk_id: int, choice: Choice | None = None, lines: tuple[int, int] | None = None
@@ -94,12 +123,13 @@ class Story:
 
     def undo(self, turn: str) -> Undone:
         """Take a turn back."""
-        return self.undo_calls(*(by.call_id for by, _ in self.writes if by.turn_id == turn))
+        return self.undo_calls(*(by.call_id for by in self.past.calls if by.turn_id == turn))
 
     def undo_calls(self, *calls: str) -> Undone:
         """Take some calls back."""
-        answer = without_calls(self.text, [write for by, write in self.writes if by.call_id in calls], set(calls))
-        self.text = answer.text
+        answer = self.past.without(calls)
+        self.past.forget(calls)
+        self._become(answer.text)
         return answer
 
     def states(self) -> dict[int, str]:
@@ -108,8 +138,12 @@ class Story:
 
     def _answer(self, answer: Decided | Refusal) -> Decided | Refusal:
         if isinstance(answer, Decided):
-            self.text = answer.text
+            self._become(answer.text)
         return answer
+
+    def _become(self, text: ReviewedText, by: AgentCall | None = None) -> None:
+        self.text = text
+        self.past.note(text, by)
 
 
 AREA = "def area(w, h):\n    return w * h\n"

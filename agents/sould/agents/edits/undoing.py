@@ -4,7 +4,7 @@ The lines are `review.undo`'s. Here is what concerns the whole file: that it was
 line ends or other bytes; and that writes which took edits back are taken back themselves.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from sould.agents.edits.history import PastWrite
 from sould.agents.review.difference import edits_between
 from sould.agents.review.file import Kind, TrackedFile, ended
-from sould.agents.review.lines import line_end, with_end
+from sould.agents.review.lines import line_end
 from sould.agents.review.places import bounded, moved
-from sould.agents.review.splice import Away
 from sould.agents.review.text import ReviewedText
-from sould.agents.review.undo import Write, without_calls
+from sould.agents.review.undo import without_calls
+from sould.agents.review.weave import Step
 
 Why: TypeAlias = Literal["changed", "deleted"]
 """Why something could not go back: somebody else changed it since, or the file is gone."""
@@ -41,7 +41,7 @@ class WithoutWrites(Struct, frozen=True):
 
 def without_writes(file: TrackedFile, writes: Sequence[PastWrite], *, kept: bool = False) -> WithoutWrites:
     """The file without some writes, given from the first to the last. `kept`: what was kept of them goes back, too."""
-    taking = _TakingBack(file, frozenset(write.call_id for write in writes), kept=kept)
+    taking = _TakingBack(file, kept=kept)
     for write in reversed(list(_effective(writes))):
         taking.take(write)
     return taking.done()
@@ -72,9 +72,8 @@ def _effective(writes: Sequence[PastWrite]) -> Iterator[PastWrite]:
 class _TakingBack:
     """The file as it is with one write less after the other, the last one first."""
 
-    def __init__(self, file: TrackedFile, calls: frozenset[str], *, kept: bool) -> None:
+    def __init__(self, file: TrackedFile, *, kept: bool) -> None:
         self._first = self._file = file
-        self._calls = calls
         self._with_kept = kept
         self._kept: set[int] = set()
         self._kept_whole = False
@@ -160,27 +159,19 @@ class _TakingBack:
             self._file = replace(now, in_base=True, changes=others)
 
     def _take_lines(self, write: PastWrite) -> None:
-        text, before, edits = self._file.text, write.before.text, write.edits
-        written = line_end(write.after.text.current)
+        text, before, after = self._file.text, write.before.text, write.after.text
+        written = line_end(after.current)
         if written is not None and line_end(before.current) is not None:
             end = line_end(text.current) or written
-            before = ended(before, end)
-            edits = tuple(replace(edit, lines=with_end(edit.lines, end)) for edit in edits)
-        calls = write.calls if write.takes_back else self._calls
-        asked = replace(text, away=tuple(each for each in text.away if not self._is_settled(each, write, calls)))
-        undone = without_calls(asked, [Write(before.parts, edits, write.call_id)], calls)
+            before, after = ended(before, end), ended(after, end)
+        step = Step(after.parts, write.call_id, undone=True)
+        undone = without_calls(text, before.parts, [step], with_kept=self._with_kept)
         result = undone.text
         if alike(self._file, write.after) and result.current == before.current:
             result = replace(result, parts=before.parts)
         self._kept.update(undone.kept)
         self._conflicts.extend("changed" for _ in range(undone.conflicts))
         self._file = replace(self._file, text=_with_away(result, text))
-
-    def _is_settled(self, each: Away, write: PastWrite, calls: Collection[str]) -> bool:
-        """Whether what became of a hunk does not keep its lines from being taken back."""
-        if write.takes_back and (each.state == "undone" or each in write.after.text.away):
-            return True
-        return self._with_kept and each.state == "kept" and not each.hunk.calls.isdisjoint(calls)
 
     def _take_change(self, write: PastWrite, kind: Kind) -> None:
         """Of a file that is text before and after it: its path, mode, or line ends."""

@@ -3,15 +3,16 @@
 A decision names a hunk and the digest it saw. The answer to one that cannot be carried out has what is needed to go on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same
-from sould.agents.review.lines import Lines, stacked
+from sould.agents.review.hunk import Hunk, Line, Part, PlacedHunk, Same
+from sould.agents.review.lines import Lines, line_end, stacked, without_ends
+from sould.agents.review.places import moved_to
 from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
 from sould.agents.review.standing import standing
 from sould.agents.review.text import ReviewedText
@@ -96,8 +97,17 @@ def decided(text: ReviewedText, decision: Decision) -> Decided | Refusal:
             return HunkStale(found)
         text, found = cut
     if decision.verdict == "keep":
-        return Decided(text.replaced(found, _settled(found.hunk, "kept", found.hunk.texts)), found.hunk)
+        return Decided(_kept(text, found), found.hunk)
     return _rejected(text, found, decision.choice)
+
+
+def _kept(text: ReviewedText, found: PlacedHunk) -> ReviewedText:
+    after = text.replaced(found, _settled(found.hunk, "kept", found.hunk.texts))
+    last = text.base[-1:]
+    if not last or line_end(last) is not None or last in (after.base[-1:], found.hunk.base[-1:]):
+        return after
+    away = (replace(each, last=last[0]) if each.hunk is found.hunk else each for each in after.away)
+    return replace(after, away=tuple(away))
 
 
 def _not_pending(text: ReviewedText, hunk_id: int) -> Refusal:
@@ -177,7 +187,7 @@ def _possible(away: Away) -> Iterable[Lines]:
 
 
 def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
-    splicing = Splicing([part for each in text.parts for part in without_end(each)])
+    splicing = Splicing([part for each in text.parts for part in _divided(each)])
     taken = splicing.take(away.start, away.stop)
     if any(isinstance(part, Hunk) for part in taken.parts):
         return SomethingElseThere(away)
@@ -187,14 +197,33 @@ def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
     edits = [edit] if edit.lines != text.current[away.start : away.stop] else []
     back = text.changed(splicing.pieces(), edits)
     above = {each.hunk.id: each for each in text.away if _is_above(each, away)}
-    places = tuple(_at(each, above.get(each.hunk.id)) for each in back.away)
-    return Decided(replace(back, away=places), away.hunk)
+    places = tuple(moved_to(each, above.get(each.hunk.id)) for each in back.away)
+    return Decided(_without_end(replace(back, away=places), away.last), away.hunk)
+
+
+def _without_end(text: ReviewedText, last: str) -> ReviewedText:
+    """The text; without the end of the last line of base where this is it, and only in the text something stands below."""
+    if not last or text.base[-1:] == (last,) or without_ends(text.base[-1:]) != (last,):
+        return text
+    at = max(n for n, part in enumerate(text.parts) if isinstance(part, Same) or part.base)
+    part, *below = text.parts[at:]
+    first = below[0] if below else None
+    if isinstance(part, Hunk):
+        part = replace(part, base=(*part.base[:-1], last))
+    elif isinstance(first, Hunk):
+        line = Line(part.lines[-1], first.agents[0])
+        part = Same(part.lines[:-1])
+        below[0] = replace(first, base=(last, *first.base), lines=(line, *first.lines))
+    return text.changed([*text.parts[:at], part, *below], ())
+
+
+def _divided(part: Part) -> Sequence[Part]:
+    """A part, apart from a last line of base that gets the same end again from what stands below it."""
+    if isinstance(part, Hunk) and stacked(part.base, part.texts[1:])[:1] == part.texts[:1]:
+        return without_end(part)
+    return [part]
 
 
 def _is_above(each: Away, away: Away) -> bool:
     """Of two hunks that went, where no line stands at the place of either."""
     return each.start == each.stop == away.start == away.stop and away.hunk.id in each.below
-
-
-def _at(away: Away, place: Away | None) -> Away:
-    return away if place is None else replace(away, start=place.start, stop=place.stop)

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, Part, base_lines, current_lines
+from sould.agents.review.hunk import Hunk, Part, base_lines, current_lines, placed
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, AwayState, Piece, Splicing
 
@@ -37,6 +37,22 @@ def bounded(away: Sequence[Away]) -> tuple[Away, ...]:
 def moved(away: Iterable[Away], edits: Sequence[LineEdit]) -> tuple[Away, ...]:
     """The same hunks, at the places they have after the edits."""
     return tuple(replace(each, start=start, stop=stop) for each in away for start, stop in [_place(each, edits)])
+
+
+def moved_to(away: Away, place: Away | None) -> Away:
+    """The hunk at the place of what it was before, where that is given."""
+    return away if place is None else replace(away, start=place.start, stop=place.stop)
+
+
+def above_removals(away: Iterable[Away], parts: Iterable[Part]) -> list[Away]:
+    """The same hunks; where no line stands at their place, above the pending ones without lines that stand below them."""
+    starts = {each.hunk.id: each.start for each in placed(parts) if not each.hunk.lines}
+    result: list[Away] = []
+    for each in away:
+        below = [starts[number] for number in each.below if number in starts]
+        start = min(each.start, *below) if below and each.start == each.stop else each.start
+        result.append(each if start == each.start else replace(each, start=start, stop=start))
+    return result
 
 
 def with_gone_below(was: Away, now: Away, edits: Iterable[LineEdit], gone: Iterable[Away]) -> Away:

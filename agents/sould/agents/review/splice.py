@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.review.hunk import Hunk, Line, Part, Same, current_lines, size
-from sould.agents.review.lines import Lines, line_end, stacked
+from sould.agents.review.lines import Lines, stacked, without_ends
 
 AwayState: TypeAlias = Literal["absent", "stale", "rejected", "kept", "undone", "ended"]
 """Why a hunk is not pending: its text is gone and base stands there; something else stands there; it was decided; its
@@ -25,7 +25,8 @@ class Left(Struct, frozen=True):
 class Away(Struct, frozen=True, array_like=True, gc=False):
     """A hunk that is not pending; lines `start` to `stop` of the current text stand at its place.
 
-    `below`: where no line does, the hunks without current lines that have the same place and stand below it.
+    `below`: where no line does, the hunks without current lines that have the same place and stand below it. `last`: the last
+    line of base, where it had no end before the hunk was kept, and got one then.
     """
 
     hunk: Hunk
@@ -33,6 +34,7 @@ class Away(Struct, frozen=True, array_like=True, gc=False):
     start: int
     stop: int
     below: tuple[int, ...] = ()
+    last: str = ""
 
 
 Piece: TypeAlias = Part | Left
@@ -68,13 +70,6 @@ class Taken(Struct, frozen=True):
             Taken((part,), self.head if n == 0 else 0, self.tail if n == last else 0)
             for n, part in enumerate(self.parts)
         )
-
-    @property
-    def crossed(self) -> tuple[int, int]:
-        """The ids of the hunks in the middle of which the stretch begins and ends, 0 where there is none."""
-        first, last = (self.parts[0], self.parts[-1]) if self.parts else (None, None)
-        above = first.id if isinstance(first, Hunk) and self.head else 0
-        return above, last.id if isinstance(last, Hunk) and self.tail else 0
 
     @property
     def above(self) -> tuple[Line, ...]:
@@ -160,19 +155,6 @@ class Splicing:
         """A hunk without current lines directly above what was taken last: the lowest, or one whose base `new` begins with."""
         first = self._take_above(lambda hunk: not hunk.lines and hunk.base == new[: len(hunk.base)])
         return first or self._take_above(lambda hunk: not hunk.lines)
-
-    def widened(self, taken: Taken, above: Callable[[Hunk], bool], below: Callable[[Hunk], bool]) -> Taken:
-        """What was taken last, with such hunks directly beside it; a hunk in the middle of which it ends is there already."""
-        parts, head, tail = taken.parts, taken.head, taken.tail
-        upper = None if head else self._take_above(above)
-        if upper is not None:
-            parts, head = (upper, *parts), len(upper.lines)
-        lower = self._below[-1] if self._below else None
-        if isinstance(lower, Hunk) and below(lower) and not tail:
-            self._below.pop()
-            parts, tail = (*parts, lower), len(lower.lines)
-        self._head = head
-        return Taken(parts, head, tail)
 
     def _take_above(self, wanted: Callable[[Hunk], bool]) -> Hunk | None:
         """The nearest such hunk above; hunks without current lines that stand between are below what is put next."""
@@ -283,9 +265,15 @@ def _is_glued(above: Lines, below: Lines) -> bool:
 def _ended(piece: Part, base: Lines, lines: Lines, done: list[Piece]) -> Sequence[Piece]:
     """A part with an end where base or the text goes on below it; the hunk there is the last one `done`, and may be taken."""
     if isinstance(piece, Hunk):
-        texts = stacked(piece.texts, lines)
-        ended = tuple(replace(line, text=text) for line, text in zip(piece.lines, texts, strict=False))
-        parts = trimmed(replace(piece, base=stacked(piece.base, base)[: len(piece.base)], lines=ended))
+        above, *below = without_end(piece)
+        rest = below[0] if below else piece
+        if isinstance(above, Same) and isinstance(rest, Hunk) and (rest.base or base) and (rest.lines or lines):
+            line = max(piece.base[0], piece.lines[0].text, key=len)
+            parts = [Same((line,)), *trimmed(rest)]  # it goes on on both sides by now
+        else:
+            texts = stacked(piece.texts, lines)
+            ended = tuple(replace(line, text=text) for line, text in zip(piece.lines, texts, strict=False))
+            parts = trimmed(replace(piece, base=stacked(piece.base, base)[: len(piece.base)], lines=ended))
         left = [] if any(isinstance(part, Hunk) for part in parts) else [Left(piece, "ended", len(piece.lines))]
         return [*left, *parts]
     if base and lines:
@@ -298,12 +286,15 @@ def _ended(piece: Part, base: Lines, lines: Lines, done: list[Piece]) -> Sequenc
 
 
 def without_end(part: Part) -> Sequence[Part]:
-    """A part; apart from the last line of base where a hunk is more than this line's end."""
-    if isinstance(part, Same) or len(part.base) != 1 or line_end(part.base) is not None:
+    """A part; apart from the last line of base, or of the text, where a hunk is more than this line's end."""
+    if isinstance(part, Same) or not part.base or not part.lines:
         return [part]
-    if part.texts[:1] != stacked(part.base, part.texts[1:])[:1] or part.lines[1:] == ():
-        return [part]
-    return [Same(part.base), replace(part, base=(), lines=part.lines[1:])]
+    base, line = part.base[0], part.lines[0].text
+    if len(part.base) == 1 < len(part.lines) and base != line and without_ends((line,)) == (base,):
+        return [Same((base,)), replace(part, base=(), lines=part.lines[1:])]
+    if len(part.lines) == 1 < len(part.base) and base != line and without_ends((base,)) == (line,):
+        return [Same((line,)), replace(part, base=part.base[1:], lines=())]
+    return [part]
 
 
 def _is_one(upper: Hunk, lower: Hunk, turn_id: str) -> bool:

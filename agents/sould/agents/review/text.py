@@ -12,7 +12,7 @@ from sould.agents.review.agentedit import agent_pieces
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
 from sould.agents.review.lines import Lines
-from sould.agents.review.places import bounded, moved, returned, with_below, with_gone_below
+from sould.agents.review.places import above_removals, bounded, moved, moved_to, returned, with_below, with_gone_below
 from sould.agents.review.splice import Away, Piece, finished, lines_of
 from sould.agents.review.useredit import How, by_hunk, user_pieces
 
@@ -74,7 +74,9 @@ class ReviewedText(Struct, frozen=True, gc=False):
         places = moved([self._with_taken_below(each, edits, done.parts) for each in self.away], edits)
         both = zip(self.away, places, strict=True)
         earlier = [with_gone_below(was, now, edits, done.away) for was, now in both]
-        gone = [with_below(each, earlier) for each in done.away]
+        earlier = above_removals(earlier, done.parts) if any(each.below for each in earlier) else earlier
+        known = {each.hunk.id for each in earlier}  # one that was about to return, and ended at once
+        gone = [with_below(each, earlier) for each in done.away if each.hunk.id not in known]
         away = [each for each in (*earlier, *gone) if each.hunk.id not in pending]
         return ReviewedText(done.parts, done.next_id, bounded(away))
 
@@ -102,4 +104,7 @@ class ReviewedText(Struct, frozen=True, gc=False):
         edit = LineEdit(hunk.start, hunk.stop, lines_of(pieces))
         edits = [edit] if edit.lines != hunk.hunk.texts else []
         parts = [piece for part in self.parts for piece in (pieces if part is hunk.hunk else (part,))]
-        return self.changed(parts, edits)
+        after = self.changed(parts, edits)
+        above = {each.hunk.id: each for each in self.away if each.start == each.stop == hunk.start == hunk.stop}
+        above = {number: each for number, each in above.items() if not set(each.below).isdisjoint(hunk.hunk.ids)}
+        return replace(after, away=tuple(moved_to(each, above.get(each.hunk.id)) for each in after.away))
