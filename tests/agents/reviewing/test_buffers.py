@@ -57,7 +57,8 @@ class Editor(LocalWorkspace):
 class Desk:
     """An agent, an editor and one file."""
 
-    def __init__(self, port: ProjectPort, files: SessionFiles, editor: Editor) -> None:
+    def __init__(self, projects: Projects, port: ProjectPort, files: SessionFiles, editor: Editor) -> None:
+        self.projects = projects
         self.port = port
         self.files = files
         self.editor = editor
@@ -95,7 +96,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
         clients.attach("editor", editor)
         editor.show(port, root / "a.txt")
-        yield Desk(port, files, editor)
+        yield Desk(projects, port, files, editor)
     await files.aclose()
 
 
@@ -149,3 +150,17 @@ async def test_what_is_only_in_an_editor_is_pending_still_when_a_command_or_git_
 
     assert await desk.hunks() == [hunk]
     assert desk.editor.text == "a\nB\nc\nu\n"
+
+
+async def test_of_two_editors_with_a_file_the_one_with_unsaved_text_is_written_to(desk: Desk) -> None:
+    await desk.agent("a\nB\nc\n")
+    [hunk] = await desk.hunks()
+    desk.editor.type("a\nB\nc\nu\n")
+    other = Editor(desk.editor.path.parent, (), no_commands)
+    async with ProjectPort.opened(desk.projects, desk.editor.path.parent, desk.editor.path.parent, "other") as port:
+        other.show(port, desk.editor.path)  # opened last, so looked at last
+
+        await desk.reject(hunk.id)
+
+    assert (desk.editor.text, other.text) == ("a\nb\nc\nu\n", "a\nB\nc\n")
+    assert desk.editor.path.read_text() == "a\nB\nc\n"

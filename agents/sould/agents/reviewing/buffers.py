@@ -81,7 +81,7 @@ class Buffers(Struct):
         return self._workspaces.get(client_id)
 
     def text(self, path: Path) -> str | None:
-        """What the client that was focused last holds unsaved of a file, when it says so."""
+        """What a client holds unsaved of a file, when it says so; of several, the one that was focused last."""
         holders = self.holders(path)
         buffer = self._clients[holders[0]][path] if holders else None
         return buffer.text if buffer is not None and buffer.dirty else None
@@ -97,8 +97,9 @@ class Buffers(Struct):
             self._names.pop(client_id, None)
 
     def holders(self, path: Path) -> tuple[str, ...]:
-        """The clients that have the file open, the most recently focused first."""
-        return tuple(client_id for client_id, files in reversed(self._clients.items()) if path in files)
+        """The clients that have the file open: those with unsaved text first, and among them the most recently focused first."""
+        having = [client_id for client_id, files in reversed(self._clients.items()) if path in files]
+        return tuple(sorted(having, key=lambda client_id: not self._clients[client_id][path].dirty))
 
     def opened_files(self) -> set[Path]:
         """The files that some client has open."""
