@@ -37,7 +37,7 @@ test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients wit
 	@$(PYTEST) -n $(WORKERS) -m acpx tests/e2e $(ARGS)
 
 test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
-	@$(PYTEST) -n 0 tests/editors $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m editors tests/editors $(ARGS)
 
 test-docs: $(READY)  ## follow the pages of docs/ as a reader would
 	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)

@@ -4,8 +4,10 @@ A test never talks to the server; it says what to do here, and looks at buffers,
 to do stands in its `without`, with the reason.
 """
 
+import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,13 +16,10 @@ from soultest.screen import PATIENCE, Screen
 
 
 class Editor(ABC):
-    """One editor at a terminal, with one file before it."""
+    """One editor with one file before it."""
 
     without: ClassVar[Mapping[str, str]] = {}
     """What it cannot do, and why."""
-
-    def __init__(self, screen: Screen) -> None:
-        self.screen = screen
 
     @abstractmethod
     def ready(self) -> None:
@@ -59,6 +58,10 @@ class Editor(ABC):
         """Answer the question that is asked now."""
 
     @abstractmethod
+    def offered(self) -> list[str]:
+        """The titles of the actions at the cursor, from the editor's own menu, which is closed again."""
+
+    @abstractmethod
     def kill(self) -> None:
         """End the editor with SIGKILL."""
 
@@ -66,10 +69,50 @@ class Editor(ABC):
         """The titles of the code lenses before the user."""
         return []
 
+    def renew(self) -> None:  # noqa: B027 -- most look by themselves
+        """What its users do to see what else has written the file, where the editor does not look by itself."""
+
     def shows(self, text: str) -> None:
         """Wait until the buffer is that text."""
-        until(lambda: self.buffer() == text, PATIENCE, f"the buffer {text!r}; it is {self.buffer()!r}")
+        _settles(self.buffer, text)
 
     def holds(self, path: Path, text: str) -> None:
         """Wait until a file on disk is that text."""
-        until(lambda: path.read_text() == text, PATIENCE, f"the file {text!r}; it is {path.read_text()!r}")
+        _settles(lambda: _text(path), text)
+
+
+class TerminalEditor(Editor):
+    """One at a terminal of its own."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+
+
+def connected(path: Path) -> socket.socket:
+    """A connection to where an editor listens, once it does."""
+
+    def attempt() -> socket.socket | None:
+        made = socket.socket(socket.AF_UNIX)
+        made.settimeout(PATIENCE)
+        try:
+            made.connect(str(path))
+        except OSError:
+            made.close()
+            return None
+        return made
+
+    return until(attempt, PATIENCE, f"a listener at {path}")
+
+
+def _text(path: Path) -> str:
+    """Empty while an editor replaces the file."""
+    with suppress(FileNotFoundError):
+        return path.read_text()
+    return ""
+
+
+def _settles(read: Callable[[], str], wanted: str) -> None:
+    with suppress(AssertionError):
+        until(lambda: read() == wanted, PATIENCE)
+    now = read()
+    assert now == wanted, f"{now!r} is not {wanted!r}"

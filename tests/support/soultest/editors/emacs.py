@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import socket
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from soultest.daemon import until
-from soultest.editors.driving import Editor
+from soultest.editors.driving import TerminalEditor, connected
 from soultest.screen import PATIENCE, Screen, screen
 from soultest.world import World
 
@@ -22,6 +21,9 @@ QUIET = """
 """No files of its own in the project, no compiler in the background, and where the server listens."""
 _SHOWN = """\
 (window-buffer (or (minibuffer-selected-window) (frame-selected-window (car (last (frame-list))))))"""
+_CANDIDATES = """\
+(let ((asking (active-minibuffer-window)))
+  (when asking (with-selected-window asking (all-completions "" minibuffer-completion-table))))"""
 _QUOTED = str.maketrans({"&": "&&", " ": "&_", "\n": "&n"})
 _UNQUOTED = {"&&": "&", "&_": " ", "&n": "\n", "&-": "-"}
 
@@ -31,7 +33,7 @@ def _unquoted(text: str) -> str:
     return "".join(_UNQUOTED[each + next(rest)] if each == "&" else each for each in rest)
 
 
-class Emacs(Editor):
+class Emacs(TerminalEditor):
     """`lisp` beside what every editor can."""
 
     without: ClassVar[Mapping[str, str]] = {"lenses": "eglot draws no code lenses"}
@@ -40,26 +42,16 @@ class Emacs(Editor):
         super().__init__(screen)
         self._path = path
 
-    def answers(self) -> bool:
-        """Whether its server takes connections; its socket is there a moment before."""
-        with socket.socket(socket.AF_UNIX) as server:
-            try:
-                server.connect(str(self._path))
-            except (FileNotFoundError, ConnectionRefusedError):
-                return False
-        return True
-
     def lisp(self, code: str) -> Any:
         """What an expression is, through JSON. It is evaluated in the buffer before the user."""
         answer = self._evaluated(f"(with-current-buffer {_SHOWN} (json-encode {code}))")
         return json.loads(json.loads(answer))
 
     def _evaluated(self, code: str) -> str:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.settimeout(PATIENCE)
-            server.connect(str(self._path))
+        with connected(self._path) as server:
             server.sendall(f"-eval {code.translate(_QUOTED)} \n".encode())
-            answer = server.makefile(encoding="utf-8").read()
+            with server.makefile(encoding="utf-8") as answering:
+                answer = answering.read()
         said = [line.partition(" ") for line in answer.splitlines()]
         assert not any(kind == "-error" for kind, _, _ in said), _unquoted(answer)
         return "".join(_unquoted(text) for kind, _, text in said if kind.startswith("-print"))
@@ -95,16 +87,34 @@ class Emacs(Editor):
         self.screen.press("C-x", "u")
 
     def save(self) -> None:
+        until(self._saved, PATIENCE, "a saved buffer")
+
+    def _saved(self) -> bool:
+        """Press the keys. eglot drops them while a command of its server has not been answered: then its user presses again."""
         self.screen.press("C-x", "C-s")
+        with suppress(AssertionError):
+            until(lambda: not self.unsaved(), 5.0)
+        return not self.unsaved()
 
     def act(self, title: str) -> None:
         self.command("eglot-code-actions")
-        self.screen.wait("[eglot] Pick an action")
         self.choose(title)
 
+    def offered(self) -> list[str]:
+        self.command("eglot-code-actions")
+        titles = until(self._candidates, PATIENCE, "actions")
+        self.screen.press("C-g")
+        return titles
+
     def choose(self, title: str) -> None:
+        until(lambda: any(each.startswith(title) for each in self._candidates()), PATIENCE, f"{title} asked")
+        self.screen.press("C-a", "C-k")  # eglot's questions begin with the first answer
         self.screen.type(title)
         self.screen.press("Tab", "Enter")
+
+    def _candidates(self) -> list[str]:
+        """What can be chosen in the minibuffer now."""
+        return list(self.lisp(_CANDIDATES) or ())
 
     def kill(self) -> None:
         os.kill(self.screen.pid, signal.SIGKILL)
@@ -118,6 +128,4 @@ def emacs(world: World, program: Path, settings: str, file: Path, name: str = "e
     init.write_text(f"{quiet}{settings}\n(server-start)\n")
     command = f"exec '{program}' -nw -Q -l '{init}' '{file}'"
     with screen(world, command, world.project, name) as shown:
-        begun = Emacs(shown, listening)
-        until(begun.answers, PATIENCE, "Emacs's server")
-        yield begun
+        yield Emacs(shown, listening)

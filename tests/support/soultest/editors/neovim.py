@@ -3,14 +3,13 @@
 import os
 import re
 import signal
-import socket
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from soultest.daemon import until
-from soultest.editors.driving import Editor
+from soultest.editors.driving import TerminalEditor, connected
 from soultest.editors.msgpack import Unpacker, packed
 from soultest.screen import PATIENCE, Screen, screen
 from soultest.world import World
@@ -19,20 +18,18 @@ _ATTACHED = """
 local clients = vim.lsp.get_clients and vim.lsp.get_clients({ bufnr = 0 }) or vim.lsp.buf_get_clients(0)
 return next(clients) ~= nil
 """
+_LENSES = """
+return vim.tbl_map(function(found) return (found.lens or found).command.title end, vim.lsp.codelens.get(0))
+"""
 
 
 class Rpc:
     """One connection to a running Neovim. Requests are answered in turn; what it says unasked is left out."""
 
     def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(PATIENCE)
-        try:
-            self._socket.connect(str(path))
-        except OSError:
-            self._socket.close()
-            raise
-        self._unpacker = Unpacker(self._socket.makefile("rb").read)
+        self._socket = connected(path)
+        self._reader = self._socket.makefile("rb")
+        self._unpacker = Unpacker(self._reader.read)
 
     def request(self, method: str, *arguments: Any) -> Any:
         """What a function of Neovim's API answers."""
@@ -46,10 +43,11 @@ class Rpc:
 
     def close(self) -> None:
         """Hang up."""
+        self._reader.close()
         self._socket.close()
 
 
-class Neovim(Editor):
+class Neovim(TerminalEditor):
     """`lua` beside what every editor can."""
 
     def __init__(self, screen: Screen, rpc: Rpc) -> None:
@@ -93,23 +91,23 @@ class Neovim(Editor):
         self.keys("<Esc>:lua vim.lsp.buf.code_action()<CR>")
         self.choose(title)
 
+    def offered(self) -> list[str]:
+        self.keys("<Esc>:lua vim.lsp.buf.code_action()<CR>")
+        self.screen.wait("Type number and <Enter>")
+        titles = re.findall(r"^\d+: (.*?)\s*$", "\n".join(self.screen.lines), re.MULTILINE)
+        self.keys("<CR>")
+        return titles
+
     def choose(self, title: str) -> None:
-        found = until(lambda: re.search(rf"(\d+)[:.] {re.escape(title)}", self.screen.text), PATIENCE, f"{title} asked")
+        asked = rf"(\d+)[:.] {re.escape(title)}.*Type number and <Enter>"
+        found = until(lambda: re.search(asked, self.screen.text), PATIENCE, f"{title} asked")
         self.keys(f"{found[1]}<CR>")
 
     def lenses(self) -> list[str]:
-        shown = self.lua("return vim.tbl_map(function(lens) return lens.command.title end, vim.lsp.codelens.get(0))")
-        return list(shown)
+        return list(self.lua(_LENSES))
 
     def kill(self) -> None:
         os.kill(self.lua("return vim.fn.getpid()"), signal.SIGKILL)
-
-
-def _connected(path: Path) -> Rpc | None:
-    """A connection; none before Neovim listens."""
-    with suppress(FileNotFoundError, ConnectionRefusedError):
-        return Rpc(path)
-    return None
 
 
 @contextmanager
@@ -119,7 +117,7 @@ def neovim(world: World, program: Path, settings: str, file: Path, name: str = "
     init.write_text(settings)
     command = f"exec '{program}' -u '{init}' -i NONE -n --listen '{listening}' '{file}'"
     with screen(world, command, world.project, name) as shown:
-        rpc = until(lambda: _connected(listening), PATIENCE, "Neovim's socket")
+        rpc = Rpc(listening)
         try:
             yield Neovim(shown, rpc)
         finally:
