@@ -148,3 +148,14 @@ def test_what_the_user_overwrote_is_a_conflict_also_when_an_earlier_turn_had_cha
     assert story.undo("T2").conflicts == 1
 
     assert story.current == story.base == "mine\n"
+
+
+def test_lines_of_the_user_that_a_call_took_away_come_back_in_their_order() -> None:
+    story = Story.of("1")
+    story.agent("T1", "1\n6\n")
+    story.user("1\nx\ny\n6\n")
+    story.agent("T2", "1\r\nx\n6\n")
+
+    story.undo("T2")
+
+    assert story.current == "1\nx\ny\n6\n"

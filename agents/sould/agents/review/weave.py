@@ -376,10 +376,15 @@ def _in_order(lines: Sequence[WovenLine], woven: Sequence[WovenLine]) -> list[Wo
             continue
         base = deque(woven[n : n + len(hunk.base)])
         written = deque(woven[n + len(hunk.base) : n + _size(hunk)])
+        known = deque(line for line in written if id(line) in places)
         while base and written:
-            upper, lower = places.get(id(base[0])), places.get(id(written[0]))
-            is_below = upper is not None and lower is not None and lower < upper
-            result.append((written if is_below else base).popleft())
+            upper = places.get(id(base[0]), -1)
+            if known and places[id(known[0])] < upper:  # new lines above one that is known are above what is below it
+                result.append(written.popleft())
+                if result[-1] is known[0]:
+                    known.popleft()
+            else:
+                result.append(base.popleft())
         result += (*base, *written)
         n += _size(hunk)
     return result
