@@ -205,3 +205,30 @@ def test_a_reject_that_waits_when_the_daemon_is_killed_is_carried_out_by_the_nex
     other = Editor(sould, sould.acp())
     assert other.request("_sould/review/list", **where)["result"]["files"] == []
     assert path.read_text() == "1\n2\n3\n"
+
+
+def test_a_command_in_a_new_session_finds_what_it_wrote_where_a_reject_of_a_killed_daemon_waits(sould: Sould) -> None:
+    path = sould.workspace / "a.txt"
+    path.write_text("1\n2\n3\n")
+    command = call("Shell", "1", command="printf '1\\ntwo\\n3\\n' > a.txt")
+    sould.world.script([command, "text: and now\nwait: 1000\ntext: never"])
+    editor = Editor(sould, sould.acp())
+    editor.open()
+    editor.begin("go", "p")
+    editor.wait(lambda message: "and now" in json.dumps(message))
+    where = {"cwd": str(sould.workspace)}
+    [file] = editor.request("_sould/review/list", **where)["result"]["files"]
+    hunk = {"id": file["hunks"][0]["id"], "digest": file["hunks"][0]["digest"]}
+    assert editor.request("_sould/review/reject", **where, hunks=[hunk])["result"]["done"][0]["waits"]
+    editor.bridge.process.send_signal(signal.SIGSTOP)  # else it would go on with the next daemon
+    sould.kill9()
+    editor.bridge.process.kill()
+
+    sould.world.script([call("Shell", "2", command="printf 'new\\n' > b.txt"), "text: done"])
+    other = Editor(sould, sould.acp())
+    other.open()
+    other.begin("go", "q")
+    other.wait(lambda message: message.get("id") == "q")
+    files = other.request("_sould/review/list", **where)["result"]["files"]
+    assert [Path(each["path"]).name for each in files] == ["b.txt"]
+    assert path.read_text() == "1\n2\n3\n"

@@ -63,10 +63,13 @@ class ReviewDesk:
         return self._sessions[session_id]
 
     async def review(self) -> Review:
-        """Of the project, which is open from now on."""
-        if self._project is None:
-            self._log_id, self._project = await self.projects.borrow(self.root)
-        return self.projects.review(self._project)
+        """Of the project, which is open from now on; what had waited is done."""
+        if self._project is not None:
+            return self.projects.review(self._project)
+        self._log_id, self._project = await self.projects.borrow(self.root)
+        review = self.projects.review(self._project)
+        await review.carry_out_waiting()
+        return review
 
     def user(self, name: str, text: str | None) -> None:
         """The user saves a file in an editor that says nothing; None: removes it."""

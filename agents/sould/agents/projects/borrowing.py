@@ -102,9 +102,12 @@ class BorrowedProjects:
         return [self._projects.review(project) for project in self]
 
     async def open_reviews(self) -> Sequence[Review]:
-        """Likewise, first that of the directory the session works in. Raises as `of`."""
+        """Likewise, first that of the directory the session works in, when what waited is done. Raises as `of`."""
         own = await self.of(self._workspace.root / "any")
-        return [self._projects.review(project) for project in (own, *(each for each in self if each is not own))]
+        reviews = [self._projects.review(project) for project in (own, *(each for each in self if each is not own))]
+        for review in reviews:
+            await review.carry_out_waiting()
+        return reviews
 
     def tell(self, listener: DecisionListener) -> None:
         """From now on of what is decided about the session's hunks. Said once."""

@@ -25,7 +25,7 @@ from sould.agents.edits.ownership import root_of
 from sould.agents.edits.project import Project
 from sould.agents.filelocks import FileLocks
 from sould.agents.liveconfig import FixedConfig, LiveConfig
-from sould.agents.patience import run_shielded_in_thread, shielded
+from sould.agents.patience import Behind, run_shielded_in_thread, shielded
 from sould.agents.processlock import alone_without_blocking
 from sould.agents.reviewing.activity import Activities
 from sould.agents.reviewing.buffers import Buffers
@@ -62,6 +62,8 @@ class Projects(Struct, dict=True):
     """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _reviews: dict[str, Review] = field(default_factory=dict[str, Review])
+    _carrying_out: dict[str, Behind] = field(default_factory=dict[str, Behind])
+    """What waited when a log was opened is carried out beside its borrower, who may hold a file of it, or look for changes."""
     _borrowers: Counter[str] = field(default_factory=Counter[str])
     _assigning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _opening: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
@@ -142,17 +144,11 @@ class Projects(Struct, dict=True):
             self._borrowers[log_id] -= 1
             if not self._borrowers[log_id]:
                 del self._borrowers[log_id]
+                await self._carrying_out.pop(log_id).aclose()
                 await self._reviews.pop(log_id).aclose()
                 await self._open.pop(log_id).aclose()
 
     async def _borrowed(self, log_id: str, root: Path) -> Project:
-        is_first = log_id not in self._open
-        project = await self._opened(log_id, root)
-        if is_first:  # without the log's lock: whoever holds a file may be waiting for that
-            await self._reviews[log_id].carry_out_waiting()
-        return project
-
-    async def _opened(self, log_id: str, root: Path) -> Project:
         async with self._lock(log_id):
             # another borrower may have found it elsewhere by now
             root = await asyncio.to_thread(self._records.root_of_log, log_id) or root
@@ -162,7 +158,9 @@ class Projects(Struct, dict=True):
                 project = self._open[log_id] = await Project.open(directory, root, self.store)
                 git = GitReview(project, self.activities, self.config)
                 files = ReviewFiles(self.store, self.buffers)
-                self._reviews[log_id] = Review(project, self.locks, files, git, self.events)
+                review = self._reviews[log_id] = Review(project, self.locks, files, git, self.events)
+                self._carrying_out[log_id] = Behind("carrying out what waited")
+                self._carrying_out[log_id].begin(review.carry_out_waiting())
             elif project.root != root:
                 await project.move_to(root)
             self._borrowers[log_id] += 1
