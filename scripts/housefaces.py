@@ -17,8 +17,6 @@ MAY_IMPORT: dict[str, str] = {
     "reviewing.review.Order": "a value: what `ProjectPort.decide` is asked for",
     "reviewing.listing": "values: what `ProjectPort.review` gives",
     "reviewing.answers": "values: what `ProjectPort.decide` gives",
-    "edits.droppedtext.DroppedText": "a value: what `ProjectPort.dropped` gives",
-    "reviewing.comments": "values: what `ProjectPort.comments` gives",
     "sessions.faces": "what a face gets for a connection, and leaves to the next daemon",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
     "operations": "what an operation of a port comes to",

@@ -8,8 +8,9 @@ import pytest
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
+from sould.agents.timetravel.outcome import describe
 from sould.agents.wire.display import DiffBlock
-from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, Notification, TextPart, ToolResult
+from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, FilesRestored, Notification, TextPart, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 
 CANARY = "hunter2canary"
@@ -131,7 +132,7 @@ async def test_undo_of_a_secret_says_that_it_ended_with_the_daemon(tmp_path: Pat
         again = await bench.open(name)
         watcher = Watcher(again)
         await finish(again, "/undo")
-        assert "ended with the daemon" in said(watcher)
+        assert "ended with the daemon" in describe(watcher.of(FilesRestored)[-1])
         assert (bench.project / ".env").read_text() == "SECRET=new\n"
 
 

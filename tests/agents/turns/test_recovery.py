@@ -1,10 +1,11 @@
 """Sessions whose daemon was killed in the middle of something (F61, D16)."""
 
-from sould.agents.wire.content import TextPart
+from sould.agents.timetravel.outcome import describe
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
     ContextNote,
+    FilesRestored,
     Notification,
     RequestClosed,
     ToolResult,
@@ -35,7 +36,7 @@ async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_ag
         assert (await finish(session, "go on")).stop_reason == "finished"
         for _ in range(2):
             await finish(session, "/undo")
-        said = "".join(part.text for part in watcher.of(TextPart))
+        said = describe(watcher.of(FilesRestored)[-1])
         assert "ran` (a command changed it while others may have changed it too)" in said
         assert (bench.project / "ran").exists()
 

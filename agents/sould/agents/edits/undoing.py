@@ -146,9 +146,11 @@ class _TakingBack:
             if before.exists:
                 self._conflicts.append("deleted" if not now.exists else "changed")
             return
+        told = len(self._conflicts), len(self._kept)
         self._take_lines(write)
         for kind in ("rename", "mode", "line_ends"):
             self._take_change(write, kind)
+        is_as_it_was = self._file.text.current == now.text.current
         now = self._file
         if before.exists:
             return
@@ -157,6 +159,8 @@ class _TakingBack:
             self._file = replace(now, exists=False, in_base=False, changes=others)
         elif not now.text.hunks:
             self._file = replace(now, in_base=True, changes=others)
+            if is_as_it_was and told == (len(self._conflicts), len(self._kept)):
+                self._conflicts.append("changed")  # nothing in it is the write's any more, but it made the file
 
     def _take_lines(self, write: PastWrite) -> None:
         text, before, after = self._file.text, write.before.text, write.after.text
