@@ -9,6 +9,7 @@ session was closed or the daemon down, when it goes on (`knowntexts`). Nothing o
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ from sould.agents.workspace import NotAFileError, TextFile, Workspace, Workspace
 
 MOST_REMEMBERED: Final = 2 * 1024 * 1024
 """Characters of texts that an agent has read and nobody changed; what is beyond is forgotten, the oldest first."""
+MOST_FILES: Final = 300
+"""That an agent knows, those it looked at last: each is looked at before each step."""
 MOST_AGENTS: Final = 16
 MOST_KEPT: Final = 256 * 1024
 """Characters of a text that is kept beside the session."""
@@ -206,7 +209,8 @@ class Untold(Looks):
 
     async def restore(self) -> None:
         """The session goes on: its agents know what they knew when it was closed."""
-        for each in await asyncio.to_thread(self._texts.all):
+        known = await asyncio.to_thread(self._texts.all)
+        for each in known[-MOST_FILES:]:
             seen = _Seen(each.text, known=each.text, kept=True, since=each.at)
             self._remember(each.agent_id, each.path, seen)
 
@@ -283,7 +287,7 @@ class Untold(Looks):
         files.pop(path, None)
         files[path] = seen
         size = sum(len(each.text or "") for each in files.values())
-        while size > MOST_REMEMBERED and len(files) > 1:
+        while (size > MOST_REMEMBERED and len(files) > 1) or len(files) > MOST_FILES:
             size -= len(files.pop(next(iter(files))).text or "")
 
     def _without_secrets(self, edits: Sequence[UserEdit]) -> Sequence[UserEdit]:
@@ -309,7 +313,7 @@ def _described(project: Project, event: Decided, writers: tuple[str, ...]) -> Re
 
 def _signature(path: str) -> tuple[int, int, int]:
     try:
-        found = Path(path).stat()
+        found = os.stat(path)  # a path object takes as long again, for each file before each step
     except OSError:
         return 0, 0, 0
     return found.st_ino, found.st_size, found.st_mtime_ns
