@@ -105,7 +105,7 @@ def test_two_editors_show_one_file_and_the_unsaved_one_stays_unsaved(scene: Scen
         two.go(5)
         two.append("  # here")
         two.shows(HERE)
-        until(scene.unsaved, PATIENCE, "a report of unsaved text")
+        until(lambda: scene.knows("# here"), PATIENCE, "a report of what was typed")
         one.go(2)
         one.act(REJECT)
         two.shows(HERE_REJECTED)
@@ -126,7 +126,7 @@ def test_an_editor_that_is_killed_takes_only_its_unsaved_text_with_it(scene: Sce
         editor.go(5)
         editor.append("  # here")
         editor.shows(HERE)
-        until(scene.unsaved, PATIENCE, "a report of unsaved text")
+        until(lambda: scene.knows("# here"), PATIENCE, "a report of what was typed")
         editor.kill()
     left(scene, 2, 6)
     assert scene.file.read_text() == AFTER

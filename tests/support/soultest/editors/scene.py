@@ -135,9 +135,26 @@ class Scene:
         """The lines at which hunks begin, counted from 1, as another client sees them."""
         return [hunk["start"] + 1 for file in self._listed() for hunk in file["hunks"]]
 
-    def unsaved(self) -> bool:
-        """Whether an editor has said that it holds unsaved text. Most wait a moment before they tell what was typed."""
-        return any(file.get("unsaved") for file in self._listed())
+    def knows(self, typed: str) -> bool:
+        """Whether an editor has said that all of this was typed. Most wait a moment, and may tell a part of it first."""
+        asked = [
+            ("initialize", {"protocolVersion": 1}),
+            ("_sould/review/base", {"cwd": str(self.world.project), "path": str(self.file)}),
+        ]
+        lines = [
+            json.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": it})
+            for n, (method, it) in enumerate(asked)
+        ]
+        pipe, environment = subprocess.PIPE, self.world.environment
+        with subprocess.Popen([SOULD, "acp"], env=environment, stdin=pipe, stdout=pipe, text=True) as client:
+            assert client.stdin is not None
+            assert client.stdout is not None
+            client.stdin.write("\n".join(lines) + "\n")
+            client.stdin.flush()
+            answers = map(json.loads, client.stdout)
+            base = next(each["result"]["text"] for each in answers if each.get("id") == 1)
+            client.stdin.close()
+        return typed in (base or "")
 
     def _listed(self) -> list[dict[str, Any]]:
         return json.loads(self.world.sould("review", "list", "--json").stdout)["files"]
