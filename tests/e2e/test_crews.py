@@ -304,6 +304,9 @@ async def test_a_child_in_the_background_is_told_to_the_editor_and_at_the_next_t
         assert "- agent_1 (Look around): completed." in journal
 
 
+_ENDS_SLOWLY = "trap 'touch told; sleep 9; exit 1' TERM; echo $$ > task; sleep 600 & wait"
+
+
 async def test_a_child_that_fails_or_takes_too_long_is_a_result_and_tasks_end_with_the_last_client(
     tmp_path: Path,
 ) -> None:
@@ -312,7 +315,7 @@ async def test_a_child_that_fails_or_takes_too_long_is_a_result_and_tasks_end_wi
         [
             step(call("Agent", "1", prompt="x", description="Fails"), call("Agent", "2", prompt="y", model="slow")),
             "error: 401 wrong key",
-            call("Shell", "3", command="echo $$ > task; sleep 600", run_in_background=True, timeout=900),
+            call("Shell", "3", command=_ENDS_SLOWLY, run_in_background=True, timeout=900),
             "text: I go on.",
         ],
         '[background]\nagent_task_timeout_s = 0.3\n[daemon]\non_last_detach = "cancel"\n'
@@ -327,10 +330,11 @@ async def test_a_child_that_fails_or_takes_too_long_is_a_result_and_tasks_end_wi
             noted = world.project / "task"
             await asyncio.to_thread(until, lambda: noted.exists() and noted.read_text().endswith("\n"))
             task = int(noted.read_text())
-        await asyncio.to_thread(until, lambda: not running(task), what="the end of the task")
+        await asyncio.to_thread(until, (world.project / "told").exists, what="the signal to the task")
         async with editor(world) as (client, _):
             await client.request("session/load", sessionId=session, cwd=str(world.project), mcpServers=[])
             await client.prompt(session, "/tasks")
             assert "`shell_1` stopped" in client.text(session)
+            assert not running(task)
     finally:
         world.close()

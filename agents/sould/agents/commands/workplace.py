@@ -56,6 +56,7 @@ class WorkplaceCommands(Struct, frozen=True):
                 return self.conversation.say(await self._task(action, task_id.strip()))
             except TaskError as error:
                 return self.conversation.refuse(error.message)
+        await self.tasks.settled()
         lines = [f"- `{record.id}` {record.status}: {record.description}" for record in self.tasks.records.values()]
         return self.conversation.say("\n".join(lines[::-1]) or "There are no background tasks.")
 

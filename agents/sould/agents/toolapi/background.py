@@ -280,6 +280,12 @@ class BackgroundTasks(Struct):
         if task is not None:
             await asyncio.wait([task], timeout=seconds)
 
+    async def settled(self) -> None:
+        """Until those that were told to end have ended: nobody is shown as running what is being killed."""
+        stopping = [self._tasks[task_id] for task_id in self._stopping]
+        if stopping:
+            await asyncio.wait(stopping)
+
     async def stop(self, task_id: str, reason: str) -> TaskRecord:
         """End it; returns when nothing of it runs."""
         record = self.find(task_id)

@@ -33,6 +33,7 @@ class TaskList(Tool[ListParams]):
 
     async def run(self, params: ListParams, call: ToolCallContext) -> ToolReturn:
         """One line each."""
+        await self._tasks.settled()
         found = [
             record for record in self._tasks.records.values() if record.status == "running" or not params.active_only
         ]
