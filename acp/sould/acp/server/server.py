@@ -3,7 +3,7 @@
 `initialize` is answered with what this module imports. All else waits for the table of methods, which is loaded meanwhile.
 """
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sould.acp.connection.peer import Peer
@@ -12,6 +12,7 @@ from sould.acp.handlers import handshake
 from sould.acp.outbound import Json
 from sould.agents.importing import load
 from sould.agents.rpc.connection import Connection
+from sould.agents.rpc.late import LateHandler
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import FaceServices
 
@@ -44,25 +45,17 @@ class Methods:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._turn = asyncio.Lock()
-        """Held by who waits for the table. It is fair, so that what came later does not overtake."""
-        self._dispatcher: Dispatcher | None = None
+        self._table = LateHandler(partial(_dispatcher, peer))
 
     async def request(self, method: str, params: Json) -> Any:
         """See `Dispatcher`."""
         if method == "initialize":
             return await handshake.initialize(self._peer, params)
-        return await (await self._all()).request(method, params)
+        return await self._table.request(method, params)
 
     async def notification(self, method: str, params: Json) -> None:
         """See `Dispatcher`."""
-        await (await self._all()).notification(method, params)
-
-    async def _all(self) -> "Dispatcher":
-        async with self._turn:
-            if self._dispatcher is None:
-                self._dispatcher = await _dispatcher(self._peer)
-            return self._dispatcher
+        await self._table.notification(method, params)
 
 
 async def _dispatcher(peer: Peer) -> "Dispatcher":

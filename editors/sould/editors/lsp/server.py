@@ -4,13 +4,14 @@
 is loaded meanwhile.
 """
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sould.agents.importing import load
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.dialect import HEADERS
 from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.rpc.late import LateHandler
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import FaceServices
 from sould.editors.lsp import handshake
@@ -49,9 +50,7 @@ class Methods:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._turn = asyncio.Lock()
-        """Held by who waits for the table. It is fair, so that what came later does not overtake."""
-        self._dispatcher: Dispatcher | None = None
+        self._table = LateHandler(partial(_dispatcher, peer))
 
     async def request(self, method: str, params: Json) -> Any:
         """See `Dispatcher`."""
@@ -63,20 +62,14 @@ class Methods:
             return None
         if self._peer.leaving:
             raise RpcError(INVALID_REQUEST, "The connection ends: `shutdown` was sent.")
-        return await (await self._all()).request(method, params)
+        return await self._table.request(method, params)
 
     async def notification(self, method: str, params: Json) -> None:
         """See `Dispatcher`. What comes before the handshake is dropped, as the protocol has it, but for the end."""
         if method == "exit":
             await self._peer.end()
         elif self._peer.editor is not None and method != "initialized" and not self._peer.leaving:
-            await (await self._all()).notification(method, params)
-
-    async def _all(self) -> "Dispatcher":
-        async with self._turn:
-            if self._dispatcher is None:
-                self._dispatcher = await _dispatcher(self._peer)
-            return self._dispatcher
+            await self._table.notification(method, params)
 
 
 async def _dispatcher(peer: Peer) -> "Dispatcher":
