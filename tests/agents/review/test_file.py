@@ -109,6 +109,21 @@ def test_a_file_that_agents_made_and_deleted_never_was() -> None:
     assert not file.exists
 
 
+def test_a_file_that_agents_made_and_a_user_typed_into_is_not_deleted_or_replaced_without_a_word() -> None:
+    file = _absent().agent_made(split("x\ny\n"), T1)
+    for typed in ("x\nmine\ny\n", "x\ny of mine\n"):
+        theirs = _typed(file, typed)
+
+        gone = theirs.agent_deleted(agent("T2"))
+        answer = _settled(gone, gone.changes[0], "reject")
+        assert answer.effects == (PutText("notes.md", None, split(typed)),)
+        assert answer.file.text.hunks == theirs.text.hunks
+
+        replaced = theirs.agent_replaced("digest of text", "digest of bytes", agent("T2"))
+        answer = _settled(replaced, replaced.changes[0], "reject")
+        assert answer.file.text.current == split(typed)
+
+
 def test_a_rename_and_an_edit_are_decided_apart() -> None:
     file = _file("a\nb\n").agent_renamed("helpers.py", T1)
     file = file.agent_wrote(edits_between(split("a\nb\n"), split("a\nB\n")), T1)

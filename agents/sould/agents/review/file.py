@@ -5,7 +5,7 @@ kind as hunks have. What is to happen on disk is a value beside the new state (`
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -87,6 +87,11 @@ class TrackedFile(Struct, frozen=True, gc=False):
         """What agents did to the file in this respect and nobody decided about."""
         return next((change for change in self.changes if change.kind == kind), None)
 
+    @property
+    def earlier_texts(self) -> Iterator[ReviewedText]:
+        """What agents took away as a whole, with its hunks: a reject brings it back."""
+        return (change.text for change in self.changes if change.text is not None)
+
     def numbered(self, first: int) -> "TrackedFile":
         """The same; what is new from now on gets ids from `first` on."""
         return replace(self, text=replace(self.text, next_id=first))
@@ -111,7 +116,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
     def agent_deleted(self, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent deleted the file. One that agents had made, and nobody else wrote to, is as if it had never been."""
         gone = replace(self, text=self._emptied(), exists=False, content="", absent=())
-        if allowed or (not self.in_base and not self.text.base):
+        if allowed or self._is_agents_alone:
             return replace(gone, in_base=False, changes=tuple(each for each in self.changes if each.kind == "delete"))
         # a deletion that is pending already was of what stood there before somebody made the file again: both can be had back
         change = FileChange(gone.text.next_id, "delete", self.content, "", (agent,), self.text)
@@ -134,7 +139,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
     def agent_replaced(self, before: str, after: str, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent put other bytes in the place of bytes, one of which are no text: digests."""
         replaced = replace(self, text=self._emptied(), exists=True, content=after)
-        if not self.in_base and not self.text.base:
+        if self._is_agents_alone:
             return replace(replaced, in_base=True) if allowed else replaced._changed("add", "", after, agent)
         if allowed:
             return replaced
@@ -183,6 +188,12 @@ class TrackedFile(Struct, frozen=True, gc=False):
         return replace(self, text=self._emptied(), content=content)
 
     # --- parts ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_agents_alone(self) -> bool:
+        """Agents made it, and nobody else wrote a word of it."""
+        lines = (line for each in self.text.hunks for line in each.hunk.lines)
+        return not self.in_base and not self.text.base and not any(line.own or line.mixed for line in lines)
 
     def _emptied(self) -> ReviewedText:
         return replace(self.text, parts=(), away=())

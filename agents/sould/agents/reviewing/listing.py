@@ -11,7 +11,7 @@ from sould.agents.edits.reviewstate import DecisionVerdict, ReviewState, call_ke
 from sould.agents.review.file import FileChange, Kind, TrackedFile
 from sould.agents.review.hunk import AgentCall, Line, PlacedHunk
 from sould.agents.review.lines import Lines
-from sould.agents.review.splice import AwayState
+from sould.agents.review.splice import Away, AwayState
 
 HunkState: TypeAlias = Literal["pending", "rejecting", "streaming"] | AwayState
 """`streaming`: not written yet, see `upcoming`."""
@@ -155,12 +155,17 @@ def put_aside(state: ReviewState, paths: Iterable[str]) -> list[PutAside]:
     found: list[PutAside] = []
     for file in (state.files[path] for path in sorted(paths)):
         found += [PutAside(of_change(file, each, "absent"), None) for each in file.absent]
-        for away in file.text.away:
+        for away in _away(file):
             if away.state not in ("kept", "ended"):
                 decision = state.verdicts.get(away.hunk.id)
                 known = _known(decision) if decision is not None else None
                 found.append(PutAside(of_hunk(file.path, PlacedHunk(away.hunk, away.start, 0), away.state), known))
     return found
+
+
+def _away(file: TrackedFile) -> Iterator[Away]:
+    """The hunks that are not in the file now, those included that were not when agents deleted it."""
+    return (away for text in (*file.earlier_texts, file.text) for away in text.away)
 
 
 def _known(event: Decided, *, waits: bool = False) -> KnownDecision:
@@ -207,7 +212,7 @@ def _hunks(
         yield of_hunk(file.path, placed, hunk_state, committed=placed.hunk.id in state.committed)
     for change in file.absent if absent else ():
         yield of_change(file, change, "absent", committed=change.id in state.committed)
-    for away in file.text.away if absent else ():
+    for away in _away(file) if absent else ():
         if away.state in ("absent", "stale"):
             yield of_hunk(file.path, PlacedHunk(away.hunk, away.start, 0), away.state)
 

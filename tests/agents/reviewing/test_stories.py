@@ -1,0 +1,41 @@
+"""Stories in which something typed was out of sight, as `test_property` found them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.agents.reviewing.reviewdesk import ReviewDesk
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+    desk = ReviewDesk(tmp_path)
+    yield desk
+    await desk.aclose()
+
+
+async def test_what_was_overwritten_is_listed_also_when_an_agent_deleted_the_file_since(desk: ReviewDesk) -> None:
+    desk.user("a.txt", "mine\nyours\n")
+    await desk.agent("a.txt", "agent\nyours\n", "T1")
+    [hunk] = await desk.hunks()
+    desk.user("a.txt", "something else\nyours\n")
+
+    await desk.agent("a.txt", None, "T2")
+
+    deletion, overwritten = await desk.hunks(absent=True)
+    assert (deletion.kind, deletion.state) == ("delete", "pending")
+    assert (overwritten.id, overwritten.state, overwritten.base) == (hunk.id, "stale", ("mine\n",))
+
+
+async def test_a_new_file_with_a_line_of_the_user_comes_back_when_its_deletion_is_rejected(desk: ReviewDesk) -> None:
+    await desk.agent("a.txt", "x\ny\n", "T1")
+    await desk.hunks()
+    desk.user("a.txt", "x\nmine\ny\n")
+    await desk.agent("a.txt", None, "T2")
+    [deletion] = await desk.hunks()
+
+    await desk.decide("reject", deletion.id)
+
+    assert desk.text("a.txt") == "x\nmine\ny\n"
+    await desk.decide("reject")
+    assert desk.text("a.txt") == "mine\n"
