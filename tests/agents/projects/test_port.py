@@ -9,6 +9,8 @@ from sould.agents.errors import SouldError
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.findingwords import FindingWords
+from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
@@ -63,7 +65,13 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
     projects = Projects(tmp_path / "state")
     clients = ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers)
     files = await SessionFiles.open(clients, projects, Author("session", own, tmp_path))
-    files.capture = capture = Capture(files, projects, "session", own, {}, (), Writers(), CaptureLimits(wait_s=60.0))
+    files.capture = capture = Capture(
+        "session",
+        files,
+        LookedAt(projects, own, {}, (), CaptureLimits(wait_s=60.0)),
+        FindingWords(files, "session", 1, str),
+        Writers(),
+    )
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
         port.save_file(root / "earlier")
         for call_id in ("first", "second"):

@@ -9,12 +9,21 @@ from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.sessions.session import Session
-from sould.agents.wire.messages import ApprovalRequest, CommandBegin, ToolResult, ToolReturn
+from sould.agents.wire.messages import ApprovalRequest, CommandBegin, ContextNote, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish
 
 
 def replace(old: str, new: str) -> str:
     return call("StrReplaceFile", path="a.txt", edit={"old": old, "new": new})
+
+
+def shell(command: str) -> str:
+    return call("Shell", command=command)
+
+
+def told(watcher: Watcher) -> str:
+    """What its model was told last of files."""
+    return watcher.of(ContextNote)[-1].text
 
 
 def result(watcher: Watcher) -> ToolReturn:
@@ -135,3 +144,81 @@ async def test_a_question_of_one_session_holds_up_no_edit_of_another(bench: Benc
         assert path.read_text() in ("LINE 0;\nline 1;\n", "line 0;\nLINE 1;\n", "LINE 0;\nLINE 1;\n")
         asking.session.cancel(None)
         await turn
+
+
+@asynccontextmanager
+async def both(bench: Bench, first: str, second: str) -> AsyncGenerator[tuple[Watcher, Watcher, ProjectPort]]:
+    """Two sessions in `full` whose agents have done this, one after the other, and a client of the project."""
+    (bench.project / "a.txt").write_text("a\nb\nc\nd\n")
+    bench.script(first, "text: done", "text: done")
+    async with bench.running():
+        watchers: list[Watcher] = []
+        for script in (first, second):
+            bench.script(script, "text: done", "text: done", "text: done", "text: done")
+            watchers.append(Watcher(await bench.new("full")))
+            await finish(watchers[-1].session, "Make it large")
+        async with ProjectPort.opened(bench.host.projects, bench.project, bench.root, "reviewer") as port:
+            yield watchers[0], watchers[1], port
+
+
+async def test_a_command_over_another_sessions_hunk_makes_it_one_of_both_and_both_are_told(bench: Bench) -> None:
+    async with both(bench, replace("b", "B"), shell("sed -i s/B/BB/ a.txt")) as (first, second, port):
+        [hunk] = await hunks(bench)
+        assert (hunk.base, hunk.texts) == (("b\n",), ("BB\n",))
+        assert hunk.sessions == {first.session.id, second.session.id}
+        assert f"hunk {hunk.id} at line 2, by the session “Make it large”" in result(second).message
+        await finish(first.session, "go on")
+        assert "agents of other sessions" in told(first)
+        assert "-B\n+BB" in told(first)
+        for watcher in (first, second):
+            outcome = await port.decide(Order("reject", Selection(session_id=watcher.session.id), "reviewer"))
+            assert [each.why for each in outcome.left] == ["shared"]
+        await port.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
+        assert (bench.project / "a.txt").read_text() == "a\nb\nc\nd\n"
+        for watcher in (first, second):
+            await finish(watcher.session, "go on")
+            assert "rejected changes of yours" in told(watcher)
+
+
+async def test_a_command_that_removes_another_sessions_hunk_says_so_and_it_is_back_when_that_is_rejected(
+    bench: Bench,
+) -> None:
+    async with both(bench, replace("b", "B"), shell("rm a.txt")) as (first, second, port):
+        assert "hunk 1 at line 2, by the session “Make it large”" in result(second).message
+        await finish(first.session, "go on")
+        assert "a.txt was deleted" in told(first)
+        [deletion] = await hunks(bench)
+        await port.decide(Order("reject", Selection((deletion.id,)), "reviewer"))
+        assert (bench.project / "a.txt").read_text() == "a\nB\nc\nd\n"
+        assert [(each.id, each.sessions) for each in await hunks(bench)] == [(1, {first.session.id})]
+
+
+async def test_a_command_that_leaves_another_sessions_hunk_as_it_is_says_nothing_of_it(bench: Bench) -> None:
+    async with both(bench, replace("b", "B"), shell("sed -i s/d/D/ a.txt")) as (_, second, _port):
+        assert "session" not in result(second).message
+        assert [each.texts for each in await hunks(bench)] == [("B\n",), ("D\n",)]
+
+
+async def test_a_session_is_told_of_what_another_one_writes_into_a_file_it_has_read(bench: Bench) -> None:
+    async with both(bench, call("ReadFile", path="a.txt"), replace("b", "B")) as (first, _, _port):
+        await finish(first.session, "go on")
+        assert "agents of other sessions" in told(first)
+        assert "-b\n+B" in told(first)
+
+
+async def test_a_reject_of_what_another_session_wrote_is_told_to_whoever_has_read_it(bench: Bench) -> None:
+    async with both(bench, replace("b", "B"), call("ReadFile", path="a.txt")) as (_, second, port):
+        await port.decide(Order("reject", Selection(), "reviewer"))
+        await finish(second.session, "go on")
+        assert "the user" in told(second)
+        assert "-B\n+b" in told(second)
+
+
+async def test_a_reject_that_is_taken_back_after_it_was_told_is_told_too(bench: Bench) -> None:
+    async with both(bench, replace("b", "B"), "text: nothing") as (first, _, port):
+        [hunk] = await hunks(bench)
+        await port.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
+        await finish(first.session, "go on")
+        await port.decide(Order("undo", Selection((hunk.id,)), "reviewer"))
+        await finish(first.session, "go on")
+        assert "-b\n+B" in told(first)

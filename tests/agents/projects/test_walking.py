@@ -15,6 +15,8 @@ from sould.agents.config import CaptureLimits
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.findingwords import FindingWords
+from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.projects.writers import Writers
@@ -77,7 +79,13 @@ async def test_looking_stands_still_while_a_search_runs_unless_a_command_waits_f
         ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers), projects, Author("session", own, tmp_path)
     )
     limits = CaptureLimits(wait_s=0.01)
-    capture = Capture(files, projects, "session", own, {"PATH": path}, (), Writers(), limits)
+    capture = Capture(
+        "session",
+        files,
+        LookedAt(projects, own, {"PATH": path}, (), limits),
+        FindingWords(files, "session", 1, str),
+        Writers(),
+    )
     capture.prepare()
     pid = await asyncio.to_thread(begun)
     with capture.giving_way():

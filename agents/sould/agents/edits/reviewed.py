@@ -7,7 +7,7 @@ import contextlib
 import stat
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -42,11 +42,22 @@ class Follower(Protocol):
 
 
 class Reader(Protocol):
-    """Is told what users make of files under review."""
+    """A session that is told what others make of files under review."""
 
-    def user_changed(self, path: str, before: TrackedFile, after: TrackedFile | None) -> None:
-        """This; `after` None: it is at another path by now."""
+    def others_changed(
+        self, path: str, before: TrackedFile | None, after: TrackedFile | None, *, by_user: bool
+    ) -> None:
+        """This: the user, or an agent of another session. `before` None: it was not under review; `after`: it is elsewhere by now."""
         ...
+
+
+class _Change(Struct, frozen=True):
+    """What an event is about to change in a file, as those see it who read the file."""
+
+    path: str
+    by_user: bool
+    known_to: Collection[str] = ()
+    """The sessions that did it, or are told in another way."""
 
 
 class Followers:
@@ -126,17 +137,41 @@ class ReviewedFiles:
 
     def fold(self, event: Event, start: int | None = None) -> None:
         """Take an event; `start` is where it begins in the log, when that is known."""
-        before = self.state.files.get(event.path) if isinstance(event, UserChanged) else None
+        change = self._change(event) if self.readers else None
+        before = self.state.files.get(change.path) if change is not None else None
         if isinstance(event, Settled) and event.written and event.n in self.state.decided:
             self._carried_out[self.state.decided[event.n].path] = moment()
         path = self.state.apply(event, self.texts)
-        if before is not None:
-            for reader in tuple(self.readers.values()):
-                reader.user_changed(before.path, before, self.state.files.get(before.path))
+        if change is not None:
+            after = self.state.files.get(change.path)
+            for reader in [each for name, each in self.readers.items() if name not in change.known_to]:
+                reader.others_changed(change.path, before, after, by_user=change.by_user)
         if start is not None:
             self._note_place(event, start)
         if path:
             self.followers.tell(path)
+
+    def _change(self, event: Event) -> _Change | None:
+        match event:
+            case UserChanged():
+                return _Change(event.path, by_user=True)
+            case Captured(reviewed=True):
+                return _by_agent(event, event.moved_from or event.path)
+            case Settled(written=True) if event.n in self.state.announced:
+                intent = self.state.announced[event.n]
+                return _by_agent(intent, intent.path)
+            case Settled(written=True) if event.n in self.state.decided:
+                decision = self.state.decided[event.n]
+                return _Change(decision.path, by_user=True, known_to=self._told_of(decision))
+            case _:
+                return None
+
+    def _told_of(self, decision: Decided) -> Collection[str]:
+        """The sessions that are told of a reject as such, or never knew of one that is taken back."""
+        if decision.verdict != "undo":
+            return decision.sessions
+        untold = self.state.untold
+        return [each for each in decision.sessions if any(e.hunk_id == decision.hunk_id for e, _ in untold(each))]
 
     def note_places(self, events: Sequence[Event], starts: Sequence[int]) -> None:
         """The log has these events there."""
@@ -265,6 +300,10 @@ def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *,
         return replace(event, whole="made", edits=(LineEdit(0, 0, lines),) if lines else ())
     edits = edits_between(file.text.current, lines)
     return replace(event, edits=edits) if edits else None
+
+
+def _by_agent(event: Intent, path: str) -> _Change:
+    return _Change(path, by_user=not event.session_id, known_to=(event.session_id,))
 
 
 def _is_reviewed(event: Intent, *, known: bool = False) -> bool:

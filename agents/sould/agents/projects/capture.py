@@ -18,19 +18,15 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sould.agents.config import CaptureLimits
-from sould.agents.directories.directory import Directory
-from sould.agents.directories.folders import FileVersion
-from sould.agents.directories.gitfiles import GitFiles
-from sould.agents.directories.lateness import Difference, portions
-from sould.agents.directories.preimages import PreimageStore
-from sould.agents.directories.refs import DIRECTORY, UNKEPT
-from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.directories.lateness import Difference
+from sould.agents.directories.refs import UNKEPT
 from sould.agents.edits.moments import moment
 from sould.agents.errors import SouldError
 from sould.agents.patience import Behind, in_time, readable, run_shielded_in_thread
-from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text, named
+from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text
+from sould.agents.projects.findingwords import FindingWords
 from sould.agents.projects.heldcommand import HeldCommand
+from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.writers import Interval, Writers
 from sould.agents.review.hunk import AgentCall
@@ -38,8 +34,6 @@ from sould.agents.workspace import RunningCommand
 
 logger = logging.getLogger(__name__)
 
-CLOCK_S = 0.01
-"""The times of files are that much behind the clock at most."""
 COPYING = 0.01
 """Seconds of copying at a time while nobody waits, and of leaving it between two times."""
 CLOSING = 5.0
@@ -59,26 +53,18 @@ def _happened() -> asyncio.Event:
 
 
 class Capture(Struct):
-    """Of one session, whose own directory is `directory`; what it finds goes to `files`, the contents to the projects' store."""
+    """Of one session; what it finds goes to `files`."""
 
-    files: WatchedFiles
-    projects: Projects
     session_id: str
-    directory: Path
-    variables: Mapping[str, str]
-    hidden: tuple[Path, ...]
+    files: WatchedFiles
+    looked_at: LookedAt
+    words: FindingWords
     writers: Writers
-    limits: CaptureLimits
-    secrets: SecretJudge | None = None
     _intervals: dict[str, Interval] = field(default_factory=dict[str, Interval])
-    _directories: dict[Path, Directory] = field(default_factory=dict[Path, Directory])
-    _kept: PreimageStore | None = None
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _found: dict[str, Findings] = field(default_factory=dict[str, Findings])
     _looked: tuple[float, float] = (0.0, 0.0)
     """When the last two looks began."""
-    _said_unwatched: set[Path] = field(default_factory=set[Path])
-    """Directories of which it was told that they are not looked at."""
     _unsettled: dict[str, Interval] = field(default_factory=dict[str, Interval])
     """Calls that have ended, of which not everything is known yet."""
     _recent: dict[str, Interval] = field(default_factory=dict[str, Interval])
@@ -91,13 +77,18 @@ class Capture(Struct):
     _calm: asyncio.Event = field(default_factory=_happened)
     """Nothing stands still for a search."""
 
+    @property
+    def projects(self) -> Projects:
+        """Whose store has the contents of what was found."""
+        return self.looked_at.projects
+
     def tell(self, listener: LateListener) -> None:
         """From now on tell it what is found late."""
         self._listener = listener
 
     def prepare(self) -> None:
         """Calls may have effects in a while: begin to look, and to copy what they may change. Nobody waits for it."""
-        if not self._directories and not self._behind.busy:
+        if not self.looked_at.by_root and not self._behind.busy:
             self._behind.begin(self._go_on())
 
     @contextmanager
@@ -137,8 +128,7 @@ class Capture(Struct):
         """The call may have its effects from here on. Called again, it is from there on. `title`: for what is found late."""
         async with self._one:
             await self._attribute(self._current(leave=call.call_id))
-            for directory in self._directories.values():
-                directory.calls_run()
+            self.looked_at.calls_run()
             if call.call_id not in self._intervals:
                 self._intervals[call.call_id] = Interval(call, moment(), title)
             self.writers.begin(self.session_id, self._roots())
@@ -153,7 +143,7 @@ class Capture(Struct):
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         """Those of the files of which no copy is kept, as far as is known by now."""
         async with self._one:
-            return await asyncio.to_thread(self._not_kept, paths)
+            return await asyncio.to_thread(self.looked_at.not_kept, paths)
 
     def watches(self, call_id: str) -> bool:
         """Whether an interval of the call is open."""
@@ -170,7 +160,7 @@ class Capture(Struct):
                 interval.end()
                 if not interval.holds:
                     self._close(call_id)
-                found = self._found.pop(call_id, Findings())
+                found = await self._with_met(self._found.pop(call_id, Findings()))
                 return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
         finally:
             await self.files.command_ended(call_id)
@@ -215,7 +205,7 @@ class Capture(Struct):
         What they were is not known: the call was cut off with the process that knew.
         """
         async with self._one:
-            found, whole = await run_shielded_in_thread(self._changed_since, tuple(self.files.watched), since)
+            found, whole = await run_shielded_in_thread(self.looked_at.changed_since, tuple(self.files.watched), since)
             paths = [path for path in found if is_text(path)]
             changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
@@ -224,7 +214,7 @@ class Capture(Struct):
 
     async def aclose(self) -> None:
         """Let go of all copies, when what calls did is known."""
-        while self._unsettled and (late := self._first_late) is not None:
+        while self._unsettled and (late := self.looked_at.late) is not None:
             if not await in_time(CLOSING, self._catch_up(late)):
                 break
         await self._behind.aclose()
@@ -232,11 +222,7 @@ class Capture(Struct):
             self.files.command_over(self._intervals.popitem()[0])
         self.writers.end(self.session_id)
         async with self._one:
-            if self._kept is not None:
-                await run_shielded_in_thread(self._kept.close)
-            for directory in self._directories.values():
-                directory.close()
-            self._directories.clear()
+            await run_shielded_in_thread(self.looked_at.close)
 
     # --- whose a change is -------------------------------------------------------------------------------------------
 
@@ -256,16 +242,11 @@ class Capture(Struct):
         if not self._late:
             self._unsettled.clear()
             if not self._intervals:
-                for directory in self._directories.values():
-                    directory.calls_ended()
+                self.looked_at.calls_ended()
 
     @property
     def _late(self) -> bool:
-        return self._first_late is not None
-
-    @property
-    def _first_late(self) -> int | None:
-        return next((each.late for each in self._directories.values() if each.late is not None), None)
+        return self.looked_at.late is not None
 
     def _current(self, leave: str = "") -> str:
         """The call whose a change is that is found now: the newest that runs, else the newest that left something running."""
@@ -305,7 +286,7 @@ class Capture(Struct):
         """Keep what is found as the call's."""
         late = call_id not in self._intervals
         interval = self._unsettled[call_id] if late else self._intervals[call_id]
-        changes = await run_shielded_in_thread(self._saved, differences) if any(differences.values()) else []
+        changes = await run_shielded_in_thread(self.looked_at.saved, differences) if any(differences.values()) else []
         since = min(self._looked[0], interval.started) if late else self._looked[0]
         others = self.writers.others(self.session_id, since)
         by_user = self.projects.buffers.written_since(since)
@@ -326,7 +307,14 @@ class Capture(Struct):
         lost = {each.path: None for each in judged if UNKEPT in (each.before, each.after) and each.path in known}
         lost |= {each.path: None for each in changes if not is_text(each.path)}
         guessed = [each.path for each in changes if each.shared and each.path not in lost]
-        self._add(call_id, Findings(tuple(noted), self._worded(tuple(lost), guessed)), late=late)
+        findings = Findings(tuple(noted), self.words.of(self.looked_at.by_root, tuple(lost), guessed))
+        self._add(call_id, await self._with_met(findings) if late else findings, late=late)
+
+    async def _with_met(self, found: Findings) -> Findings:
+        """With what it met of other sessions, in words."""
+        hunks = {hunk.id: hunk for change in found.changes for hunk in change.met}
+        met = await asyncio.to_thread(self.words.met, hunks.values()) if hunks else ""
+        return replace(found, note=f"{found.note} {met}".strip())
 
     def _add(self, call_id: str, findings: Findings, *, late: bool) -> None:
         if not late:
@@ -335,35 +323,6 @@ class Capture(Struct):
             self._found[call_id] = Findings(merged, findings.note or before.note)
         elif self._listener is not None and (findings.paths or findings.note):
             self._listener.found_late(self._unsettled[call_id].title, findings)
-
-    def _worded(self, lost: Sequence[Path], guessed: Sequence[Path]) -> str:
-        said: list[str] = []
-        if gone := [root for root in self._directories if not root.is_dir()]:
-            said.append(
-                f"What it changed is not known, and going back cannot restore it, because this was moved: {named(gone)}."
-            )
-        unsaid = [each for each in self.files.unwatched if each not in self._said_unwatched]
-        self._said_unwatched.update(unsaid)
-        if unsaid:
-            said.append(
-                f"{named(unsaid)} is no project and is not watched: what commands change in it is not known, and going "
-                "back cannot restore it."
-            )
-        if any(each.partial for each in self._directories.values()):
-            said.append("There was no time to look at all files of the project, so not all that changed is known.")
-        if any(each.beyond or each.changed_beyond for each in self._directories.values()):
-            folders = [root / folder for root, each in self._directories.items() for folder in each.changed_beyond]
-            found = f" It changed something in: {named(folders)}." if folders else ""
-            most = f"{self.limits.max_files:,}"
-            said.append(f"Of the files beyond the first {most} only sizes and times are compared.{found}")
-        if lost:
-            said.append(f"Changed, and going back cannot restore it because it was not saved: {named(lost)}.")
-        if guessed:
-            said.append(
-                "Changed before sould had looked at it, so that going back leaves it as it is, because it may have been "
-                f"changed by others before: {named(guessed)}."
-            )
-        return " ".join(said)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -374,18 +333,18 @@ class Capture(Struct):
         """Unless no search runs, or somebody waits."""
         if self._searches and not self._intervals and not self._one.locked():
             self._calm.clear()
-            for directory in self._directories.values():
-                directory.rest()
+            self.looked_at.rest()
 
     def _rest_no_more(self) -> None:
         self._calm.set()
-        for directory in self._directories.values():
-            directory.go_on()
+        self.looked_at.go_on()
 
     async def _look(self, *, told: bool, touched: Sequence[Path] = ()) -> dict[Path, list[Difference]]:
         self._rest_no_more()
         self._looked = (self._looked[1], time.monotonic())
-        found = await run_shielded_in_thread(self._differences, tuple(self.files.watched), told, touched)
+        found = await run_shielded_in_thread(
+            self.looked_at.differences, tuple(self.files.watched), told=told, touched=touched
+        )
         if self._unfinished and not self._behind.busy:
             self._behind.begin(self._go_on())
         return found
@@ -393,33 +352,21 @@ class Capture(Struct):
     @property
     def _unfinished(self) -> bool:
         """There is something to do while nobody waits."""
-        return self._late or (not self._intervals and any(each.uncopied for each in self._directories.values()))
-
-    def _differences(
-        self, roots: tuple[Path, ...], told: bool, touched: Sequence[Path] = (), patience: float | None = None
-    ) -> dict[Path, list[Difference]]:
-        """What the first look at a directory finds was there before, even when a call runs in which it was added."""
-        latest = time.monotonic() + (self.limits.wait_s if patience is None else patience)
-        found: dict[Path, list[Difference]] = {}
-        for root in _topmost(roots):
-            inside = [str(path.relative_to(root)) for path in touched if path.is_relative_to(root)]
-            left = max(0.0, latest - time.monotonic())
-            found[root] = self._at(root).update(told=told, patience=left, touched=inside)
-        return found
+        return self._late or (not self._intervals and self.looked_at.to_copy is not None)
 
     async def _go_on(self) -> None:
         """Finish looking, and copy what calls may change, while nobody waits."""
-        if not self._directories:
+        if not self.looked_at.by_root:
             await self._calm.wait()
             async with self.projects.beforehand, self._one:
-                if not self._directories:
-                    await run_shielded_in_thread(self._differences, tuple(self.files.watched), told=False, patience=0.0)
+                if not self.looked_at.by_root:
+                    watched = tuple(self.files.watched)
+                    await run_shielded_in_thread(self.looked_at.differences, watched, told=False, patience=0.0)
             self._rest()
         while True:
             await self._calm.wait()
-            directories = tuple(self._directories.values())
-            copying = next((each for each in directories if each.uncopied and not self._intervals), None)
-            if (late := self._first_late) is not None:
+            copying = self.looked_at.to_copy if not self._intervals else None
+            if (late := self.looked_at.late) is not None:
                 await self._catch_up(late)
             elif copying is not None:
                 await asyncio.sleep(COPYING)
@@ -431,69 +378,12 @@ class Capture(Struct):
     async def _catch_up(self, late: int) -> None:
         await readable(late)
         async with self._one:
-            await self._keep(await run_shielded_in_thread(self._caught_up), self._current())
+            told = bool(self._intervals or self._unsettled)
+            await self._keep(await run_shielded_in_thread(self.looked_at.caught_up, told=told), self._current())
             if self._to_sweep and not self._late:
                 calls, self._to_sweep = self._to_sweep, {}
                 await self._sweep(calls)
 
-    def _not_kept(self, paths: Sequence[Path]) -> list[Path]:
-        inside = ((path, root) for path in paths for root in self._directories if path.is_relative_to(root))
-        return [path for path, root in inside if not self._directories[root].is_kept(str(path.relative_to(root)))]
-
-    def _caught_up(self) -> dict[Path, list[Difference]]:
-        told = bool(self._intervals or self._unsettled)
-        return {root: directory.catch_up(told=told) for root, directory in self._directories.items()}
-
-    def _changed_since(self, roots: tuple[Path, ...], moment: float) -> tuple[list[Path], bool]:
-        looks = {root: self._at(root).changed_since(int((moment - CLOCK_S) * 1e9)) for root in _topmost(roots)}
-        paths = [root / path for root, (found, _) in looks.items() for path in found]
-        return sorted(paths), all(whole for _, whole in looks.values())
-
-    def _at(self, root: Path) -> Directory:
-        if self._kept is None:
-            self._kept = PreimageStore(self.directory, self.limits.max_kept_bytes)
-        if root not in self._directories:
-            git = GitFiles(root, self.variables)
-            watches = self.projects.watches
-            self._directories[root] = Directory(root, git, self._kept, self.limits, self.hidden, self.secrets, watches)
-        return self._directories[root]
-
-    def _saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
-        """The differences with their contents in the store."""
-        changes: list[Change] = []
-        for root, found in ((root, some) for root, all_found in differences.items() for some in portions(all_found)):
-            held = (each for difference in found for each in (difference.before, difference.after) if each)
-            contents = self._directories[root].contents(held)
-            for difference in found:
-                path = root / difference.path
-                both = (difference.before, difference.after)
-                secret = any(self._is_secret(path, each, contents) for each in both)
-                before, after = (self._digest(each, contents, secret=secret) for each in both)
-                modes = [each.seen[0] if each is not None else None for each in both]
-                if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
-                    shared = not difference.sure
-                    changes.append(Change(path, before, after, modes[0], modes[1], shared, secret))
-        return changes
-
-    def _is_secret(self, path: Path, held: FileVersion | None, contents: Mapping[str, bytes]) -> bool:
-        data = contents.get(held.ref) if held is not None else None
-        return data is not None and self.secrets is not None and bool(self.secrets.secret_in(path, data))
-
-    def _digest(self, held: FileVersion | None, contents: Mapping[str, bytes], *, secret: bool) -> str | None:
-        if held is None or held.ref == DIRECTORY:
-            return held.ref if held is not None else None
-        data = contents.get(held.ref)
-        if data is None or len(data) != held.seen[1]:  # git has it in another form than the disk
-            return UNKEPT
-        with contextlib.suppress(OSError):
-            return self.projects.store.put(data, sync=False, secret=secret)
-        return UNKEPT
-
 
 def _lies_in(path: Path, roots: Sequence[Path]) -> bool:
     return any(path.is_relative_to(root) for root in roots)
-
-
-def _topmost(roots: Sequence[Path]) -> list[Path]:
-    top = [root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)]
-    return [root for root in dict.fromkeys(top) if root.is_dir()]

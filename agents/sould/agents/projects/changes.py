@@ -12,6 +12,7 @@ from sould.agents.directories.refs import UNKEPT
 from sould.agents.edits.state import Edit
 from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.activity import Finder
+from sould.agents.reviewing.listing import ReviewedHunk
 
 MOST_NAMED = 200
 """Paths of one call that its result names."""
@@ -28,6 +29,8 @@ class Change(Struct, frozen=True):
     shared: bool = False
     secret: bool = False
     """Its contents are in memory only."""
+    met: tuple[ReviewedHunk, ...] = ()
+    """Hunks of other sessions that it changed or ended, as they were before."""
 
 
 class Findings(Struct, frozen=True):

@@ -21,7 +21,7 @@ from sould.agents.reviewing.review import Review
 class SessionNames(Protocol):
     """Knows what people call a session."""
 
-    def __call__(self, session_id: str) -> str:
+    def __call__(self, session_id: str, /) -> str:
         """Its title; its id where it has none. Blocks."""
         ...
 
@@ -108,12 +108,14 @@ class OtherSessions(OtherWork):
         return not self._at_work.isdisjoint(hunk.sessions)
 
     async def _described(self, hunk: ReviewedHunk) -> str:
-        others = sorted(hunk.sessions - {self._session_id})
-        names = " and ".join([f"“{await asyncio.to_thread(self._names, each)}”" for each in others])
-        place = (
-            f"hunk {hunk.id} at line {hunk.start + 1}" if hunk.kind == "text" else f"change {hunk.id} of the whole file"
-        )
-        return f"{place}, by the session {names}"
+        return await asyncio.to_thread(described, hunk, self._session_id, self._names)
+
+
+def described(hunk: ReviewedHunk, session_id: str, names: SessionNames) -> str:
+    """Its number, its place, and the sessions beside this one that had a part in it. Blocks."""
+    others = " and ".join(f"“{names(each)}”" for each in sorted(hunk.sessions - {session_id}))
+    place = f"hunk {hunk.id} at line {hunk.start + 1}" if hunk.kind == "text" else f"change {hunk.id} of the whole file"
+    return f"{place}, by the session {others}"
 
 
 def _overlaps(edit: LineEdit, hunk: ReviewedHunk) -> bool:

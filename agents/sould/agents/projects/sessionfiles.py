@@ -31,7 +31,7 @@ from sould.agents.directories.refs import DIRECTORY
 from sould.agents.directories.secretblobs import SecretJudge
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
-from sould.agents.edits.editlog import Captured, Intent
+from sould.agents.edits.editlog import Intent
 from sould.agents.edits.moments import moment
 from sould.agents.edits.ownership import ALONE, never_projects
 from sould.agents.edits.project import Project
@@ -42,8 +42,9 @@ from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.attributed import AttributedWorkspace, Writing, captured
 from sould.agents.projects.borrowing import BorrowedProjects
 from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Change, explained
+from sould.agents.projects.changes import Change
 from sould.agents.projects.foreseen import ForeseenWrites
+from sould.agents.projects.foundchanges import FoundChanges
 from sould.agents.projects.knowntexts import KnownTexts
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.steps import AgentsAtWork
@@ -53,7 +54,6 @@ from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.activity import Finder
 from sould.agents.reviewing.answers import DecisionListener
 from sould.agents.reviewing.review import Review
-from sould.agents.reviewing.settlerule import settle_rule
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.workspace import (
     Command,
@@ -93,9 +93,9 @@ class SessionFiles:
         self._author = author
         self._locks = projects.locks
         self._buffers = projects.buffers
-        self._config = projects.config
         never = never_projects(author.home, author.temporary)
         self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
+        self._found = FoundChanges(author.session_id, self._borrowed, projects.config)
         self.work = AgentsAtWork(self._borrowed)
         self.foreseen = ForeseenWrites(projects, inner, self._borrowed, author.secrets)
         self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets, KnownTexts(author.directory))
@@ -224,34 +224,7 @@ class SessionFiles:
         Raises:
             OSError, SouldError: they could not be kept.
         """
-        own: dict[Path, Sequence[Edit]] = {}
-        for project in self._borrowed:
-            own |= project.edits_since(self._author.session_id, since)
-        noted: list[Change] = []
-        drafts: dict[int, tuple[Project, list[Captured]]] = {}
-        roots: dict[Path, Project] = {}
-        for found in changes:
-            for change in explained(found, own.get(found.path, ())):
-                parent = change.path.parent
-                if parent not in roots:
-                    roots[parent] = await self._borrowed.of(change.path)
-                project = roots[parent]
-                if change.before_mode == change.after_mode and project.review.is_decided(
-                    str(change.path), change.after, since
-                ):
-                    continue  # a reject that did not wait for the command
-                drafts.setdefault(id(project), (project, []))[1].append(
-                    captured(change, call, allowed=self._unreviewed)
-                )
-                noted.append(change)
-        for project, events in drafts.values():
-            await project.record(events, since)
-        return noted
-
-    @property
-    def _unreviewed(self) -> bool:
-        """Nothing that agents do is to be reviewed."""
-        return settle_rule(self._config) == "never"
+        return await self._found.keep(changes, since, call)
 
     # --- whatever a path is ------------------------------------------------------------------------------------------
 
@@ -396,7 +369,7 @@ class SessionFiles:
         written: TextFile | None = None
         mode, missing = await asyncio.to_thread(surroundings, path)
         intent = self._intent(path, digest, digest_of(data) if data is not None else None, writing.call)
-        intent = replace(intent, allowed=writing.allowed or self._unreviewed)
+        intent = replace(intent, allowed=writing.allowed or self._found.unreviewed)
         if before is not None:
             intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
         n = await self._announce(project, path, intent, (before.text.encode() if before is not None else None, data))

@@ -1,10 +1,10 @@
-"""What the agents of a session do not know of their files: changes of theirs that were rejected, and what the user wrote since they looked.
+"""What the agents of a session do not know of their files: changes of theirs that were rejected, and what others wrote since they looked.
 
 Rejects are told once, to the agent that wrote what was rejected, when it works, else to the one above it that does; that is the
 session's own when it goes on, also when it was closed meanwhile. What was told is in the projects' logs, written after the words
-are on disk, so that a daemon killed between the two tells it twice rather than never. What the user
-wrote is told to each agent that has read or written the file; what became of these files while nobody was looking, because the
-session was closed or the daemon down, when it goes on (`knowntexts`). Nothing of a secret is in it.
+are on disk, so that a daemon killed between the two tells it twice rather than never. What the user, or an agent of another
+session, wrote is told to each agent that has read or written the file; what became of these files while nobody was looking,
+because the session was closed or the daemon down, when it goes on (`knowntexts`). Nothing of a secret is in it.
 """
 
 import asyncio
@@ -13,16 +13,18 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.directories.secretblobs import SecretJudge
+from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided, Told
 from sould.agents.edits.project import Project
 from sould.agents.edits.state import Edit
+from sould.agents.errors import SouldError
 from sould.agents.permissions.callfiles import Looks
 from sould.agents.projects.knowntexts import KnownText, KnownTexts
 from sould.agents.review.file import TrackedFile
@@ -39,7 +41,7 @@ MOST_KEPT: Final = 256 * 1024
 """Characters of a text that is kept beside the session."""
 NOT_KEPT: Final = KnownTexts(None)
 MOST_CHANGES: Final = 8
-"""Of one file by the user, with changes of agents between them."""
+"""Of one file by others, with changes of the agent's between them."""
 
 
 class Rejected(Struct, frozen=True):
@@ -60,14 +62,17 @@ class Ancestry(Protocol):
         ...
 
 
-class UserEdit(Struct, frozen=True):
-    """What the user, or a program of theirs, made of a file; None: there is no file."""
+Who: TypeAlias = Literal["user", "agents", "both", "anybody"]
+"""The user or a program of theirs; agents of other sessions; `anybody`: nobody saw it, because the session was closed."""
+
+
+class OthersEdit(Struct, frozen=True):
+    """What others made of a file; None: there is no file."""
 
     path: str
     before: str | None
     after: str | None
-    away: bool = False
-    """It happened while the session was closed: others may have done it."""
+    by: Who = "user"
 
 
 class Borrowed(Protocol):
@@ -81,12 +86,16 @@ class Borrowed(Protocol):
         """What is to be decided in one of them."""
         ...
 
+    async def of(self, path: Path) -> Project:
+        """The one a file belongs to, open from now on. Raises OSError, SouldError."""
+        ...
+
 
 class _Seen(Struct):
-    """A file as an agent knows it. `text`: of one that is not under review; `changes` are the user's since."""
+    """A file as an agent knows it. `text`: of one that is not under review; `changes` are others' since."""
 
     text: str | None = None
-    changes: list[UserEdit] = field(default_factory=list[UserEdit])
+    changes: list[OthersEdit] = field(default_factory=list[OthersEdit])
     signature: tuple[int, int, int] = (0, 0, 0)
     known: str | None = None
     """What the agent knows it to hold."""
@@ -100,29 +109,30 @@ class _Seen(Struct):
         before, self.signature = self.signature, signature
         return before != signature
 
-    def holds(self, path: str, text: str | None) -> None:
-        """One that is not under review holds this now, by the user."""
-        self.user_changed(UserEdit(path, self.text, text))
+    def holds(self, path: str, text: str | None, by: Who = "user") -> None:
+        """One that is not under review holds this now."""
+        self.others_changed(OthersEdit(path, self.text, text, by))
         self.text = text
 
     def was_away(self, path: str, before: str | None, after: str | None) -> None:
         """What became of it while the session was closed; what is known of it since is in that."""
         self.since, self.text = None, after
-        self.changes = [UserEdit(path, before, after, away=True)]
+        self.changes = [OthersEdit(path, before, after, "anybody")]
 
     def keeps(self) -> str | None:
         """What the agent knows is on disk from now on."""
         self.kept = True
         return self.known
 
-    def user_changed(self, change: UserEdit) -> None:
+    def others_changed(self, change: OthersEdit) -> None:
         last = self.changes[-1] if self.changes else None
         if last is not None and last.after == change.before:
-            self.changes[-1] = replace(last, after=change.after)
+            by: Who = last.by if last.by in (change.by, "anybody") else "both"
+            self.changes[-1] = replace(last, after=change.after, by=by)
         elif len(self.changes) < MOST_CHANGES:
             self.changes.append(change)
 
-    def take(self) -> list[UserEdit]:
+    def take(self) -> list[OthersEdit]:
         taken, self.changes = self.changes, []
         if taken:
             self.known, self.kept = taken[-1].after, False
@@ -172,7 +182,7 @@ class Untold(Looks):
         for project, event in told:
             await project.told(event)
 
-    # --- what the user wrote --------------------------------------------------------------------------------------------
+    # --- what others wrote ---------------------------------------------------------------------------------------------
 
     def looked(self, agent_id: str, file: TextFile) -> None:
         """The agent was shown the file."""
@@ -190,14 +200,18 @@ class Untold(Looks):
         before = self._seen.get(agent_id, {}).get(path)
         self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else [], known=file.text))
 
-    def user_changed(self, path: str, before: TrackedFile, after: TrackedFile | None) -> None:
-        """The user changed a file under review."""
+    def others_changed(
+        self, path: str, before: TrackedFile | None, after: TrackedFile | None, *, by_user: bool
+    ) -> None:
+        """The user, or an agent of another session, changed a file under review."""
         for files in self._seen.values():
             if path in files:
-                files[path].user_changed(UserEdit(path, _text(before), _text(after)))
+                was = _text(before) if before is not None else files[path].text
+                by: Who = "user" if by_user else "agents"
+                files[path].others_changed(OthersEdit(path, was, _text(after), by))
 
-    async def user_edits(self, agent_id: str) -> Sequence[UserEdit]:
-        """What the user made of the files the agent knows since it looked, or was told last."""
+    async def others_edits(self, agent_id: str) -> Sequence[OthersEdit]:
+        """What others made of the files the agent knows since it looked, or was told last."""
         files = self._seen.get(agent_id, {})
         await self._look_back(files)
         for path in await asyncio.to_thread(self._touched, tuple(files.items())):
@@ -227,7 +241,7 @@ class Untold(Looks):
 
     def _keep(self, found: Sequence[KnownText]) -> None:
         small = (each for each in found if len(each.text or "") <= MOST_KEPT)
-        self._texts.add(each for each in small if not self._is_secret(UserEdit(each.path, None, each.text)))
+        self._texts.add(each for each in small if not self._is_secret(OthersEdit(each.path, None, each.text)))
 
     async def _look_back(self, files: Mapping[str, _Seen]) -> None:
         """What became of files since, whoever did it; an agent of the session knows what it wrote."""
@@ -273,9 +287,20 @@ class Untold(Looks):
         review = next((self._borrowed.review(each) for each in self._borrowed if path in each.review.state.files), None)
         seen = files[path]
         if review is None:
-            seen.holds(path, text)
+            of_agents = text != seen.text and await self._is_of_agents(path, text)
+            seen.holds(path, text, "agents" if of_agents else "user")
         elif review.files.buffers.text(Path(path)) is not None or text != review.text(path):
             await review.look(path, {self._session_id})
+
+    async def _is_of_agents(self, path: str, text: str | None) -> bool:
+        """Whether a file of a project that the session had nothing to do with holds what another session's agent wrote."""
+        try:
+            project = await self._borrowed.of(Path(path))
+        except (OSError, SouldError):
+            return False
+        edits = project.edits_of(Path(path))
+        digest = digest_of(text.encode(errors="replace")) if text is not None else None
+        return bool(edits) and edits[-1].after == digest and edits[-1].session_id not in ("", self._session_id)
 
     def _is_reviewed(self, path: str) -> bool:
         return any(path in project.review.state.files for project in self._borrowed)
@@ -290,10 +315,10 @@ class Untold(Looks):
         while (size > MOST_REMEMBERED and len(files) > 1) or len(files) > MOST_FILES:
             size -= len(files.pop(next(iter(files))).text or "")
 
-    def _without_secrets(self, edits: Sequence[UserEdit]) -> Sequence[UserEdit]:
+    def _without_secrets(self, edits: Sequence[OthersEdit]) -> Sequence[OthersEdit]:
         return [each for each in edits if not self._is_secret(each)]
 
-    def _is_secret(self, edit: UserEdit) -> bool:
+    def _is_secret(self, edit: OthersEdit) -> bool:
         texts = [text.encode(errors="replace") for text in (edit.before, edit.after) if text is not None]
         if any(edit.path in project.review.state.secret for project in self._borrowed):
             return True

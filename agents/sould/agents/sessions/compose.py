@@ -43,6 +43,8 @@ from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.findingwords import FindingWords
+from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.othersessions import OtherSessions
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessionlog.log import SessionLog
@@ -314,22 +316,15 @@ async def open_files(
         stored.info.id, stored.directory, environment.home, permission.approval, environment.umask, temporary
     )
     files = await SessionFiles.open(clients, projects, author)
-    capture = Capture(
-        files,
-        projects,
-        stored.info.id,
-        stored.directory,
-        environment.variables,
-        host.policy.own,
-        host.files.writers,
-        host.configuration.live.now.capture,
-        permission.approval,
+    limits, names = host.configuration.live.now.capture, partial(_session_name, host.storage.store)
+    looked_at = LookedAt(
+        projects, stored.directory, environment.variables, host.policy.own, limits, permission.approval
     )
+    words = FindingWords(files, stored.info.id, limits.max_files, names)
+    capture = Capture(stored.info.id, files, looked_at, words, host.files.writers)
     capture.tell(LateNotices(log))
     files.watch(capture)
-    others = OtherSessions(
-        stored.info.id, files, partial(_session_name, host.storage.store), permission.company, projects.at_work
-    )
+    others = OtherSessions(stored.info.id, files, names, permission.company, projects.at_work)
     judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others)
     return WorkFiles(judged, files, clients, Rewinder(log, files, mailbox), others)
 

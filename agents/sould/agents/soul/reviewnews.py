@@ -1,4 +1,4 @@
-"""What a model is told before a step of the files it works on: what was rejected of its changes, and what the user wrote since.
+"""What a model is told before a step of the files it works on: what was rejected of its changes, and what others wrote since.
 
 Once each, as far as `Untold` knows. What is told is bounded: of the rest the model learns where it is, and reads it.
 """
@@ -11,23 +11,29 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.projects.patches import NOT_COMPARED, patch, shortened
-from sould.agents.projects.untold import Ancestry, Rejected, Untold, UserEdit
+from sould.agents.projects.untold import Ancestry, OthersEdit, Rejected, Untold, Who
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.messages import ContextNote
 
 MOST: Final = 16_000
-"""Characters of differences, of rejects and of what the user wrote."""
+"""Characters of differences, of rejects and of what others wrote."""
 REJECTED: Final = "The user rejected changes of yours. They are not in the files any more; do not make them again unless you are asked to."
-EDITED: Final = (
-    "Since you last looked, the user (or a program of theirs) changed files that you know. They hold this now:"
-)
-
-AWAY: Final = (
-    "While this session was closed, files that you know were changed: by the user, by programs of theirs or other agents, or "
-    "because changes of yours were rejected. They hold this now:"
-)
+EDITED: Final[dict[Who, str]] = {
+    "anybody": (
+        "While this session was closed, files that you know were changed: by the user, by programs of theirs or other agents, or "
+        "because changes of yours were rejected. They hold this now:"
+    ),
+    "user": "Since you last looked, the user (or a program of theirs) changed files that you know. They hold this now:",
+    "agents": (
+        "Since you last looked, agents of other sessions in this project changed files that you know. They hold this now:"
+    ),
+    "both": (
+        "Since you last looked, the user and agents of other sessions in this project changed files that you know. They hold "
+        "this now:"
+    ),
+}
 
 
 class ReviewNews(StepExtension, Struct, frozen=True):
@@ -41,7 +47,7 @@ class ReviewNews(StepExtension, Struct, frozen=True):
 
     async def before_step(self, turn: Turn) -> None:
         """Publish a note when there is something to tell."""
-        edits = await self.untold.user_edits(self.agent_id)
+        edits = await self.untold.others_edits(self.agent_id)
         rejects = self.untold.rejects(self.agent_id, self.agents)
         if edits or rejects:
             text = await asyncio.to_thread(self._words, [each for _, _, some in rejects for each in some], edits)
@@ -51,7 +57,7 @@ class ReviewNews(StepExtension, Struct, frozen=True):
             await self.untold.rejects_told([(project, told) for project, told, _ in rejects])
         await self.untold.keep()
 
-    def _words(self, rejects: Sequence[Rejected], edits: Sequence[UserEdit]) -> str:
+    def _words(self, rejects: Sequence[Rejected], edits: Sequence[OthersEdit]) -> str:
         """Blocks."""
         return "\n".join((*self._rejected(rejects), *self._edited(edits)))
 
@@ -69,22 +75,17 @@ class ReviewNews(StepExtension, Struct, frozen=True):
                 room -= len(text)
                 yield text
 
-    def _edited(self, edits: Sequence[UserEdit]) -> Iterator[str]:
+    def _edited(self, edits: Sequence[OthersEdit]) -> Iterator[str]:
         room = MOST
-        for each in (away := [edit for edit in edits if edit.away]):
-            if each is away[0]:
-                yield AWAY
-            text = shortened(self._difference(each), room)
-            room -= len(text)
-            yield text
-        for each in (others := [edit for edit in edits if not edit.away]):
-            if each is others[0]:
-                yield EDITED
-            text = shortened(self._difference(each), room)
-            room -= len(text)
-            yield text
+        for who, words in EDITED.items():
+            for n, each in enumerate(edit for edit in edits if edit.by == who):
+                if not n:
+                    yield words
+                text = shortened(self._difference(each), room)
+                room -= len(text)
+                yield text
 
-    def _difference(self, edit: UserEdit) -> str:
+    def _difference(self, edit: OthersEdit) -> str:
         name = self._named(edit.path)
         if edit.after is None:
             return f"{name} was deleted, or is no text any more."
