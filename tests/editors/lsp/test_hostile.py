@@ -83,20 +83,63 @@ async def test_work_before_and_after_the_connection_is_refused_and_unknown_metho
         await editor.ended.wait()
 
 
-async def test_places_behind_the_end_are_the_end(bench: Bench, connect_editor: ConnectEditor) -> None:
+FAR: Json = {"line": 2**31 - 1, "character": 2**31 - 1}
+
+
+async def test_an_end_behind_the_end_is_the_end(bench: Bench, connect_editor: ConnectEditor) -> None:
     await edited(bench, {"a.txt": ("1\n2\n", "one\n2\n")})
     async with bench.running(), connect_editor() as editor:
         await editor.initialize(FULL, bench.project)
         uri = editor.open(bench.project / "a.txt")
-        far = {"line": 2**31 - 1, "character": 2**31 - 1}
-        change = {"range": {"start": far, "end": far}, "text": "3\n"}
+        start = {"line": 1, "character": 5}
+        change = {"range": {"start": start, "end": FAR}, "text": "!\n3\n"}
         editor.notify("textDocument/didChange", textDocument={"uri": uri, "version": 2}, contentChanges=[change])
-        editor.buffers[uri].text += "3\n"
+        editor.buffers[uri].text = "one\n2!\n3\n"
         editor.buffers[uri].version = 2
         await editor.press((await editor.lenses(uri))[1])
-        assert editor.buffers[uri].text == "1\n2\n3\n"
-        at: Json = {"textDocument": {"uri": uri}, "range": {"start": far, "end": far}, "context": {"diagnostics": []}}
+        assert editor.buffers[uri].text == "1\n2!\n3\n"
+        at: Json = {"textDocument": {"uri": uri}, "range": {"start": FAR, "end": FAR}, "context": {"diagnostics": []}}
         assert await editor.request("textDocument/codeAction", at) == []
+
+
+ONCE_MORE: Json = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+
+
+@pytest.mark.parametrize(
+    ("version", "change"),
+    [
+        pytest.param(2, {"range": {"start": FAR, "end": FAR}, "text": "x"}, id="behind the end"),
+        pytest.param(2, {"range": {"start": {"line": -1, "character": 0}, "end": FAR}, "text": "x"}, id="before it"),
+        pytest.param(2, {"range": ONCE_MORE}, id="no text"),
+        pytest.param(2, 7, id="no change"),
+        pytest.param(-3, {"range": ONCE_MORE, "text": "x"}, id="an older version"),
+        pytest.param(None, {"range": ONCE_MORE, "text": "x"}, id="no version"),
+    ],
+)
+async def test_a_change_that_is_not_understood_is_told_and_the_file_left_alone_until_its_text_is_known_again(
+    bench: Bench, connect_editor: ConnectEditor, version: int | None, change: Json
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n4\n", "one\n2\n3\nfour\n")})
+    path = bench.project / "a.txt"
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(path)
+        editor.type(uri, "2\n", "two\n")
+        for _ in range(2):
+            document = {"uri": uri, "version": version}
+            editor.notify("textDocument/didChange", textDocument=document, contentChanges=[change])
+        told = await editor.wait_told("window/showMessage")
+        assert told["message"].startswith("a.txt: what this editor said of it last does not fit")
+        [left] = (await editor.execute("sould.rejectFile", {"uri": uri}))["left"][:1]
+        assert left["why"] == "failed"
+        assert editor.told("workspace/applyEdit") == []
+        assert path.read_text() == "one\n2\n3\nfour\n"
+        editor.save(uri, path)
+        editor.buffers[uri].version = 5
+        editor.type(uri, "3\n", "three\n")
+        await editor.press((await editor.lenses(uri))[1])
+        assert editor.buffers[uri].text == "1\ntwo\nthree\nfour\n"
+        assert len([each for each in editor.told("window/showMessage") if "does not fit" in each["message"]]) == 1
 
 
 async def test_documents_that_are_not_open_or_no_files_are_passed_over(

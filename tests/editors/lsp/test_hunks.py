@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.acp.handlers.test_review import edited
 
+from soultest.acpclient import AgentError
 from soultest.bench import Bench
 from soultest.bench.lsp import ConnectEditor
 from soultest.lspclient import FULL
@@ -171,6 +172,63 @@ async def test_the_accepted_text_is_a_document_where_the_editor_shows_such(
         assert content["text"] == "1\n2\n"
 
 
+async def test_the_accepted_text_is_asked_for_again_when_it_is_another(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\nthree\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        path = bench.project / "a.txt"
+        base = (await editor.execute("sould.base", {"uri": path.as_uri()}))["uri"]
+        assert (await editor.request("workspace/textDocumentContent", uri=base))["text"] == "1\n2\n3\n"
+        lenses = await editor.lenses(path.as_uri())
+        await editor.press(lenses[4])
+        await editor.press(lenses[0])
+        assert await editor.wait_told("workspace/textDocumentContent/refresh") == {"uri": base}
+        assert (await editor.request("workspace/textDocumentContent", uri=base))["text"] == "one\n2\n3\n"
+
+
+async def test_a_prompt_goes_to_the_roots_that_the_window_has_now(bench: Bench, connect_editor: ConnectEditor) -> None:
+    bench.script("text: here", "text: there")
+    other = bench.root / "other"
+    other.mkdir()
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        first = await editor.execute("sould.prompt", {"text": "where?"})
+        event: Json = {
+            "added": [{"uri": "untitled:a", "name": ""}, {"uri": other.as_uri(), "name": ""}],
+            "removed": [{"uri": bench.project.as_uri(), "name": ""}],
+        }
+        editor.notify("workspace/didChangeWorkspaceFolders", event=event)
+        second = await editor.execute("sould.prompt", {"text": "where?"})
+        places = [bench.host.live(each["sessionId"]) for each in (first, second)]
+        assert [each.info.cwd for each in places if each is not None] == [bench.project, other]
+        event = {"added": [], "removed": [{"uri": other.as_uri(), "name": ""}]}
+        editor.notify("workspace/didChangeWorkspaceFolders", event=event)
+        with pytest.raises(AgentError) as refused:
+            await editor.execute("sould.prompt", {"text": "where?"})
+        assert "this window has no root" in str(refused.value)
+
+
+async def test_a_file_outside_all_roots_is_reviewed_and_asked_about_where_it_is(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n", "one\n2\n")})
+    bench.script("text: Because.")
+    elsewhere = bench.root / "elsewhere"
+    elsewhere.mkdir()
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, elsewhere)
+        uri = editor.open(bench.project / "a.txt")
+        lenses = await editor.lenses(uri)
+        why = {"uri": uri, "id": lenses[0]["command"]["arguments"][0]["id"]}
+        session = bench.host.live((await editor.execute("sould.why", why))["sessionId"])
+        assert session is not None
+        assert session.info.cwd == bench.project
+        await editor.press(lenses[1])
+        assert (bench.project / "a.txt").read_text() == "1\n2\n"
+
+
 async def test_two_roots_in_one_window_are_two_projects(bench: Bench, connect_editor: ConnectEditor) -> None:
     await edited(bench, {"a.txt": ("1\n", "one\n")})
     other = bench.root / "other"
@@ -200,7 +258,7 @@ async def test_an_editor_that_offers_nothing_is_offered_what_every_one_can(
         assert said == {
             "capabilities": {
                 "positionEncoding": "utf-16",
-                "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+                "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
                 "codeLensProvider": {"resolveProvider": False},
                 "codeActionProvider": True,
                 "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},

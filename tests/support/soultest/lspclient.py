@@ -147,9 +147,9 @@ class LspClient:
         self._changed(uri, [change])
 
     def save(self, uri: str, path: Path) -> None:
-        """Write a buffer to disk."""
+        """Write a buffer to disk, and say so with its text, as the server wants it."""
         path.write_text(self.buffers[uri].text)
-        self.notify("textDocument/didSave", textDocument={"uri": uri})
+        self.notify("textDocument/didSave", textDocument={"uri": uri}, text=self.buffers[uri].text)
 
     def close(self, uri: str) -> None:
         """Show a file no more."""
@@ -300,7 +300,11 @@ class LspClient:
                 answer = {"title": title} if title is not None else None
             case "window/showDocument":
                 answer = {"success": True}
-            case "window/workDoneProgress/create" | "workspace/codeLens/refresh":
+            case (
+                "window/workDoneProgress/create"
+                | "workspace/codeLens/refresh"
+                | "workspace/textDocumentContent/refresh"
+            ):
                 answer = None
             case method:
                 self.send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": method}})

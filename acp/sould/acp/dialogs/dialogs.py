@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from sould.acp.content import text_block
 from sould.acp.dialogs.asking import buttons, form, form_answers, permission, pressed
-from sould.acp.dialogs.intext import TextQuestions
 from sould.acp.dialogs.serverforms import form_response, server_form, shows
 from sould.acp.features import Features
 from sould.acp.outbound import Json
@@ -25,6 +24,7 @@ from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort
 from sould.agents.toolapi.questions import OWN_WORDS
+from sould.agents.wire.intext import NONE_OF_THESE, TextQuestions
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,
@@ -42,7 +42,6 @@ from sould.agents.wire.requests import ServerForm
 
 logger = logging.getLogger(__name__)
 
-NONE_OF_THESE = "None of these"
 NOT_SHOWN = "The editor could not show the permission request, so nothing was run."
 _DECIDED: dict[ApprovalKind, str] = {
     "approve": "allowed",

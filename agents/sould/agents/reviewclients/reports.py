@@ -44,6 +44,8 @@ class Report(Struct, frozen=True):
     unsaved: bool | None = None
     compared: bool = False
     """The client does not know whether the file is unsaved: it is when the disk holds another text."""
+    lost: bool = False
+    """What the client said of its text was not understood: it is not known until it is said as a whole."""
 
 
 class _OpenFile(Struct, frozen=True):
@@ -132,17 +134,18 @@ class Reports:
         if report.event != "open" and version < before.version:
             return "outdated"
         buffer, outcome = self._text(path, report, before)
-        dirty = report.event == "change" or outcome != "taken"
+        dirty = report.event == "change" or (outcome != "taken" and report.event != "save")
         if report.unsaved is not None and report.event != "save":
             dirty = report.unsaved
-        elif (report.event == "open" or report.compared) and buffer is not None:
-            dirty = not await asyncio.to_thread(_is_on_disk, path, buffer.text)
+        elif report.event == "open" or report.compared:
+            text = buffer.text if buffer is not None else report.text
+            dirty = not await asyncio.to_thread(_is_on_disk, path, text) if text is not None else dirty
         self._put(path, Reported(version, dirty, buffer), saved=report.event == "save")
         return outcome
 
     def _text(self, path: Path, report: Report, before: Reported) -> tuple[TextBuffer | None, ReportOutcome]:
         """The file's text now, None when it is not known."""
-        buffer = before.buffer if report.event != "open" else None
+        buffer = before.buffer if report.event != "open" and not report.lost else None
         if report.text is not None:
             buffer = self._fitting(path, report.text)
             return buffer, "taken" if buffer is not None else "tooLarge"
@@ -157,6 +160,8 @@ class Reports:
             return self._fitting(path, change.text)
         if buffer is None or not self._fits(path, buffer.size + len(change.text)):
             return None
+        if not buffer.has(min(change.start, change.stop)):
+            return None  # it is about another text
         buffer.replace(min(change.start, change.stop), max(change.start, change.stop), change.text)
         return buffer
 

@@ -31,6 +31,10 @@ class TextBuffer:
         """As it is."""
         return "".join(self._lines)
 
+    def has(self, at: Position) -> bool:
+        """Its line is there, or the next one that could be."""
+        return at.line <= len(self._lines)
+
     def replace(self, start: Position, stop: Position, text: str) -> None:
         """Put a text in the place of another. `start` is not behind `stop`."""
         first, last = min(start.line, len(self._lines)), min(stop.line, len(self._lines))

@@ -6,12 +6,14 @@ past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
+from sould.agents.opening.attachedclients import ClientsChanged
 from sould.agents.opening.opening import Client
 from sould.agents.operations.context import Compacted, NotCompacted
 from sould.agents.operations.sharing import Exported, Imported
@@ -129,6 +131,10 @@ class SessionPort:
     def clients(self) -> Mapping[str, Client]:
         """Who looks at it now, by id."""
         return self._session.clients.by_id
+
+    def watching_clients(self, changed: ClientsChanged) -> AbstractContextManager[None]:
+        """Tell it when one has come or left, as long as the block lasts."""
+        return self._session.clients.watched(changed)
 
     def follow(self, sink: FollowerSink, outlet: Outlet) -> SessionFollower:
         """What was said and what happens, fed to a face's `sink` as fast as the `outlet` takes it."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MOST_HUNKS: Final = 5
 """In a range that are offered one by one."""
+MOST_QUESTIONS: Final = 3
+"""Of agents that are offered to be answered."""
 QUICK: Final = "quickfix"
 REWRITE: Final = "refactor.rewrite"
 
@@ -21,7 +23,13 @@ async def show(peer: "Peer", params: types.CodeActionParams) -> list[types.CodeA
     """Those of a range. An editor that knows only commands gets these."""
     hunks = await hunks_of(peer, params.text_document.uri)
     only = params.context.only
-    offered = (*_reviewing(params, hunks, shows_base=peer.can.shows_content), *_asking(params))
+    waiting = await peer.sessions.pending() if params.range.start != params.range.end else []
+    questions = [each for each in waiting if each["kind"] == "question"]
+    offered = (
+        *_reviewing(params, hunks, shows_base=peer.can.shows_content),
+        *_asking(params),
+        *_answering(params, questions),
+    )
     actions = [each for each in offered if only is None or any(_is_of(each.kind, kind) for kind in only)]
     if peer.can.action_kinds:
         return actions
@@ -58,14 +66,26 @@ def _asking(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
     uri, at = params.text_document.uri, params.range
     problems = [each for each in params.context.diagnostics if each.get("source") != "sould"]
     if problems:
-        first = " ".join(str(problems[0].get("message", "")).split())
-        shown = first if len(first) <= 60 else f"{first[:60]}…"
+        shown = _shown(str(problems[0].get("message", "")))
         title = f"Ask sould: fix “{shown}”" if len(problems) == 1 else f"Ask sould: fix {len(problems)} problems"
         yield _action(title, "sould.fix", {"uri": uri, "diagnostics": problems}, fixes=problems)
     if at.start != at.end:
         argument = {"uri": uri, "range": written(at)}
         yield _action("Ask sould: explain the selection", "sould.explain", argument, kind=REWRITE)
         yield _action("Ask sould: edit the selection", "sould.edit", argument, kind=REWRITE)
+
+
+def _answering(params: types.CodeActionParams, questions: Sequence[dict[str, Any]]) -> Iterator[types.CodeAction]:
+    for question in questions[:MOST_QUESTIONS]:
+        argument = {"request": question["request"], "uri": params.text_document.uri, "range": written(params.range)}
+        title = f"Answer sould with the selection: “{_shown(question['text'])}”"
+        yield _action(title, "sould.answer", argument, kind=REWRITE)
+
+
+def _shown(text: str) -> str:
+    """As much of it as a menu has room for."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:60]}…"
 
 
 def _action(

@@ -1,11 +1,14 @@
 """Commands about agents: prompts, what runs, which session, what is asked; and what code actions ask of an agent."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
 from sould.agents.review.lines import split
 from sould.agents.reviewclients.params import Number, RangeParams
+from sould.agents.reviewclients.textbuffer import before
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Lenient
 from sould.agents.wire.messages import ApprovalResponse, QuestionResponse
@@ -43,12 +46,25 @@ class PickArguments(SessionArguments):
 
 
 class AnswerArguments(SessionArguments):
-    """A request by its id; without it, what is pending is answered. Without `response` and `answers`, the editor's user is asked."""
+    """A request by its id; without it, what is pending is answered. Without an answer, the editor's user is asked.
+
+    An approval is answered by `response`, a question by `answers`, all of it, or its next part by `text`, or by what the
+    document `uri` holds in `range`.
+    """
 
     request: str = ""
     response: Literal["approve", "approve_for_session", "reject"] | None = None
     feedback: str = ""
     answers: dict[str, str] = Field(default_factory=dict)
+    text: Annotated[str, Field(max_length=LONGEST_PROMPT)] = ""
+    range: RangeParams | None = None
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """What this can be an answer to; nothing: to nothing."""
+        if self.response is not None:
+            return () if self.answers or self.text or self.range else ("approval",)
+        return ("question",) if self.answers or self.text or self.range else ("approval", "question")
 
 
 class FixArguments(SessionArguments):
@@ -104,13 +120,14 @@ async def session(peer: "Peer", given: PickArguments) -> Json | None:
 async def answer(peer: "Peer", given: AnswerArguments) -> Json:
     """Answer what an agent asks, or have the editor ask its user. Also without an argument: what is pending is in the answer."""
     pending = await peer.sessions.pending()
-    wanted = [each for each in pending if given.request in ("", each["request"])]
-    if not wanted:
-        tell(peer, "info", "No agent asks anything.")
-    elif given.response is None and not given.answers:
-        await peer.sessions.put(wanted[0]["request"])
+    fitting = [each for each in pending if each["kind"] in given.kinds]
+    wanted = next((each for each in fitting if given.request in ("", each["request"])), None)
+    if wanted is not None:
+        await _answer(peer, wanted, given)
+    elif any(given.request in ("", each["request"]) for each in pending):
+        raise _wrong("response", "An approval is answered by response, a question by answers, text or range.")
     else:
-        await _answer(peer, wanted[0], given)
+        tell(peer, "info", "No agent asks anything.")
     return {"pending": pending}
 
 
@@ -147,24 +164,47 @@ def _asked(attachment: Attachment, text: str) -> Json:
 
 
 async def _answer(peer: "Peer", wanted: Json, given: AnswerArguments) -> None:
-    live = (await peer.host()).live(wanted["sessionId"])
+    live, request = (await peer.host()).live(wanted["sessionId"]), wanted["request"]
     if live is None:
         return
-    if wanted["kind"] == "approval":
-        response = given.response or "reject"
-        live.answer(ApprovalResponse(request_id=wanted["request"], response=response, feedback=given.feedback), peer.id)
+    if given.response is not None:
+        live.answer(ApprovalResponse(request_id=request, response=given.response, feedback=given.feedback), peer.id)
+    elif given.answers:
+        live.answer(QuestionResponse(request_id=request, answers=given.answers), peer.id)
+    elif given.text:
+        await peer.sessions.say(request, given.text)
+    elif given.range is not None:
+        await peer.sessions.say(request, await _text(peer, given, given.range))
     else:
-        live.answer(QuestionResponse(request_id=wanted["request"], answers=given.answers), peer.id)
+        await peer.sessions.put(request)
 
 
-async def _selected(peer: "Peer", given: SelectionArguments) -> "tuple[Any, int, tuple[str, ...]]":
+async def _text(peer: "Peer", given: Place, at: RangeParams) -> str:
+    """What a document holds in a range, as the user sees it."""
+    lines = split(await peer.documents.text(_document(given)))[at.start.line : at.end.line + 1]
+    if not lines:
+        return ""
+    last = (
+        before(lines[-1], at.end.character, peer.can.encoding)
+        if at.end.line < at.start.line + len(lines)
+        else lines[-1]
+    )
+    whole = "".join((*lines[:-1], last))
+    return whole[len(before(lines[0], at.start.character, peer.can.encoding)) :]
+
+
+async def _selected(peer: "Peer", given: SelectionArguments) -> "tuple[Path, int, tuple[str, ...]]":
     """The file, the first of its lines that a range touches, and these lines as the user sees them."""
-    if given.uri is None:
-        raise _wrong("uri", "uri is required.")
-    path = file_of(given.uri)
+    path = _document(given)
     lines = split(await peer.documents.text(path))
     first, last = given.range.start.line, given.range.end.line + (1 if given.range.end.character else 0)
     return path, first, lines[first : max(last, first + 1)]
+
+
+def _document(given: Place) -> Path:
+    if given.uri is None:
+        raise _wrong("uri", "uri is required.")
+    return file_of(given.uri)
 
 
 def _wrong(field: str, sentence: str) -> RpcError:

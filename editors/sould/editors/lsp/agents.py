@@ -11,9 +11,10 @@ from sould.agents.opening.opening import Opening
 from sould.agents.sessionlog.channel import Cursor
 from sould.agents.sessions.faces import AttachedSession
 from sould.agents.sessions.port import SessionPort
+from sould.agents.wire.messages import QuestionRequest, WireRequest
 from sould.editors.lsp.attachment import Attachment
 from sould.editors.lsp.dialogs import listed
-from sould.editors.lsp.documents import path_of
+from sould.editors.lsp.places import roots_of
 from sould.editors.lsp.words import ask
 
 if TYPE_CHECKING:
@@ -81,19 +82,27 @@ class EditorSessions:
         """What nobody has answered, in the live sessions of the window's roots and in those it is attached to."""
         return [each for session in await self._near() for each in listed(session)]
 
-    async def put(self, request_id: str) -> Attachment | None:
+    async def put(self, request_id: str) -> None:
         """Ask what is pending, also where a better client shows it, and attach to its session."""
-        for session in await self._near():
-            for request in session.pending:
-                if request.id == request_id:
-                    attachment = self._attached.get(session.id) or self._attach(session)
-                    attachment.dialogs.put(request)
-                    return attachment
-        return None
+        found = await self._pending(request_id)
+        if found is not None:
+            self._attached_to(found[0]).dialogs.put(found[1])
+
+    async def say(self, request_id: str, text: str) -> None:
+        """Answer a question in words, and attach to its session."""
+        found = await self._pending(request_id)
+        if found is not None and isinstance(found[1], QuestionRequest):
+            self._attached_to(found[0]).dialogs.say(found[1], text)
+
+    async def _pending(self, request_id: str) -> tuple[SessionPort, WireRequest] | None:
+        found = ((session, each) for session in await self._near() for each in session.pending if each.id == request_id)
+        return next(found, None)
+
+    def _attached_to(self, session: SessionPort) -> Attachment:
+        return self._attached.get(session.id) or self._attach(session)
 
     async def _near(self) -> Iterable[SessionPort]:
-        folders = [path_of(uri) for uri in (self._peer.editor.folders if self._peer.editor is not None else ())]
-        roots = [path for path in folders if path is not None]
+        roots = roots_of(self._peer)
         live = (await self._peer.host()).sessions
         return [
             session
@@ -132,8 +141,7 @@ class EditorSessions:
 
     async def _directory(self, about: Path) -> Path:
         """Where an agent works that is asked about a file: the window's root that has it, else its project, else its directory."""
-        folders = [path_of(uri) for uri in (self._peer.editor.folders if self._peer.editor is not None else ())]
-        roots = [path for path in folders if path is not None and about.is_relative_to(path)]
+        roots = [path for path in roots_of(self._peer) if about.is_relative_to(path)]
         if roots:
             return max(roots, key=lambda path: len(path.parts))
         root = await (await self._peer.host()).project_root(about, Path(self._peer.home))

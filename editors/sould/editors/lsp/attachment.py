@@ -3,6 +3,7 @@
 The sink of its own follower; knows nothing of cursors, back-pressure or the journal.
 """
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from sould.agents.sessionlog.channel import Cursor, Record
@@ -27,6 +28,9 @@ class Attachment:
         self.session = session
         self._peer = peer
         self.dialogs = EditorDialogs(peer, session)
+        self._watching = ExitStack()
+        """Who else looks at it."""
+        self._watching.enter_context(session.watching_clients(self.dialogs.clients_changed))
         self._follower = session.follow(self, peer.connection)
         self.turn_id = ""
         """The turn that runs, as far as the editor was told."""
@@ -53,6 +57,7 @@ class Attachment:
 
     def end(self) -> None:
         """Nothing more is told or asked."""
+        self._watching.close()
         self.dialogs.close_all()
         self._follower.end()
 

@@ -1,19 +1,105 @@
-"""Files as their user accepted them, as documents of a scheme of ours: what hunks are compared with."""
+"""Files as their user accepted them, as documents of a scheme of ours: what hunks are compared with.
+
+The editor is told to ask again for those it was given last when they are others.
+"""
 
 import asyncio
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
+from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewclients.projects import resolve
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.handshake import BASE_SCHEME
 from sould.editors.lsp.places import Place, place_of
+from sould.editors.lsp.protocol import written
 from sould.editors.lsp.words import show_document, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
+
+MOST_SHOWN: Final = 20
+"""That the editor is told of when they change; it does not say which it still shows."""
+TOGETHER: Final = 0.02
+"""Seconds within which changes are told as one."""
+
+
+class _Shown:
+    """One that the editor was given, followed until `end`."""
+
+    def __init__(self, peer: "Peer", path: Path, uri: str, port: ProjectPort) -> None:
+        self._peer, self._path, self._uri, self._port = peer, path, uri, port
+        self._text = ""
+        self._comparing = False
+        self._stack = ExitStack()
+
+    def follow(self, text: str, held: ExitStack) -> None:
+        """It was given with this text. `held`: what is given up with it."""
+        self._text = text
+        self._stack.push(held)
+        self._stack.enter_context(self._port.following(self._note))
+
+    def end(self) -> None:
+        """The editor is not told of it any more."""
+        self._stack.close()
+
+    async def renew(self) -> str:
+        """Its text now; what is under review no more was accepted as it is."""
+        base = await self._port.base(self._path)
+        self._text = base if base is not None else await self._peer.documents.text(self._path)
+        return self._text
+
+    def _note(self, path: str) -> None:
+        if path == str(self._path) and not self._comparing and not self._peer.connection.gone:
+            self._comparing = True
+            self._peer.connection.spawn(self._compare(), "refresh accepted text")
+
+    async def _compare(self) -> None:
+        await asyncio.sleep(TOGETHER)
+        self._comparing = False
+        before = self._text
+        if await self.renew() == before:
+            return
+        params = written(types.ContentRefreshParams(self._uri))
+        with suppress(RpcError, ConnectionGoneError):
+            await self._peer.connection.request("workspace/textDocumentContent/refresh", params)
+
+
+class AcceptedTexts:
+    """Those that one editor window was given."""
+
+    def __init__(self, peer: "Peer") -> None:
+        self._peer = peer
+        self._shown: dict[Path, _Shown] = {}
+        """The one given last at the end."""
+
+    async def show(self, path: Path, uri: str) -> str | None:
+        """The text of one; None: it is not under review, or no text."""
+        known = self._shown.pop(path, None)
+        if known is not None:
+            self._shown[path] = known
+            return await known.renew()
+        project = await (await self._peer.projects()).hold(path)
+        with ExitStack() as held:
+            held.callback(project.end_use)
+            text = await project.port.base(path)
+            if text is not None:
+                if (meanwhile := self._shown.pop(path, None)) is not None:
+                    meanwhile.end()
+                self._shown[path] = _Shown(self._peer, path, uri, project.port)
+                self._shown[path].follow(text, held.pop_all())
+        while len(self._shown) > MOST_SHOWN:
+            self._shown.pop(next(iter(self._shown))).end()
+        return text
+
+    def end(self) -> None:
+        """The editor is gone."""
+        for known in self._shown.values():
+            known.end()
+        self._shown.clear()
 
 
 async def show(peer: "Peer", params: types.ContentParams) -> types.ContentResult:
@@ -24,8 +110,7 @@ async def show(peer: "Peer", params: types.ContentParams) -> types.ContentResult
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, f"uri must be one of {BASE_SCHEME}, not {params.uri[:200]!r}.", data)
     [resolved] = await asyncio.to_thread(resolve, [Path(path)])
-    async with (await peer.projects()).of(resolved) as project:
-        text = await project.port.base(resolved)
+    text = await peer.accepted.show(resolved, params.uri)
     if text is None:
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, f"{path} is not under review, or no text.", data)

@@ -4,13 +4,16 @@ Nobody's silence is an answer: what is dismissed stays pending.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sould.agents.permissions.scopes import ALSO_CHANGED
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
+from sould.agents.wire.intext import TextQuestions
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
-from sould.editors.lsp.words import ask
+from sould.editors.lsp.questions import answer_with_buttons
+from sould.editors.lsp.words import Importance, ask, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -27,54 +30,98 @@ class EditorDialogs:
         self._peer = peer
         self._session = session
         self._open: dict[str, asyncio.Task[None]] = {}
+        self._wanted: set[str] = set()
+        """What the user here wants to be asked, whoever else shows it."""
+        self._answers: dict[str, TextQuestions] = {}
+        """What was answered so far of requests with several questions."""
+        self._elsewhere = self._seen_elsewhere
         self._one = asyncio.Lock()
         """Editors show such questions one over the other."""
 
     def offer(self, request: WireRequest) -> None:
         """Ask, unless somebody sees it who has a better client."""
-        if not self._seen_elsewhere:
-            self.put(request)
+        if not self._elsewhere:
+            self._put(request)
 
     def put(self, request: WireRequest) -> None:
-        """Ask."""
-        if request.id in self._open or not isinstance(request, ApprovalRequest | QuestionRequest):
+        """Ask, because the user here wants it."""
+        self._wanted.add(request.id)
+        self._put(request)
+
+    def say(self, request: QuestionRequest, text: str) -> None:
+        """What the user typed in answer to the first question that is open. What is open then is asked; a slip is told."""
+        questions = self._of(request)
+        before = questions.item
+        questions.take(text)
+        if questions.item is before:
+            tell(self._peer, "warning", questions.text)
             return
-        task = self._peer.connection.spawn(self._ask(request), f"dialog {request.id}")
-        self._open[request.id] = task
-        task.add_done_callback(lambda _: self._open.pop(request.id, None))
+        self._withdraw(request.id)
+        if questions.item is None:
+            self._session.answer(QuestionResponse(request_id=request.id, answers=questions.answers), self._peer.id)
+        else:
+            self.put(request)
 
     def close(self, request_id: str) -> None:
         """It is answered."""
-        task = self._open.pop(request_id, None)
-        if task is not None:
-            task.cancel()
+        self._withdraw(request_id)
+        self._wanted.discard(request_id)
+        self._answers.pop(request_id, None)
 
     def close_all(self) -> None:
         """Nothing is asked any more."""
         for request_id in tuple(self._open):
             self.close(request_id)
 
+    def clients_changed(self) -> None:
+        """Ask what waits when the last better client has left; leave it to the first one that comes."""
+        before, self._elsewhere = self._elsewhere, self._seen_elsewhere
+        if self._elsewhere and not before:
+            for request_id in [each for each in self._open if each not in self._wanted]:
+                self._withdraw(request_id)
+        elif before and not self._elsewhere:
+            for request in self._session.pending:
+                self._put(request)
+
     @property
     def _seen_elsewhere(self) -> bool:
         others = (each for key, each in self._session.clients.items() if key != self._peer.id)
         return any(each.speaks_for_user and not isinstance(each, type(self._peer)) for each in others)
 
+    def _put(self, request: WireRequest) -> None:
+        if request.id in self._open or not isinstance(request, ApprovalRequest | QuestionRequest):
+            return
+        task = self._open[request.id] = self._peer.connection.spawn(self._ask(request), f"dialog {request.id}")
+        task.add_done_callback(lambda ended: self._forget(request.id, ended))
+
+    def _forget(self, request_id: str, ended: "asyncio.Task[None]") -> None:
+        if self._open.get(request_id) is ended:
+            del self._open[request_id]
+
+    def _withdraw(self, request_id: str) -> None:
+        task = self._open.pop(request_id, None)
+        if task is not None:
+            task.cancel()
+
     async def _ask(self, request: ApprovalRequest | QuestionRequest) -> None:
-        async with self._one:
-            if isinstance(request, ApprovalRequest):
-                response: ApprovalResponse | QuestionResponse | None = await self._approval(request)
-            else:
-                response = await self._question(request)
+        if isinstance(request, ApprovalRequest):
+            response: ApprovalResponse | QuestionResponse | None = await self._approval(request)
+        else:
+            response = await self._question(request)
         self._open.pop(request.id, None)  # the answer's own publication must not cancel this
         if response is not None:
             self._session.answer(response, self._peer.id)
+
+    async def _pressed(self, importance: Importance, text: str, buttons: Sequence[str]) -> str | None:
+        async with self._one:
+            return await ask(self._peer, importance, text, buttons)
 
     async def _approval(self, request: ApprovalRequest) -> ApprovalResponse | None:
         buttons = [ALLOW]
         scoped = request.scope_button or FOR_SESSION
         buttons += [scoped] if request.scope else []
         buttons += [ALSO_CHANGED] if request.changed else []
-        chosen = await ask(self._peer, "warning", worded(request), [*buttons, REJECT])
+        chosen = await self._pressed("warning", worded(request), [*buttons, REJECT])
         if chosen is None:
             return None
         if chosen == REJECT:
@@ -83,16 +130,14 @@ class EditorDialogs:
         return ApprovalResponse(request_id=request.id, response=response, also_changed=chosen == ALSO_CHANGED)
 
     async def _question(self, request: QuestionRequest) -> QuestionResponse | None:
-        """Those that have answers to choose from; others a message cannot ask."""
-        answers: dict[str, str] = {}
-        for item in request.questions:
-            if item.options:
-                text = "\n".join(filter(None, (item.question, item.body)))
-                chosen = await ask(self._peer, "info", text, [option.label for option in item.options])
-                if chosen is None:
-                    return None
-                answers[item.question] = chosen
-        return QuestionResponse(request_id=request.id, answers=answers) if answers else None
+        questions = self._of(request)
+        await answer_with_buttons(self._peer, questions, self._pressed)
+        if questions.item is not None:
+            return None
+        return QuestionResponse(request_id=request.id, answers=questions.answers)
+
+    def _of(self, request: QuestionRequest) -> TextQuestions:
+        return self._answers.setdefault(request.id, TextQuestions(request.questions))
 
 
 def worded(request: ApprovalRequest) -> str:

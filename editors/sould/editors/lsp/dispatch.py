@@ -45,11 +45,22 @@ def route(params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[An
     return Route(call)
 
 
-def told(params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[None]]) -> Route:
-    """A notification's handler with its parameters' type."""
+async def _passed_over(peer: Peer, raw: Json) -> None:
+    """What is no notification as the protocol has it changes nothing."""
 
-    def call(peer: Peer, raw: Json) -> Awaitable[Any]:
-        return handler(peer, read(params, raw))
+
+def told(
+    params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[None]], *, wrong: Call = _passed_over
+) -> Route:
+    """A notification's handler with its parameters' type; `wrong`: what else comes of what is none."""
+
+    async def call(peer: Peer, raw: Json) -> None:
+        try:
+            given = read(params, raw)
+        except RpcError:
+            await wrong(peer, raw)
+            raise
+        await handler(peer, given)
 
     return Route(call, request=False, notification=True)
 
@@ -65,8 +76,8 @@ def _review(name: str, review_call: ReviewCall) -> Route:
 
 ROUTES: dict[str, Route] = {
     "textDocument/didOpen": told(types.DidOpenParams, sync.opened),
-    "textDocument/didChange": told(types.DidChangeParams, sync.changed),
-    "textDocument/didSave": told(types.DocumentParams, sync.saved),
+    "textDocument/didChange": told(types.DidChangeParams, sync.changed, wrong=sync.not_understood),
+    "textDocument/didSave": told(types.DidSaveParams, sync.saved),
     "textDocument/didClose": told(types.DocumentParams, sync.closed),
     "workspace/didChangeConfiguration": told(types.DidChangeConfigurationParams, sync.configured),
     "workspace/didChangeWorkspaceFolders": told(types.DidChangeFoldersParams, sync.folders_changed),

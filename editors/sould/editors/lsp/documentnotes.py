@@ -84,7 +84,7 @@ class DocumentNotes:
 
     def reported(self, uri: str, path: Path, report: Report, file: Reported) -> None:
         """It is open, and this is how."""
-        if report.changes and uri in self._texts and file.dirty:
+        if report.changes and uri in self._texts and file.dirty and file.buffer is not None:
             self._add(_Line(uri, file.version, changes=report.changes, open=True))
         else:
             self._add(self._whole(uri, path, file))

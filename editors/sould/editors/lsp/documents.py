@@ -1,28 +1,37 @@
 """The documents that the editor has open, by their URIs: what it says of them, taken in the order in which it was said.
 
-Which file is unsaved the protocol does not say: a document is when the disk holds another text. Only files have a place in a
-project; documents of other schemes are passed over.
+Which file is unsaved the protocol does not say: a document is when the disk holds another text. Nor has it a word to ask for a
+text again: where a change does not fit what was said before, nothing is guessed, the user is told, and the next save or open brings
+it. Only files have a place in a project; documents of other schemes are passed over.
 """
 
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.diskfile import digest_of
-from sould.agents.reviewclients.reports import Change, Report
+from sould.agents.reviewclients.reports import Change, Report, ReportOutcome
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.documentnotes import DocumentNotes, KnownDocument
+from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
     from sould.agents.reviewclients.reported import Reported
     from sould.editors.lsp.peer import Peer
+
+
+LOST: Final = (
+    "what this editor said of it last does not fit what it said before, so sould does not know what is unsaved here, and leaves the "
+    "file alone. Save it, or close and open it again, and sould knows it."
+)
+TOO_LARGE: Final = "it is too large for sould to know what is unsaved in it. Agents leave it alone until it is saved."
 
 
 class _Kept(Struct, frozen=True):
@@ -41,6 +50,8 @@ class Documents:
         self._uris: dict[Path, str] = {}
         """Of the open ones, by resolved path."""
         self._notes = DocumentNotes(peer.services.memory.notes, peer.home)
+        self._lost: set[Path] = set()
+        """Open ones whose unsaved text is not known, as the user was told."""
         self._turn = asyncio.Lock()
         """Fair: what was said first is taken first."""
 
@@ -50,14 +61,20 @@ class Documents:
         await self._take(document.uri, report)
 
     async def changed(self, params: types.DidChangeParams) -> None:
-        """Its text is another one."""
+        """Its text is another one. What is older than what is known is passed over, unless it was about a part of it."""
         changes = tuple(map(_change, params.content_changes))
         report = Report("change", params.text_document.version, changes=changes, compared=True)
-        await self._take(params.text_document.uri, report)
+        outcome = await self._take(params.text_document.uri, report)
+        if outcome == "outdated" and any(change.start is not None for change in changes):
+            await self.lose(params.text_document.uri)
 
-    async def saved(self, uri: str) -> None:
+    async def lose(self, uri: str) -> None:
+        """What the editor said of its text was not understood."""
+        await self._take(uri, Report("change", lost=True))
+
+    async def saved(self, uri: str, text: str | None) -> None:
         """It is on disk as it is."""
-        await self._take(uri, Report("save"))
+        await self._take(uri, Report("save", text=text))
 
     async def closed(self, uri: str) -> None:
         """The editor shows it no more."""
@@ -121,24 +138,39 @@ class Documents:
             known = ((uri, path, self._reported(path)) for path, uri in self._uris.items())
             self._notes.renew((uri, path, file) for uri, path, file in known if file is not None)
 
-    async def _take(self, uri: str, report: Report) -> None:
+    async def _take(self, uri: str, report: Report) -> ReportOutcome | None:
+        """None: it is about no document that is open."""
         async with self._turn:
             named = path_of(uri)
             if named is None:
-                return
+                return None
             reports = await self._peer.reports()
             path = Path(await asyncio.to_thread(os.path.realpath, named))
             if report.event == "open":
                 self._uris[path] = uri
             elif path not in self._uris:
-                return
-            await reports.take(report, named)
+                return None
+            outcome = await reports.take(report, named)
+            if outcome == "outdated":
+                return outcome
+            self._tell(path, report, outcome)
             self._note(path, uri, report)
             if report.event == "close":
                 del self._uris[path]
                 await self._peer.news.forget(path)
             elif report.event == "open":
                 await self._peer.news.follow(path)
+            return outcome
+
+    def _tell(self, path: Path, report: Report, outcome: ReportOutcome) -> None:
+        """Say once that unsaved text is not known, until it is again."""
+        file = self._reported(path)
+        if file is None or file.buffer is not None or not file.dirty:
+            self._lost.discard(path)
+        elif path not in self._lost and report.event == "change":
+            self._lost.add(path)
+            why = LOST if outcome == "needsText" else TOO_LARGE
+            tell(self._peer, "warning", f"{path.name}: {why}")
 
 
 def _text_of(known: KnownDocument) -> str | None:

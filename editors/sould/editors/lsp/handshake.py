@@ -59,7 +59,7 @@ def _capabilities(peer: Peer) -> Json:
     kinds = {"codeActionKinds": ["quickfix", "refactor.rewrite"]}
     return {
         "positionEncoding": can.encoding,
-        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": True}},
         "codeLensProvider": {"resolveProvider": False},
         "codeActionProvider": kinds if can.action_kinds else True,
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},

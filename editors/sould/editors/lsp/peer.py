@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sould.agents.wire.stream import Cursor
     from sould.agents.workspace import Workspace
     from sould.editors.lsp.agents import EditorSessions
+    from sould.editors.lsp.content import AcceptedTexts
     from sould.editors.lsp.documents import Documents
     from sould.editors.lsp.news import EditorNews
 
@@ -53,6 +54,7 @@ class Peer:
         self._documents: Documents | None = None
         self._news: EditorNews | None = None
         self._sessions: EditorSessions | None = None
+        self._accepted: AcceptedTexts | None = None
 
     # --- the connection ---------------------------------------------------------------------------------------------
 
@@ -204,8 +206,19 @@ class Peer:
             self._news = EditorNews(self, show_hints)
         return self._news
 
+    @property
+    def accepted(self) -> "AcceptedTexts":
+        """The files as they were accepted that it was given."""
+        if self._accepted is None:
+            from sould.editors.lsp.content import AcceptedTexts  # noqa: PLC0415 -- as above
+
+            self._accepted = AcceptedTexts(self)
+        return self._accepted
+
     async def leave(self) -> None:
         """The editor is gone."""
+        if self._accepted is not None:
+            self._accepted.end()
         if self._news is not None:
             self._news.end()
         if self._sessions is not None and self._host is not None:

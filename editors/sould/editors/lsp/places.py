@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, absolute
-from sould.editors.lsp.documents import file_of
+from sould.editors.lsp.documents import file_of, path_of
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
@@ -24,8 +24,14 @@ def place_of(peer: "Peer", given: Place) -> Path:
         return file_of(given.uri)
     if given.cwd is not None:
         return absolute(given.cwd, "cwd")
-    folders = peer.editor.folders if peer.editor is not None else ()
-    if not folders:
+    roots = roots_of(peer)
+    if not roots:
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, "Name a document by uri, or a directory by cwd: this window has no root.", data)
-    return file_of(folders[0])
+    return roots[0]
+
+
+def roots_of(peer: "Peer") -> list[Path]:
+    """The window's roots, the first one first; those that are no directories of this machine are none."""
+    folders = peer.editor.folders if peer.editor is not None else ()
+    return [path for path in map(path_of, folders) if path is not None]

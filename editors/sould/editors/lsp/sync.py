@@ -24,9 +24,17 @@ async def changed(peer: "Peer", params: types.DidChangeParams) -> None:
     await peer.documents.changed(params)
 
 
-async def saved(peer: "Peer", params: types.DocumentParams) -> None:
+async def not_understood(peer: "Peer", raw: dict[str, Any]) -> None:
+    """A change of a document that is none as the protocol has it: what the document holds is not known any more."""
+    document = raw.get("textDocument")
+    uri = cast("dict[str, Any]", document).get("uri") if isinstance(document, dict) else None
+    if isinstance(uri, str):
+        await peer.documents.lose(uri)
+
+
+async def saved(peer: "Peer", params: types.DidSaveParams) -> None:
     """A document is on disk as it is."""
-    await peer.documents.saved(params.text_document.uri)
+    await peer.documents.saved(params.text_document.uri, params.text)
 
 
 async def closed(peer: "Peer", params: types.DocumentParams) -> None:

@@ -84,9 +84,16 @@ class DidChangeParams(Shape, frozen=True):
 
 
 class DocumentParams(Shape, frozen=True):
-    """`textDocument/didSave`, `didClose`, `codeLens`: about a document."""
+    """`textDocument/didClose`, `codeLens`: about a document."""
 
     text_document: TextDocument
+
+
+class DidSaveParams(Shape, frozen=True):
+    """`textDocument/didSave`, with all of the text where the editor does as it was asked."""
+
+    text_document: TextDocument
+    text: str | None = None
 
 
 class DidChangeConfigurationParams(Shape, frozen=True):
@@ -171,6 +178,12 @@ class CodeAction(Shape, frozen=True):
     command: Command
     diagnostics: Sequence[Json] | None = None
     is_preferred: bool = False
+
+
+class ContentRefreshParams(Shape, frozen=True):
+    """`workspace/textDocumentContent/refresh`."""
+
+    uri: str
 
 
 class ContentResult(Shape, frozen=True):

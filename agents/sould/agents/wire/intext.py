@@ -1,6 +1,6 @@
-"""Questions in clients that can show neither forms nor the names of options: asked in words, answered by what is typed next.
+"""Questions in clients that cannot show them otherwise: asked in words, answered by what somebody types, one after the other.
 
-Pure: one request's questions, one after the other, until each has an answer. A slip is never taken for an answer.
+Pure: one request's questions, until each has an answer. A slip is never taken for an answer.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from sould.agents.wire.choosing import Choices
 from sould.agents.wire.messages import QuestionItem
 
 DISMISS = "n"
+NONE_OF_THESE = "None of these"
+"""The answer of somebody who is done with choosing several, and chose none."""
 
 
 class TextQuestions:
@@ -18,6 +20,16 @@ class TextQuestions:
         self._left = list(questions)
         self.answers: dict[str, str] = {}
         self.text = self._asked()
+
+    @property
+    def item(self) -> QuestionItem | None:
+        """The question that is open; None when all is said."""
+        return self._left[0] if self._left else None
+
+    def give(self, answer: str) -> None:
+        """The answer to the question that is open, chosen otherwise."""
+        self.answers[self._left[0].question] = answer
+        self._next()
 
     def take(self, typed: str) -> None:
         """What the user typed."""
@@ -31,8 +43,7 @@ class TextQuestions:
         elif chosen.wants_words:
             self.text = f"{item.other_label}: which? Type {len(item.options) + 1} and your words."
         else:
-            self.answers[item.question] = chosen.words or ", ".join(chosen.labels)
-            self._next()
+            self.give(chosen.words or ", ".join(chosen.labels))
 
     def _next(self) -> None:
         del self._left[0]
