@@ -19,7 +19,8 @@ from tests.faults.test_full_disk import Disk, watched
 
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.editlog import EditLogFile
-from sould.agents.edits.project import LOG, Project
+from sould.agents.edits.logopening import LOG
+from sould.agents.edits.project import Project
 from sould.agents.edits.reviewstate import ReviewState
 from sould.agents.edits.snapshot import SNAPSHOT, Snapshots
 from sould.agents.reviewing.listing import ReviewedHunk

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.edits.editlog import EditLogFile, Intent, Settled
-from sould.agents.edits.project import LOG, Project
+from sould.agents.edits.logopening import LOG
+from sould.agents.edits.project import Project
 from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.localworkspace import LocalWorkspace

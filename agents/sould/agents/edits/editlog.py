@@ -93,10 +93,10 @@ class UserChanged(_Event, frozen=True, kw_only=True, tag="user", gc=False):
     path: str
     edits: tuple[LineEdit, ...] = ()
     how: How = "typed"
-    whole: Literal["", "made", "deleted", "replaced", "moved"] = ""
+    whole: Literal["", "made", "deleted", "replaced", "moved", "mode"] = ""
     """What happened to the file as a whole. `made`: `edits` insert its text."""
     content: str = ""
-    """The digest of what replaced it, no text; the path it was `moved` to."""
+    """The digest of what replaced it, no text; the path it was `moved` to; its `mode`, octal; the line ends it got before `edits`."""
     returning: bool = True
     """Hunks whose text this brings back are pending again."""
     first_id: int = 0

@@ -6,7 +6,6 @@ It opens with a root and the state directory alone: no model, no session, no cli
 
 import asyncio
 import contextlib
-import os
 import stat
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,23 +33,19 @@ from sould.agents.edits.editlog import (
     UserChanged,
 )
 from sould.agents.edits.history import PastWrite, at_path, past_writes
+from sould.agents.edits.logopening import opened
 from sould.agents.edits.moments import moment
 from sould.agents.edits.reviewed import ReviewedFiles
 from sould.agents.edits.snapshot import Snapshot, Snapshots
 from sould.agents.edits.state import Edit, EditState
 from sould.agents.edits.texts import Texts, encoded
-from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.patience import Behind, run_shielded_in_thread, shared, shielded
-from sould.agents.privatefile import write_private
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.useredit import How
 from sould.agents.workspace import WorkspaceError
 
-LOG: Final = "edits.jsonl"
 UNKEPT_BYTES: Final = 50_000
 """Of the log, behind its snapshot: some 250 events. Folding them is what opening takes longer after a crash."""
-HOLDER: Final = "edits.pid"
-"""Beside it: which process had it open last; the lock itself is the kernel's."""
 
 
 class Project:
@@ -97,7 +92,7 @@ class Project:
             ProjectOpenElsewhereError: another process holds it.
         """
         with contextlib.ExitStack() as undo:
-            file = await run_shielded_in_thread(_opened, directory, root, undo)
+            file = await run_shielded_in_thread(opened, directory, root, undo)
             snapshots = Snapshots(directory, file, store)
             project = await run_shielded_in_thread(cls, root, file, snapshots, store)
             if project._state.written_at != root:
@@ -304,13 +299,16 @@ class Project:
                 raise
             return events
 
-    async def look(self, path: str, data: bytes | None, how: How) -> None:
-        """A file under review, which is held, has this content now, None where it is gone."""
+    async def look(self, path: str, data: bytes | None, how: How, mode: int | None = None) -> None:
+        """A file under review, which is held, has this content now, None where it is gone; `mode`: its permissions, where known."""
         async with self._changing():
             found = await self.found(path, data, how)
-            if found:
+            modes = self.review.mode_found(path, mode, self._state.next_n)
+            for each in modes:
+                self._apply(each)
+            if found or modes:
                 with contextlib.suppress(OSError):  # then it is found again at the next look
-                    await self._write(found, sync=False)
+                    await self._write((*found, *modes), sync=False)
 
     async def _look_before(self, found: Iterable[Captured], since: int) -> None:
         """Take what files held when a call began, at the mark, that was found to have changed them: what is new in it is the user's."""
@@ -459,30 +457,6 @@ class Project:
             await self.settle(edit.n, written=True)
         elif found == edit.before:
             await self.settle(edit.n, written=False)
-
-
-def _opened(directory: Path, root: Path, undo: contextlib.ExitStack) -> EditLogFile:
-    """The open log; `undo` closes it, also when nobody waits for it any more."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    holder = _holder(directory)
-    try:
-        file = EditLogFile(directory / LOG, holder)
-        undo.callback(file.close)
-    except BlockingIOError:
-        raise ProjectOpenElsewhereError(
-            f"The edit log of {root} ({directory / LOG}) is open in pid {holder}; "
-            "stop that process, or work in the editor that started it."
-        ) from None
-    with contextlib.suppress(OSError):  # a full disk must not keep a project from being opened
-        write_private(directory / HOLDER, b"%d\n" % os.getpid())
-    return file
-
-
-def _holder(directory: Path) -> str:
-    try:
-        return (directory / HOLDER).read_text(encoding="ascii", errors="replace").strip() or "unknown"
-    except OSError:
-        return "unknown"
 
 
 def _digest_at(path: Path) -> str | None:

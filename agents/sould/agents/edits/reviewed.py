@@ -22,8 +22,8 @@ from sould.agents.edits.moments import moment
 from sould.agents.edits.reviewstate import ReviewState, below, ranges_between
 from sould.agents.edits.texts import Texts
 from sould.agents.review.difference import LineEdit, edits_between
-from sould.agents.review.file import TrackedFile
-from sould.agents.review.lines import Lines
+from sould.agents.review.file import ENDS, TrackedFile, ended
+from sould.agents.review.lines import Lines, line_end
 from sould.agents.review.useredit import How
 
 MOST_COMPARED: Final = 200
@@ -217,6 +217,14 @@ class ReviewedFiles:
         lines = self.texts.hold(data) if data is not None else ()
         return difference(file, lines, digest_of(data) if data is not None else "", how, there=data is not None)
 
+    def mode_found(self, path: str, mode: int | None, n: int) -> Sequence[UserChanged]:
+        """Event `n`, where it matters for a file under review that it has these permissions; None: nobody knows them."""
+        file = self.state.files.get(path)
+        if file is None or mode is None or not file.exists or file.user_set_mode(mode) == file:
+            return ()
+        found = UserChanged(n=n, path=path, how="disk", whole="mode", content=f"{mode:o}", timestamp=time.time())
+        return (replace(found, first_id=self.state.next_id),)
+
     def prepared(
         self, intent: Intent, before: bytes | None, after: bytes | None, becomes: TrackedFile | None = None
     ) -> Intent:
@@ -298,8 +306,9 @@ def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *,
         return None if same else replace(event, whole="replaced", content=digest)
     if not file.exists or file.content:
         return replace(event, whole="made", edits=(LineEdit(0, 0, lines),) if lines else ())
-    edits = edits_between(file.text.current, lines)
-    return replace(event, edits=edits) if edits else None
+    ends = file.line_ends_to(line_end(lines))
+    edits = edits_between(ended(file.text, ENDS[ends]).current if ends else file.text.current, lines)
+    return replace(event, edits=edits, content=ends) if edits or ends else None
 
 
 def _by_agent(event: Intent, path: str) -> _Change:

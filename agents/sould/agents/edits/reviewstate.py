@@ -259,6 +259,7 @@ class ReviewState(Struct):
         file = file.numbered(event.first_id)
         match event.whole:
             case "":
+                file = file.user_changed_line_ends(event.content) if event.content else file
                 file = file.user_wrote(event.edits, event.how, returning=event.returning)
             case "made":
                 file = file.user_made(tuple(line for edit in event.edits for line in edit.lines), event.how)
@@ -266,6 +267,8 @@ class ReviewState(Struct):
                 file = file.user_deleted()
             case "replaced":
                 file = file.user_replaced(event.content)
+            case "mode":
+                file = file.user_set_mode(int(event.content, 8))
             case "moved":
                 del self.files[event.path]
                 if event.path in self.secret:

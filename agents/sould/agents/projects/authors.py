@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.edits.editlog import read_events
+from sould.agents.edits.logopening import LOG
 from sould.agents.edits.logrecords import LogRecords
 from sould.agents.edits.ownership import ALONE
-from sould.agents.edits.project import LOG
 from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.edits.state import Edit, EditState
 from sould.agents.permissions.projectfiles import Change

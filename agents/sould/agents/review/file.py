@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same
-from sould.agents.review.lines import LineEnd, Lines, with_end
+from sould.agents.review.lines import LineEnd, Lines, line_end, with_end
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.useredit import How
 
@@ -49,6 +49,10 @@ class GoneText(Struct, frozen=True):
 
     text: ReviewedText
     in_base: bool
+    content: str = ""
+    """The digest of what is no text."""
+    changes: tuple[int, ...] = ()
+    """The ids of the changes that were pending then, but for deletions: they are absent."""
 
 
 class DecidedChange(Struct, frozen=True, gc=False):
@@ -61,6 +65,8 @@ class DecidedChange(Struct, frozen=True, gc=False):
     over_content: str = ""
 
 
+EXECUTABLE: Final = 0o100
+"""For its owner."""
 MOST_DECIDED: Final = 50
 """Decided changes that a file remembers, so that such a decision can be taken back."""
 
@@ -77,11 +83,11 @@ class TrackedFile(Struct, frozen=True, gc=False):
     """The digest of a file that is not text."""
     changes: tuple[FileChange, ...] = ()
     gone: GoneText | None = None
-    """Of a file that does not exist, where hunks went with it."""
+    """Of a file that does not exist, where hunks or changes went with it."""
     decided: tuple[DecidedChange, ...] = ()
     """The latest last."""
     absent: tuple[FileChange, ...] = ()
-    """Deletions of files that are there again (`git stash`): pending when they go once more."""
+    """Changes of the file as a whole that are not so now (`git stash`): pending when it is as they left it once more."""
 
     def pending_change(self, kind: Kind) -> FileChange | None:
         """What agents did to the file in this respect and nobody decided about."""
@@ -161,31 +167,69 @@ class TrackedFile(Struct, frozen=True, gc=False):
         if restored is not None:
             undone = () if how == "typed" else (each for each in self.changes if each not in restored.changes)
             return replace(restored, absent=(*self.absent, *undone))
+        if self.exists:
+            return self._as_text_again(lines)
+        back = self._back(lines, "")
         made = replace(self, exists=True, in_base=True, gone=None)
-        if self.gone is not None and self.gone.text.current == lines:
-            return replace(made, text=replace(self.gone.text, next_id=self.text.next_id), in_base=self.gone.in_base)
-        return replace(made, text=replace(self.text, parts=(Same(lines),) if lines else ()))
+        return back or replace(made, text=replace(self.text, parts=(Same(lines),) if lines else ()))
 
     def user_deleted(self) -> "TrackedFile":
         """Somebody deleted the file: all its hunks are gone with it. Where an agent's deletion was absent, that is back."""
-        same = (each for each in self.absent if each.text is not None and each.text.current == self.text.current)
-        deleted = next(same, None)
+        deleted = next(filter(self._is_deletion_of_this, self.absent), None)
         if deleted is not None:
             others = tuple(each for each in self.absent if each is not deleted)
             changes = (*self.changes, replace(deleted, text=self.text))
             return replace(self, text=self._emptied(), exists=False, content="", changes=changes, absent=others)
         edits = [LineEdit(0, len(self.text.current), ())] if self.text.current else []
-        text = self.text.user_wrote(edits, "disk")
-        gone = GoneText(self.text, self.in_base) if self.text.has_hunks else None
-        return replace(self, text=text, exists=False, in_base=False, content="", gone=gone)
+        text = self.text.user_wrote(edits, "git")  # nothing stands in the place of its hunks
+        went = [change for change in self.changes if change.kind != "delete"]
+        gone = GoneText(self.text, self.in_base, self.content, tuple(change.id for change in went))
+        after = replace(self, text=text, exists=False, in_base=False, content="")
+        return replace(after, gone=gone if self.text.has_hunks or went else None)._put_aside(*went)
 
     def user_renamed(self, path: str) -> "TrackedFile":
         """Somebody moved the file to another path, whatever agents had done before."""
         return replace(self, path=path, changes=tuple(each for each in self.changes if each.kind != "rename"))
 
     def user_replaced(self, content: str) -> "TrackedFile":
-        """Somebody put other bytes there that are no text: a digest."""
-        return replace(self, text=self._emptied(), content=content)
+        """Somebody put other bytes there that are no text: a digest. They may be those from before a change, or those it left."""
+        if not self.exists:
+            deleted = next((each for each in reversed(self.changes) if _brings_back(each, content)), None)
+            there = replace(self, text=self._emptied(), exists=True, in_base=True, content=content, gone=None)
+            return there._put_aside(deleted) if deleted is not None else self._back((), content) or there
+        replaced = replace(self, text=self._emptied(), content=content)
+        left = next((each for each in self.absent if each.kind == "content" and each.after == content), None)
+        if left is not None:
+            return replaced._pending_again(replace(left, text=self.text) if self.text.current else left)
+        pending = self.pending_change("content")
+        return replaced._put_aside(pending) if pending is not None and pending.before == content else replaced
+
+    def user_changed_line_ends(self, name: str) -> "TrackedFile":
+        """Somebody gave the lines the ends they had before a change, or those it had given them."""
+        after = replace(self, text=ended(self.text, ENDS[name]))
+        left = next((each for each in self.absent if each.kind == "line_ends" and each.after == name), None)
+        if left is not None:
+            return after._pending_again(left)
+        pending = self.pending_change("line_ends")
+        return after._put_aside(pending) if pending is not None else after
+
+    def line_ends_to(self, end: LineEnd | None) -> str:
+        """The name of these ends, when a change of the file had them replaced, or brought them, and it has the others now."""
+        now = line_end(self.text.current)
+        known = [each for each in (*self.changes, *self.absent) if each.kind == "line_ends"]
+        ways = [(each.after, each.before) if each in self.changes else (each.before, each.after) for each in known]
+        return next((to for of, to in ways if now == ENDS[of] and end == ENDS[to]), "")
+
+    def user_set_mode(self, mode: int) -> "TrackedFile":
+        """Somebody gave the file these permissions: those from before a change, those it left, or others."""
+        left = next(
+            (each for each in self.absent if each.kind == "mode" and _has_mode(mode, each.after, each.before)), None
+        )
+        if left is not None and self.pending_change("mode") is None:
+            return self._pending_again(left)
+        pending = self.pending_change("mode")
+        is_undone = pending is not None and _has_mode(mode, pending.before, pending.after)
+        return self._put_aside(pending) if pending is not None and is_undone else self
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -194,6 +238,40 @@ class TrackedFile(Struct, frozen=True, gc=False):
         """Agents made it, and nobody else wrote a word of it."""
         lines = (line for each in self.text.hunks for line in each.hunk.lines)
         return not self.in_base and not self.text.base and not any(line.own or line.mixed for line in lines)
+
+    def _put_aside(self, *changes: FileChange) -> "TrackedFile":
+        """With pending changes absent."""
+        others = tuple(each for each in self.changes if each not in changes)
+        return replace(self, changes=others, absent=(*self.absent, *changes))
+
+    def _pending_again(self, *changes: FileChange) -> "TrackedFile":
+        """With absent changes pending, as they are by now."""
+        ids = {each.id for each in changes}
+        others = tuple(each for each in self.absent if each.id not in ids)
+        return replace(self, changes=(*self.changes, *changes), absent=others)
+
+    def _back(self, lines: Lines, content: str) -> "TrackedFile | None":
+        """As before somebody deleted it, when this is what it held then."""
+        gone = self.gone
+        if gone is None or (gone.text.current, gone.content) != (lines, content):
+            return None
+        text = replace(gone.text, next_id=self.text.next_id)
+        there = replace(self, text=text, exists=True, in_base=gone.in_base, content=content, gone=None)
+        return there._pending_again(*(each for each in self.absent if each.id in gone.changes))
+
+    def _as_text_again(self, lines: Lines) -> "TrackedFile":
+        """A file whose bytes were no text holds this text; it may be the one from before they came."""
+        pending = self.pending_change("content")
+        if pending is not None and pending.text is not None and pending.text.current == lines:
+            text = replace(pending.text, next_id=self.text.next_id)
+            return replace(self, text=text, content="")._put_aside(pending)
+        return replace(self, in_base=True, content="", text=replace(self.text, parts=(Same(lines),) if lines else ()))
+
+    def _is_deletion_of_this(self, change: FileChange) -> bool:
+        """Whether it deleted what the file holds now."""
+        if change.kind != "delete":
+            return False
+        return change.before == self.content and (change.text is None or change.text.current == self.text.current)
 
     def _emptied(self) -> ReviewedText:
         return replace(self.text, parts=(), away=())
@@ -225,6 +303,18 @@ class TrackedFile(Struct, frozen=True, gc=False):
         text = replace(deleted.text, next_id=self.text.next_id)
         others = tuple(each for each in self.changes if each is not deleted)
         return replace(self, text=text, exists=True, in_base=True, content=deleted.before, changes=others)
+
+
+def _brings_back(change: FileChange, content: str) -> bool:
+    """Whether these are the bytes of what it deleted."""
+    return change.kind == "delete" and change.before == content
+
+
+def _has_mode(mode: int, wanted: str, other: str) -> bool:
+    """Whether permissions are the wanted ones of two: git knows only whether its owner may run a file."""
+    if (int(wanted, 8) ^ int(other, 8)) & EXECUTABLE:
+        return mode & EXECUTABLE == int(wanted, 8) & EXECUTABLE
+    return mode == int(wanted, 8)
 
 
 def ended(text: ReviewedText, end: LineEnd) -> ReviewedText:

@@ -154,7 +154,9 @@ def refused(number: int, answer: object, state: ReviewState, path: str = "") -> 
             message = f"its text is not in the file now ({answer.away.state})"
             return LeftHunk(number, path, "not_there", message, state=answer.away.state)
         case ChangeAbsent():
-            return LeftHunk(number, path, "not_there", "the file is there again (absent)", state="absent")
+            return LeftHunk(
+                number, path, "not_there", "the file is not as the change left it now (absent)", state="absent"
+            )
         case SomethingElseThere():
             return LeftHunk(number, path, "changed", "its lines were changed since, so it cannot be put back")
         case Conflict():

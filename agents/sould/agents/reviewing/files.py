@@ -40,6 +40,8 @@ class ReadFile(Struct, frozen=True):
 
     data: bytes | None
     stamp: tuple[int, ...] | None
+    mode: int | None = None
+    """Its permissions, where it is on disk."""
 
 
 class ReviewFiles(Struct):
@@ -65,7 +67,9 @@ class ReviewFiles(Struct):
             node = read_node(Path(path))
         except WorkspaceError:
             return False
-        is_same = node is not None and is_file(node) and node.data == "".join(file.text.current).encode()
+        if node is None or not is_file(node) or node.data != "".join(file.text.current).encode():
+            return False
+        is_same = node.permissions is None or file.user_set_mode(node.permissions) == file
         if is_same:
             self._note(Path(path), stamp)
         return is_same
@@ -104,7 +108,7 @@ class ReviewFiles(Struct):
         if workspace is not None:
             with contextlib.suppress(NotAFileError, NotTextError):
                 data = (await workspace.read_text(path)).text.encode()
-        return ReadFile(data, stamp)
+        return ReadFile(data, stamp, node.permissions if node is not None else None)
 
     def taken(self, path: Path, read: ReadFile) -> None:
         """The review knows this. Said before that, others who look meanwhile would go by what was known until then."""

@@ -145,7 +145,7 @@ class Review(ReviewView):
             if written is not None and data is not None:
                 await self._project.record_saved(written, data)
             else:
-                await self._project.look(path, data, "typed" if typed else self.git.how(path, data))
+                await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
             await self.git.settle(path)
             self.files.taken(Path(path), read)
 
