@@ -64,7 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "flows",
             "store",
         ),
-        *("settings", "turns", "operations", "commands", "sessions", "reviewclients"),
+        *("settings", "turns", "operations", "commands", "sessions", "reviewclients", "inboxclients"),
     ),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "editors": ("", "lsp"),

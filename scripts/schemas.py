@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of everything below `_sould/review` to docs/schemas/review: `make schemas`.
+"""Writes the JSON Schemas of everything below `_sould/review` and `_sould/inbox` to docs/schemas: `make schemas`.
 
 They are made of the types that the daemon reads and answers with, so that neither can say what the other does not. With `check`
 nothing is written; what is not current is named.
@@ -12,47 +12,62 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
+from sould.agents.inboxclients import params as inboxparams
+from sould.agents.inboxclients import shapes as inboxshapes
 from sould.agents.reviewclients import params, shapes
 
-FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas" / "review"
-PREFIX: Final = "_sould/review/"
+FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 
 REQUESTS: Final[dict[str, tuple[type[BaseModel], type[shapes.Shape]]]] = {
-    "list": (params.ListReviewParams, shapes.ReviewList),
-    "subscribe": (params.ProjectParams, shapes.ReviewList),
-    "unsubscribe": (params.ProjectParams, shapes.Nothing),
-    "keep": (params.DecisionParams, shapes.ReviewOutcome),
-    "reject": (params.DecisionParams, shapes.ReviewOutcome),
-    "undo": (params.UndoParams, shapes.ReviewOutcome),
-    "base": (params.FileParams, shapes.Base),
-    "rejected": (params.RejectedParams, shapes.Rejected),
-    "comment": (params.CommentParams, shapes.Commented),
-    "comments/send": (params.SendCommentsParams, shapes.SentComments),
-    "report": (params.ReportParams, shapes.Reported),
+    "review/list": (params.ListReviewParams, shapes.ReviewList),
+    "review/subscribe": (params.ProjectParams, shapes.ReviewList),
+    "review/unsubscribe": (params.ProjectParams, shapes.Nothing),
+    "review/keep": (params.DecisionParams, shapes.ReviewOutcome),
+    "review/reject": (params.DecisionParams, shapes.ReviewOutcome),
+    "review/undo": (params.UndoParams, shapes.ReviewOutcome),
+    "review/base": (params.FileParams, shapes.Base),
+    "review/rejected": (params.RejectedParams, shapes.Rejected),
+    "review/comment": (params.CommentParams, shapes.Commented),
+    "review/comments/send": (params.SendCommentsParams, shapes.SentComments),
+    "review/report": (params.ReportParams, shapes.Reported),
+    "inbox/list": (inboxparams.InboxParams, inboxshapes.InboxList),
+    "inbox/show": (inboxparams.ShowParams, inboxshapes.InboxItem),
+    "inbox/subscribe": (inboxparams.InboxParams, inboxshapes.InboxList),
+    "inbox/unsubscribe": (inboxparams.InboxParams, shapes.Nothing),
+    "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
 }
 """Of clients."""
-NOTIFICATIONS: Final[dict[str, type[shapes.Shape]]] = {"changed": shapes.ReviewChanged, "forgotten": shapes.Nothing}
+NOTIFICATIONS: Final[dict[str, type[shapes.Shape]]] = {
+    "review/changed": shapes.ReviewChanged,
+    "review/forgotten": shapes.Nothing,
+    "inbox/changed": inboxshapes.InboxChanged,
+}
 """Of sould."""
 
 
 def generated() -> dict[str, str]:
-    """Every file by name."""
+    """Every file by its path below `FOLDER`."""
     made: dict[str, Any] = {}
     for name, (asked, answered) in REQUESTS.items():
         made[f"{name}.params"] = _of_model(asked)
         made[f"{name}.result"] = _of_shape(answered)
     for name, told in NOTIFICATIONS.items():
         made[f"{name}.params"] = _of_shape(told)
-    made["write.params"], made["write.result"] = _of_shape(shapes.Write), _of_model(params.WriteAnswer)
+    made["review/write.params"], made["review/write.result"] = _of_shape(shapes.Write), _of_model(params.WriteAnswer)
     return {
-        f"{name.replace('/', '.')}.json": json.dumps(_named(name, schema), indent=2, ensure_ascii=False) + "\n"
+        f"{_file(name)}.json": json.dumps(_named(name, schema), indent=2, ensure_ascii=False) + "\n"
         for name, schema in made.items()
     }
 
 
+def _file(name: str) -> str:
+    area, _, method = name.partition("/")
+    return f"{area}/{method.replace('/', '.')}"
+
+
 def _named(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     method, _, what = name.rpartition(".")
-    title = f"{PREFIX}{method}: {'parameters' if what == 'params' else 'result'}"
+    title = f"_sould/{method}: {'parameters' if what == 'params' else 'result'}"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title}
 
 
@@ -68,15 +83,15 @@ def _of_shape(shape: type[shapes.Shape]) -> dict[str, Any]:
 def main(argument: str = "") -> int:
     """Write them, or say which are not current."""
     wanted = generated()
-    there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
+    there = {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in FOLDER.glob("*/*.json")}
     different = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
     if argument == "check":
         for name in different:
             print(f"{name} is not current: run `make schemas`")
         return 1 if different else 0
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name in different:
         if name in wanted:
+            (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
             (FOLDER / name).write_text(wanted[name], encoding="utf-8")
         else:
             (FOLDER / name).unlink()

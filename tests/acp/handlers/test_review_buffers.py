@@ -123,7 +123,12 @@ async def test_a_reject_goes_into_an_unsaved_buffer_and_leaves_it_unsaved(bench:
         path.write_text(editor.text)
         assert await editor.report("save") == "taken"
         assert await listed(one, bench) == []
-        assert judge(other.log) >= {"write.params", "write.result", "report.params", "report.result"}
+        assert judge(other.log) >= {
+            "review/write.params",
+            "review/write.result",
+            "review/report.params",
+            "review/report.result",
+        }
 
 
 async def test_what_is_unsaved_in_a_client_that_takes_no_edits_is_not_written_over(

@@ -1,4 +1,4 @@
-"""Judges what was said below `_sould/review` by the JSON Schemas in docs/schemas/review, as strictly as they can be read."""
+"""Judges what was said below `_sould/review` and `_sould/inbox` by the JSON Schemas in docs/schemas, as strictly as they can be read."""
 
 import functools
 import json
@@ -10,12 +10,12 @@ from jsonschema_rs import Draft202012Validator
 
 Json = dict[str, Any]
 
-FOLDER = Path(__file__).resolve().parents[3] / "docs" / "schemas" / "review"
-PREFIX = "_sould/review/"
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "schemas"
+AREAS = tuple(f"_sould/{folder.name}/" for folder in FOLDER.iterdir())
 
 
 def judge(log: Iterable[tuple[Literal["agent", "client"], str]]) -> set[str]:
-    """The messages that were judged, as `list.result`; fails with the first fault.
+    """The messages that were judged, as `review/list.result`; fails with the first fault.
 
     Parameters of a client that are answered with an error are its own affair.
     """
@@ -24,8 +24,9 @@ def judge(log: Iterable[tuple[Literal["agent", "client"], str]]) -> set[str]:
     for side, line in log:
         message = _message(line)
         method, identifier = str(message.get("method", "")), json.dumps(message.get("id"))
-        if method.startswith(PREFIX):
-            name = method.removeprefix(PREFIX).replace("/", ".")
+        if method.startswith(AREAS):
+            _, area, rest = method.split("/", 2)
+            name = f"{area}/{rest.replace('/', '.')}"
             if "id" in message:
                 asked[side, identifier] = name, message.get("params", {})
             elif side == "agent":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
     from sould.agents.hooks.events import Subscription
+    from sould.agents.inboxclients.feed import FollowedInbox
     from sould.agents.reviewclients.projects import OpenProjects
     from sould.agents.reviewclients.reports import Reports
     from sould.agents.sessions.hostport import HostPort
@@ -58,6 +59,7 @@ class Peer:
         """The calls of its own tools; made with its first session."""
         self._host: HostPort | None = None
         self._projects: OpenProjects | None = None
+        self._inbox: FollowedInbox | None = None
         self._reports: Reports | None = None
         self._noted: dict[RequestId, tuple[Request, Unanswered]] = {}
         """Its unanswered requests, as they were last remembered."""
@@ -104,6 +106,11 @@ class Peer:
         return self.name[:MOST_SIGNED] if title.lower() == name.lower() or not name else f"{title} ({name})"
 
     @property
+    def home(self) -> str:
+        """Of its user: no project."""
+        return self.services.client.environment.get("HOME") or os.path.expanduser("~")
+
+    @property
     def speaks_for_user(self) -> bool:
         """See `Client`."""
         return self.capabilities.own.questions
@@ -142,9 +149,17 @@ class Peer:
         if self._projects is None:
             from sould.agents.reviewclients.projects import OpenProjects  # noqa: PLC0415 -- as above
 
-            home = self.services.client.environment.get("HOME") or os.path.expanduser("~")
-            self._projects = OpenProjects(host, self.connection, self.id, home)
+            self._projects = OpenProjects(host, self.connection, self.id, self.home)
         return self._projects
+
+    async def inbox(self) -> "FollowedInbox":
+        """The inbox as it is shown this client."""
+        host = await self.host()
+        if self._inbox is None:
+            from sould.agents.inboxclients.feed import FollowedInbox  # noqa: PLC0415 -- as above
+
+            self._inbox = FollowedInbox(host, self.connection, self.home)
+        return self._inbox
 
     async def reports(self) -> "Reports":
         """What it says of the files it has open."""
@@ -229,6 +244,8 @@ class Peer:
             if self._host is not None:
                 await self._host.detach(session_id, self.id)
         self.attachments.clear()
+        if self._inbox is not None:
+            self._inbox.end()
         if self._projects is not None:
             await self._projects.aclose()
 
@@ -289,6 +306,7 @@ class Peer:
             asked=tuple(self.connection.asked),
             followed=self._projects.followed if self._projects is not None else (),
             reported=self._reports is not None,
+            inbox=self._inbox is not None and self._inbox.is_followed,
         )
 
     def _unanswered(self) -> "tuple[Unanswered, ...]":

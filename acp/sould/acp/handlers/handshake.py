@@ -47,6 +47,7 @@ def _own(peer: Peer) -> Json:
         "custom": {"supported": True},
         "tools": {"supported": True},
         "review": {"supported": True},
+        "inbox": {"supported": True},
         "hooks": hooks,
     }
 

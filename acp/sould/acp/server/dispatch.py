@@ -39,7 +39,9 @@ from sould.agents.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
+from sould.agents.inboxclients.requests import METHODS as INBOX
+from sould.agents.reviewclients.methods import ClientCall
+from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.rpc.params import Inbound, parsed
@@ -85,12 +87,12 @@ def route(
     return Route(call, notification)
 
 
-def _review(name: str, review_call: ReviewCall) -> Route:
+def _shared(name: str, shared_call: ClientCall[Peer]) -> Route:
     """A method that clients of every protocol have."""
 
     def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
         peer.require_initialized()
-        return review_call(peer, raw)
+        return shared_call(peer, raw)
 
     return Route(call, name == REPORT)
 
@@ -123,7 +125,8 @@ ROUTES: dict[str, Route] = {
     "_sould/rewind": route(RewindParams, travel.rewind),
     "_sould/undo": route(UndoTurnParams, travel.undo),
     "_sould/redo": route(SessionParams, travel.redo),
-    **{name: _review(name, call) for name, call in METHODS.items()},
+    **{name: _shared(name, call) for name, call in METHODS.items()},
+    **{name: _shared(name, call) for name, call in INBOX.items()},
     "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 

@@ -39,6 +39,8 @@ async def go_on(peer: Peer, resume: FaceRecord) -> None:
     _answer_prompts(peer, resume)
     for root in resume.followed:
         await _follow(peer, Path(root))
+    if resume.inbox:
+        (await peer.inbox()).subscribe_again()
     if resume.reported:
         connection.notify("_sould/review/forgotten", {})
     peer.remember()

@@ -5,10 +5,10 @@ A client names a directory or a file. It needs no session, and nothing here asks
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.opening.opening import Opening
 from sould.agents.reviewclients.client import ReviewClient
+from sould.agents.reviewclients.methods import ClientCall, method, wrong
 from sould.agents.reviewclients.params import (
     LONGEST_REASON,
     ChangeParams,
@@ -48,21 +49,10 @@ from sould.agents.reviewing.comments import NothingThereError
 from sould.agents.reviewing.listing import FileReview, Selection
 from sould.agents.reviewing.review import Order
 from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import Inbound, Json, absolute, parsed
+from sould.agents.rpc.params import Json, absolute
 from sould.agents.sessions.port import SessionPort
 
 REPORT: Final = "_sould/review/report"
-
-ParamsT = TypeVar("ParamsT", bound=Inbound)
-
-
-class ReviewCall(Protocol):
-    """Serves one method for one client."""
-
-    def __call__(self, client: ReviewClient, raw: Json, /) -> Awaitable[Json | Reply]:
-        """The answer to `raw`. Raises RpcError."""
-        ...
 
 
 class _Target(Struct, frozen=True):
@@ -132,7 +122,7 @@ async def comment(client: ReviewClient, params: CommentParams) -> Json:
         comments, by, replaces = target.project.port.comments, client.signature, params.id or 0
         if not params.text.strip():
             if not replaces:
-                raise _wrong("text", "text is required.")
+                raise wrong("text", "text is required.")
             await comments.remove(replaces, by)
             return as_json(Commented(None))
         try:
@@ -142,9 +132,9 @@ async def comment(client: ReviewClient, params: CommentParams) -> Json:
                 path = Path(target.paths[0])
                 made = await comments.about_lines(path, params.lines, params.text, by, replaces)
             else:
-                raise _wrong("hunk", "Name a hunk, or a path and its lines.")
+                raise wrong("hunk", "Name a hunk, or a path and its lines.")
         except NothingThereError as error:
-            raise _wrong("hunk" if params.hunk is not None else "lines", f"{error}.") from error
+            raise wrong("hunk" if params.hunk is not None else "lines", f"{error}.") from error
         return as_json(Commented(shown_comment(made)))
 
 
@@ -187,7 +177,7 @@ async def report(client: ReviewClient, params: ReportParams) -> Json:
     """What the client has open; taken in the order in which it comes."""
     named = params.path if params.path is not None else params.cwd if params.event == "focus" else None
     if named is None:
-        raise _wrong("path", "path is required.")
+        raise wrong("path", "path is required.")
     told = Report(params.event, params.version, params.text, tuple(map(_change, params.changes)), params.unsaved)
     return as_json(Reported(await (await client.reports()).take(told, absolute(named, "path"))))
 
@@ -222,11 +212,11 @@ def _require_one_meaning(params: DecisionParams) -> None:
     """A decision about nothing, which would be one about everything, is said with `all`."""
     some = bool(params.paths or params.session_id or params.turn_id)
     if bool(params.hunks) + some + params.all != 1:
-        raise _wrong("hunks", "Name hunks; or paths, a session, a turn; or say `all` for the whole project.")
+        raise wrong("hunks", "Name hunks; or paths, a session, a turn; or say `all` for the whole project.")
     if params.lines is not None and len(params.hunks) != 1:
-        raise _wrong("lines", "lines are those of one hunk: name it in `hunks`.")
+        raise wrong("lines", "lines are those of one hunk: name it in `hunks`.")
     if params.base_lines is not None and params.lines is None:
-        raise _wrong("baseLines", "baseLines go with some `lines` of a hunk: say which.")
+        raise wrong("baseLines", "baseLines go with some `lines` of a hunk: say which.")
 
 
 def _ids(hunks: Iterable[NamedHunk]) -> tuple[int, ...]:
@@ -258,39 +248,26 @@ async def _named(
     directory = absolute(params.cwd, "cwd") if params.cwd is not None else None
     named = [absolute(path, "path") for path in paths]
     if directory is None and not named:
-        raise _wrong("cwd", "cwd is required.")
+        raise wrong("cwd", "cwd is required.")
     if directory is not None and not await asyncio.to_thread(os.path.isdir, directory):
-        raise _wrong("cwd", f"There is no directory {str(directory)[:200]!r}.")
+        raise wrong("cwd", f"There is no directory {str(directory)[:200]!r}.")
     about, *found = await asyncio.to_thread(resolve, [directory or named[0], *named])
     await client.reports_taken()
     async with (await client.projects()).of(about) as project:
         yield _Target(project, tuple(map(str, found)))
 
 
-def _wrong(field: str, sentence: str) -> RpcError:
-    return RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params", "field": field})
-
-
-def _method(params: type[ParamsT], handler: Callable[[ReviewClient, ParamsT], Awaitable[Json | Reply]]) -> ReviewCall:
-    """A handler with its parameters' type."""
-
-    def call(client: ReviewClient, raw: Json) -> Awaitable[Json | Reply]:
-        return handler(client, parsed(params, raw))
-
-    return call
-
-
-METHODS: Final[Mapping[str, ReviewCall]] = {
-    "_sould/review/list": _method(ListReviewParams, show),
-    "_sould/review/subscribe": _method(ProjectParams, subscribe),
-    "_sould/review/unsubscribe": _method(ProjectParams, unsubscribe),
-    "_sould/review/keep": _method(DecisionParams, keep),
-    "_sould/review/reject": _method(DecisionParams, reject),
-    "_sould/review/undo": _method(UndoParams, undo),
-    "_sould/review/base": _method(FileParams, base),
-    "_sould/review/rejected": _method(RejectedParams, rejected),
-    "_sould/review/comment": _method(CommentParams, comment),
-    "_sould/review/comments/send": _method(SendCommentsParams, send_comments),
-    REPORT: _method(ReportParams, report),
+METHODS: Final[Mapping[str, ClientCall[ReviewClient]]] = {
+    "_sould/review/list": method(ListReviewParams, show),
+    "_sould/review/subscribe": method(ProjectParams, subscribe),
+    "_sould/review/unsubscribe": method(ProjectParams, unsubscribe),
+    "_sould/review/keep": method(DecisionParams, keep),
+    "_sould/review/reject": method(DecisionParams, reject),
+    "_sould/review/undo": method(UndoParams, undo),
+    "_sould/review/base": method(FileParams, base),
+    "_sould/review/rejected": method(RejectedParams, rejected),
+    "_sould/review/comment": method(CommentParams, comment),
+    "_sould/review/comments/send": method(SendCommentsParams, send_comments),
+    REPORT: method(ReportParams, report),
 }
 """By name. What is said by `REPORT` may also be a notification."""

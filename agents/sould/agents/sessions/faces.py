@@ -59,6 +59,8 @@ class FaceRecord(Struct, frozen=True):
     """The roots of the projects whose review it follows."""
     reported: bool = False
     """It said what it has open, which only the daemon that heard it knows."""
+    inbox: bool = False
+    """It is told what changes in the inbox."""
     owed: int = 0
     """So many bytes are missing of the message of which the client has the beginning, where messages say their length."""
     cut: bool = True
@@ -94,6 +96,7 @@ class FaceRecord(Struct, frozen=True):
                 asked=tuple(raw["asked"]),
                 followed=tuple(raw.get("followed", ())),
                 reported=raw.get("reported", False),
+                inbox=raw.get("inbox", False),
                 owed=raw.get("owed", 0),
             )
         except (KeyError, TypeError, AttributeError) as error:

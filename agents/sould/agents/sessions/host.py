@@ -28,11 +28,13 @@ from sould.agents.projects.housekeeping import clear_daily
 from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
+from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
+from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
@@ -54,6 +56,9 @@ class SessionHost:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
         self._loops = LoopKeeper(services.storage, services.models, self._sessions, self._open)
+        storage = services.storage
+        self.inbox = Inbox(self._store, WaitingNotes(storage.directory / "waiting", storage.writer.post))
+        """What waits for a person."""
         self._closing = asyncio.Event()
         self._handing_over = False
         self._waiting_loops: set[asyncio.Task[None]] = set()
@@ -117,6 +122,7 @@ class SessionHost:
             self._store.delete(stored.info.id)
             raise
         session = Session(parts, listener)
+        self.inbox.watch(session.entry, session.log.channel)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -146,6 +152,8 @@ class SessionHost:
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, stored, log, opening, listener, opened)
                 session = Session(parts, listener)
+                self.inbox.watch(session.entry, log.channel)
+                opened.callback(self.inbox.unwatch, session_id)
                 await session.recover()
             self._start(session)
         return session
@@ -191,7 +199,7 @@ class SessionHost:
                 await self._unload(live)
             with contextlib.suppress(SessionNotFoundError):
                 self._store.delete(session_id)
-            self._loops.forget(session_id)
+            self._forget(session_id)
 
     async def delete_unused(self, session_id: str) -> None:
         """Remove a session that is nowhere open; a large one may take its time, and holds up nobody.
@@ -204,7 +212,11 @@ class SessionHost:
             if session_id in self._sessions:
                 raise SessionOpenElsewhereError(OPEN)
             await asyncio.to_thread(self._store.delete, session_id)
-            self._loops.forget(session_id)
+            self._forget(session_id)
+
+    def _forget(self, session_id: str) -> None:
+        self._loops.forget(session_id)
+        self.inbox.forget(session_id)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title, live or stored."""
@@ -287,6 +299,7 @@ class SessionHost:
             logger.exception("the session ended by a bug")
         finally:
             self._sessions.pop(session.id, None)
+            self.inbox.unwatch(session.id)
             self.ended += 1 + session.log.context.settled // LONG
             self.rested.set()
 

@@ -15,6 +15,7 @@ from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenEl
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost
+from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
 
@@ -91,6 +92,11 @@ class HostPort:
     async def close(self, session_id: str, client_id: str) -> None:
         """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
         await self._host.close(session_id, client_id)
+
+    @property
+    def inbox(self) -> Inbox:
+        """What waits for a person, in live sessions and stored ones."""
+        return self._host.inbox
 
     # --- projects, with sessions or without ---------------------------------------------------------------------------
 

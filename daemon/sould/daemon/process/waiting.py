@@ -4,26 +4,24 @@ An answer names its request, never only its session: what is approved is what wa
 no answers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
-from sould.agents.mcp.asking import typed_answers
-from sould.agents.mcp.forms import problem
-from sould.agents.permissions.difftext import diff_lines
+from sould.agents.inboxclients.answering import choices, response_to
+from sould.agents.inboxclients.params import AnswerParams as Decision
+from sould.agents.inboxclients.params import GivenAnswer
+from sould.agents.inboxclients.shown import asker, request_lines
 from sould.agents.permissions.visible import both_ends
-from sould.agents.wire.choosing import Choices
-from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
     QuestionItem,
     QuestionRequest,
     QuestionResponse,
-    Response,
     WireRequest,
 )
-from sould.agents.wording import plural, subagent_of
+from sould.agents.wording import plural
 from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
 
 if TYPE_CHECKING:
@@ -76,89 +74,75 @@ def answer(session: "SessionPort", request: WireRequest, params: AnswerParams) -
     )
 
 
-def _response(request: WireRequest, params: AnswerParams) -> Response:
+def _response(request: WireRequest, params: AnswerParams) -> ApprovalResponse | QuestionResponse:
     if isinstance(request, ApprovalRequest) and params.decision != "answer":
         if params.decision == "approve_for_session" and not request.scope:
             raise OptionError("This can be approved once only; leave --for-session out.")
         if params.also_changed and not request.changed:
             raise OptionError("Nothing that was allowed for the session has changed; leave --also-changed out.")
-        return ApprovalResponse(
-            request_id=request.id,
-            response=params.decision,
-            feedback=params.feedback,
-            also_changed=params.also_changed,
-        )
-    if isinstance(request, QuestionRequest) and params.decision in ("answer", "reject"):
-        return _answered(request, params)
+        if params.decision == "reject":
+            return response_to(request, Decision(id=request.id, decision="reject", words=params.feedback))
+        widest = "session_also_changed" if params.also_changed else "session"
+        scope = widest if params.decision == "approve_for_session" else "once"
+        return response_to(request, Decision(id=request.id, decision="approve", scope=scope))
+    if isinstance(request, QuestionRequest) and params.decision == "reject":
+        return response_to(request, Decision(id=request.id, decision="decline"))
+    if isinstance(request, QuestionRequest) and params.decision == "answer":
+        if not params.answers:
+            return response_to(request, Decision(id=request.id, decision="dismiss"))
+        return response_to(request, Decision(id=request.id, decision="answer", answers=_given(request, params.answers)))
     if isinstance(request, ApprovalRequest | QuestionRequest):
         verb = "sould approve` or `sould reject" if isinstance(request, ApprovalRequest) else "sould answer"
         raise OptionError(f"Request {request.id} takes another kind of answer: `{verb}`.")
     raise OptionError(f"Request {request.id} is for a program, not for a person.")
 
 
-def _answered(request: QuestionRequest, params: AnswerParams) -> QuestionResponse:
-    response = QuestionResponse(
-        request_id=request.id,
-        answers=_answers(request, params.answers),
-        declined=request.form is not None and params.decision == "reject",
-    )
-    if request.form is not None and params.answers:
-        content = typed_answers(request.form, response.answers)
-        if why := problem(request.form, content):
-            raise OptionError(why)
-        response = response.model_copy(update={"content": content})
-    return response
-
-
-def _answers(request: QuestionRequest, given: tuple[str, ...]) -> dict[str, str]:
-    """Question to answer; none at all dismisses the questions."""
-    if given and len(given) != len(request.questions):
+def _given(request: QuestionRequest, typed: tuple[str, ...]) -> list[GivenAnswer]:
+    """What was typed, one for each question; in a form "" leaves an answer out."""
+    if len(typed) != len(request.questions):
         raise OptionError(
-            f"{plural(len(request.questions), 'question')}, {plural(len(given), 'answer')}: give one for each."
+            f"{plural(len(request.questions), 'question')}, {plural(len(typed), 'answer')}: give one for each."
         )
-    pairs = zip(request.questions, given, strict=False)
-    return {item.question: _choice(item, words) for item, words in pairs if words or request.form is None}
+    pairs = zip(request.questions, typed, strict=True)
+    return [_read(item, words) if words or request.form is None else GivenAnswer() for item, words in pairs]
 
 
-def _choice(item: QuestionItem, typed: str) -> str:
+def _read(item: QuestionItem, typed: str) -> GivenAnswer:
     """An option by its number or its label, several separated by commas where that is allowed; or the user's own words."""
-    choices = Choices(tuple(option.label for option in item.options), item.multi_select, item.other_label)
-    chosen = choices.read(typed)
+    offered = choices(item)
+    chosen = offered.read(typed)
     if chosen is None:
-        there_are = ", ".join(f"{number}. {label}" for number, label in choices.numbered.items())
+        there_are = ", ".join(f"{number}. {label}" for number, label in offered.numbered.items())
         raise OptionError(f"{typed!r} is not an answer to {item.question!r}; the options are: {there_are}.")
     if chosen.wants_words:
-        number = len(choices.numbered)
+        number = len(offered.numbered)
         raise OptionError(f"{number}. {item.other_label}: add your words, as in '{number} your words'.")
-    return chosen.words or ", ".join(chosen.labels)
+    return GivenAnswer(chosen=list(chosen.labels), words=chosen.words)
 
 
 def shown_request(session_id: str, request: WireRequest, most: int | None) -> Waiting:
     """A request as a terminal shows it. `most`: lines of it, None for all."""
     match request:
         case ApprovalRequest():
-            title, *more = request.description.split("\n")
-            lines = [*more, *(line for block in request.display for line in _lines(block))]
-            kind = request.subagent_type
-            who = f"the {subagent_of(kind, request.subagent_chain)}" if kind else ""
+            title, lines = request_lines(request)
             return Waiting(
                 id=request.id,
                 session=session_id,
                 kind="approval",
-                title=title or request.action,
-                who=who,
+                title=title,
+                who=asker(request),
                 lines=both_ends(lines, most),
                 more=len(lines[most:]) if most is not None else 0,
                 scope=request.scope,
                 changed=request.changed,
             )
         case QuestionRequest():
-            lines = [line for item in request.questions for line in item.body.splitlines()]
+            title, lines = request_lines(request)
             return Waiting(
                 id=request.id,
                 session=session_id,
                 kind="question",
-                title=request.questions[0].question if request.questions else "a question",
+                title=title,
                 lines=tuple(lines[:most]),
                 more=len(lines[most:]) if most is not None else 0,
                 questions=tuple(map(_asked, request.questions)),
@@ -177,15 +161,3 @@ def _asked(item: QuestionItem) -> Asked:
         words=item.other_label,
         default=item.default,
     )
-
-
-def _lines(block: DisplayBlock) -> Iterator[str]:
-    match block:
-        case ShellBlock():
-            yield from (f"$ {line}" for line in block.command.split("\n"))
-        case DiffBlock():
-            yield from diff_lines(block.path, block.old_text, block.new_text)
-        case BriefBlock():
-            yield block.text
-        case _:
-            return

@@ -9,7 +9,9 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from sould.agents.errors import SouldError
-from sould.agents.reviewclients.requests import METHODS, REPORT, ReviewCall
+from sould.agents.inboxclients.requests import METHODS as INBOX
+from sould.agents.reviewclients.methods import ClientCall
+from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.connection import Reply, described
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
 from sould.editors.lsp import actions, commands, content, lenses, sync, types
@@ -65,13 +67,13 @@ def told(
     return Route(call, request=False, notification=True)
 
 
-def _review(name: str, review_call: ReviewCall) -> Route:
+def _shared(shared_call: ClientCall[Peer]) -> Route:
     """A method that clients of every protocol have."""
 
     def call(peer: Peer, raw: Json) -> Awaitable[Any | Reply]:
-        return review_call(peer, raw)
+        return shared_call(peer, raw)
 
-    return Route(call, notification=name == REPORT)
+    return Route(call)
 
 
 ROUTES: dict[str, Route] = {
@@ -86,7 +88,8 @@ ROUTES: dict[str, Route] = {
     "workspace/textDocumentContent": route(types.ContentParams, content.show),
     "window/workDoneProgress/cancel": told(types.ProgressCancelParams, sync.cancelled),
     "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
-    **{name: _review(name, call) for name, call in METHODS.items() if name != REPORT},
+    **{name: _shared(call) for name, call in METHODS.items() if name != REPORT},
+    **{name: _shared(call) for name, call in INBOX.items()},
     REPORT: Route(sync.report, notification=True),
 }
 

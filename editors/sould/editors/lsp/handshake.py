@@ -11,6 +11,8 @@ DISPATCH: Final = "sould.editors.lsp.dispatch"
 """What serves all other methods."""
 REVIEW: Final = 1
 """The version of the methods below `_sould/review`."""
+INBOX: Final = 1
+"""The same of those below `_sould/inbox`."""
 COMMANDS: Final = tuple(
     f"sould.{name}"
     for name in (
@@ -64,5 +66,5 @@ def _capabilities(peer: Peer) -> Json:
         "codeActionProvider": kinds if can.action_kinds else True,
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},
         "workspace": workspace,
-        "experimental": {"sould": {"version": peer.services.version, "review": REVIEW}},
+        "experimental": {"sould": {"version": peer.services.version, "review": REVIEW, "inbox": INBOX}},
     }

@@ -18,6 +18,7 @@ from sould.editors.lsp.outlet import CountedStream
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from sould.agents.inboxclients.feed import FollowedInbox
     from sould.agents.reviewclients.projects import OpenProjects
     from sould.agents.reviewclients.reports import Reports
     from sould.agents.sessions.hostport import HostPort
@@ -50,6 +51,7 @@ class Peer:
         self._connection: Connection | None = None
         self._host: HostPort | None = None
         self._projects: OpenProjects | None = None
+        self._inbox: FollowedInbox | None = None
         self._reports: Reports | None = None
         self._documents: Documents | None = None
         self._news: EditorNews | None = None
@@ -168,6 +170,15 @@ class Peer:
             self._projects = OpenProjects(host, self.connection, self.id, self.home)
         return self._projects
 
+    async def inbox(self) -> "FollowedInbox":
+        """The inbox as it is shown this client."""
+        host = await self.host()
+        if self._inbox is None:
+            from sould.agents.inboxclients.feed import FollowedInbox  # noqa: PLC0415 -- as above
+
+            self._inbox = FollowedInbox(host, self.connection, self.home)
+        return self._inbox
+
     async def reports(self) -> "Reports":
         """What it says of the files it has open."""
         projects = await self.projects()
@@ -224,6 +235,8 @@ class Peer:
         if self._sessions is not None and self._host is not None:
             for session_id in self._sessions.end():
                 await self._host.detach(session_id, self.id)
+        if self._inbox is not None:
+            self._inbox.end()
         if self._projects is not None:
             await self._projects.aclose()
 
@@ -252,5 +265,6 @@ class Peer:
             asked=tuple(self.connection.asked),
             followed=self._projects.followed if self._projects is not None else (),
             reported=self._reports is not None,
+            inbox=self._inbox is not None and self._inbox.is_followed,
             owed=self._stream.owed,
         )

@@ -38,6 +38,8 @@ async def go_on(peer: "Peer", resume: FaceRecord) -> None:
             logger.warning("session %s could not be taken up again: %s", session_id, error)
     for root in resume.followed:
         await _follow(peer, Path(root))
+    if resume.inbox:
+        (await peer.inbox()).subscribe_again()
     peer.remember()
 
 
