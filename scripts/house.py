@@ -63,6 +63,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "tools",
             "flows",
             "store",
+            "editortools",
         ),
         *("settings", "turns", "operations", "commands", "sessions", "reviewclients", "inboxclients"),
     ),

@@ -194,6 +194,12 @@ class CallFiles:
         self._looks.looked(self._agent_id, file)
         return file
 
+    async def pass_text(self, path: Path | ResolvedPath) -> TextFile:
+        """As `read_text`, for a tool that looks something up in it: the agent does not know the file after."""
+        file = await self._read(self._found(path), self._workspace.read_text)
+        self._looks.passed(self._agent_id, file)
+        return file
+
     @property
     def _agent_id(self) -> str:
         return self._call.source.agent_id if self._call.source is not None else ""

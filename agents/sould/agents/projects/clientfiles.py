@@ -32,6 +32,11 @@ class ClientFiles:
         """The turn that begins now was asked for by this client: it comes first where nobody has the file open."""
         self._asking = client_id
 
+    @property
+    def asking(self) -> str:
+        """The client that asked for the turn; "" before the first."""
+        return self._asking
+
     def _serving(self, path: Path) -> Workspace:
         """Of the clients that have it open, also without the session, the one focused last; else who asked for the turn, or the newest."""
         all_holders = self._buffers.holders(path)

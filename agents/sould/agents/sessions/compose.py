@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from sould.agents.config import Config
 from sould.agents.dmail.router import Mailbox
+from sould.agents.editortools.site import Site
+from sould.agents.editortools.source import EditorTools
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.external.registry import ExternalTools
@@ -396,7 +398,27 @@ def make_servers(
     mcp = SessionServers(host.mcp, files, log, approval, variables, opening, sampler)
     services.sources.add(mcp)
     services.sources.add(external)
+    services.sources.add(make_editor_tools(services))
     return mcp
+
+
+def make_editor_tools(services: SessionServices) -> EditorTools:
+    """What editors and language servers can do for the session's agents."""
+    files, approval = services.files, services.permission.approval
+    site = partial(_site, services)
+    return EditorTools(services.host.editors, site, files.judged, files.recorded, approval)
+
+
+def _site(services: SessionServices) -> Site:
+    workplace, files = services.workplace, services.files
+    return Site(
+        workplace.opening.cwd,
+        tuple(workplace.directories),
+        workplace.environment.variables,
+        services.permission.approval.trust == "trusted",
+        services.session_id,
+        files.clients.asking,
+    )
 
 
 def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:

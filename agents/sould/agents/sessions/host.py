@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import (
     JournalFullError,
     SessionNotFoundError,
@@ -89,6 +90,11 @@ class SessionHost:
     def projects(self) -> Projects:
         """Where the sessions' files are, and those of projects that have none."""
         return self._services.files.projects
+
+    @property
+    def editors(self) -> EditorBackends:
+        """Who can serve editor tools, to whatever session."""
+        return self._services.editors
 
     @property
     def sessions(self) -> Mapping[str, Session]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
@@ -97,6 +98,11 @@ class HostPort:
     def inbox(self) -> Inbox:
         """What waits for a person, in live sessions and stored ones."""
         return self._host.inbox
+
+    @property
+    def editors(self) -> EditorBackends:
+        """Who can serve editor tools; an editor's client joins and leaves here."""
+        return self._host.editors
 
     # --- projects, with sessions or without ---------------------------------------------------------------------------
 

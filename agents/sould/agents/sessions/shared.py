@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.dmail.router import DMailRouter, Mailbox
+from sould.agents.editortools.routing import EditorBackends
 from sould.agents.filechanges import FileChanges
 from sould.agents.hooks.engine import Hooks
 from sould.agents.liveconfig import LiveConfig
@@ -96,6 +97,8 @@ class HostServices(Struct, frozen=True):
     mcp: McpPool
     news: News
     """What the sessions tell their users of the daemon."""
+    editors: EditorBackends
+    """Who can serve editor tools."""
     dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""
 

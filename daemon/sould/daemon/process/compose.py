@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.config import Config
+from sould.agents.editortools.routing import EditorBackends
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
@@ -132,6 +133,7 @@ def compose(paths: Paths) -> Composition:
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
+    projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)
     services = HostServices(
         storage=Storage(store, writer, state),
         configuration=UserConfiguration(config, Path(paths.config)),
@@ -141,10 +143,11 @@ def compose(paths: Paths) -> Composition:
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
-        files=SharedFiles(Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)),
+        files=SharedFiles(projects),
         guard=guard,
         mcp=mcp,
         news=config.news,
+        editors=EditorBackends(projects.buffers.holders),
     )
     host = SessionHost(services)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)

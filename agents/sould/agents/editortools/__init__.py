@@ -1,0 +1,1 @@
+"""Editor tools: what only an editor or a language server knows, declared once and asked of whoever can say it."""

@@ -1,0 +1,103 @@
+"""What needs no editor: files as the user sees them, and as accepted; edits; what waits for review. The last to be asked.
+
+An agent of ours has all of it by other names; this is for other agents.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from sould.agents.diskfile import digest_of
+from sould.agents.editortools.backends import Arguments, EditorResult, FileEdits, Where
+from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.results import Document, Nothing, PendingHunk, ReviewState
+from sould.agents.editortools.routing import ON_DISK
+from sould.agents.editortools.site import Site
+from sould.agents.review.lines import split
+from sould.agents.reviewing.listing import FileReview
+from sould.agents.tools.replacing import EditError, replace_exactly
+from sould.agents.workspace import NotAFileError, TextFile, WorkspaceError
+
+
+class Disk:
+    """An `EditorBackend` without an editor."""
+
+    id = name = "disk"
+
+    def tools(self, site: Site) -> Collection[str]:
+        """See `EditorBackend`."""
+        return ON_DISK
+
+    async def call(self, tool: str, given: Arguments, where: Where) -> EditorResult:
+        """See `EditorBackend`."""
+        match tool:
+            case "doc_read":
+                return EditorResult(await _read(given, where))
+            case "doc_edit":
+                return EditorResult(Nothing(), tuple([await _edits(edit, where) for edit in given["edits"]]))
+            case "review":
+                files = await where.reader.pending([Path(file) for file in given.get("files", ())])
+                return EditorResult(ReviewState(tuple(hunk for file in files for hunk in _pending(file))))
+            case _:
+                raise EditorToolError("not_supported", f"{tool} needs an editor.")
+
+
+async def _read(given: Arguments, where: Where) -> Document:
+    assert where.file is not None
+    file = await _version(given.get("version", "buffer"), where, where.file)
+    lines = split(file.text)
+    first = given.get("startLine", 1)
+    last = given.get("endLine", len(lines))
+    if lines and first > len(lines):
+        raise EditorToolError("not_found", f"It has {len(lines)} lines.")
+    return Document(
+        str(where.file),
+        "".join(lines[first - 1 : last]),
+        file.digest,
+        len(lines),
+        first,
+        file.unsaved,
+        "crlf" if "\r\n" in file.text else "lf",
+    )
+
+
+async def _version(version: str, where: Where, path: Path) -> TextFile:
+    if version == "disk":
+        return await where.reader.on_disk(path)
+    if version == "base" and (text := await where.reader.base(path)) is not None:
+        return TextFile(path, text, digest_of(text.encode()))
+    return await where.reader.read_text(path)
+
+
+async def _edits(edit: Mapping[str, Any], where: Where) -> FileEdits:
+    """The text of one file after its hunks."""
+    path, expected = Path(edit["file"]), edit.get("expectedHash", "")
+    if "newText" in edit:
+        return FileEdits(path, text=edit["newText"], digest=expected)
+    try:
+        before = await where.reader.read_text(path)
+    except NotAFileError as error:
+        raise EditorToolError("not_found", f"There is no file {path.name}.") from error
+    except WorkspaceError as error:
+        raise EditorToolError("denied", str(error)) from error
+    if expected and expected != before.digest:
+        raise EditorToolError("stale", f"{path.name} has another text by now; read it again.")
+    return FileEdits(path, text=await asyncio.to_thread(_replaced, edit, before.text), digest=before.digest)
+
+
+def _replaced(edit: Mapping[str, Any], text: str) -> str:
+    for hunk in edit["hunks"]:
+        try:
+            text, _ = replace_exactly(text, hunk["oldText"], hunk["newText"], replace_all=False)
+        except EditError as error:
+            raise EditorToolError("not_found", str(error)) from error
+    return text
+
+
+def _pending(file: FileReview) -> list[PendingHunk]:
+    return [
+        PendingHunk(hunk.id, hunk.path, hunk.start + 1, hunk.state, len(hunk.base), len(hunk.lines))
+        for hunk in file.hunks
+        if hunk.state == "pending"
+    ]

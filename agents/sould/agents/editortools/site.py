@@ -1,0 +1,23 @@
+"""Where editor tools are called, and for whom. Values only; loaded with every session."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Site(Struct, frozen=True):
+    """For whom, where: the directory worked in (`root`) and those beside it; `trusted`: what is in it may run."""
+
+    root: Path
+    additional: Sequence[Path] = ()
+    environment: Mapping[str, str] = {}
+    trusted: bool = False
+    session_id: str = ""
+    client_id: str = ""
+    """Who asked for the turn."""
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.root, *self.additional)

@@ -1,0 +1,123 @@
+"""Editor tools as an agent's own: a `ToolSource` that offers what somebody can serve where the session works.
+
+They run in the daemon, not as a client's `ToolCallRequest`: what answers may be no client at all, and what is to be written passes
+the same questions and the same review as every edit. Nothing is loaded until somebody can serve something.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, TypeAlias
+
+import orjson
+from pydantic import BaseModel
+
+from sould.agents.editortools.calls import Done, EditorCalls
+from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
+from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.routing import EditorBackends
+from sould.agents.editortools.site import Site
+from sould.agents.editortools.writing import EditWriter
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policy import CallExternal
+from sould.agents.projects.sessionfiles import SessionFiles
+from sould.agents.readable import as_lines
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, tool_error, tool_ok
+from sould.agents.wire.messages import ToolKind, ToolReturn
+
+_KINDS: Mapping[str, ToolKind] = {"read": "search", "show": "other", "write": "edit", "run": "execute"}
+
+CurrentSite: TypeAlias = Callable[[], Site]
+"""Where the session works, as it is now, and for whom."""
+
+
+class EditorAccess:
+    """What all editor tools of a session stand on."""
+
+    def __init__(
+        self,
+        backends: EditorBackends,
+        site: CurrentSite,
+        files: CallFiles,
+        recorded: SessionFiles,
+        approval: Approval,
+    ) -> None:
+        self.backends = backends
+        self.site = site
+        self.approval = approval
+        self._files = files
+        self._recorded = recorded
+
+    def files(self, call: ToolCallContext) -> CallFiles:
+        """The files as a call may have them."""
+        return self._files.for_call(call)
+
+    async def make(self, tool: EditorTool, given: BaseModel, call: ToolCallContext) -> Done:
+        """Raises as `EditorCalls.make`."""
+        files = self.files(call)
+        calls = EditorCalls(self.backends, self.site(), self._recorded)
+        return await calls.make(tool, given, files, EditWriter(files, self.approval, call))
+
+    @property
+    def named(self) -> CallFiles:
+        """The files, for naming them only."""
+        return self._files
+
+
+class EditorToolOfAgent(Tool[BaseModel]):
+    """One tool of the catalogue, for one session."""
+
+    kind: ClassVar[ToolKind]
+    params: type[BaseModel]
+
+    def __init__(self, tool: EditorTool, access: EditorAccess) -> None:
+        self.name = tool.name  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
+        self.kind = _KINDS[tool.does]  # pyright: ignore[reportAttributeAccessIssue] -- as above
+        self.params = tool.params
+        self.spec = tool.spec
+        self._tool = tool
+        self._access = access
+
+    def view(self, params: BaseModel) -> CallView:
+        """`references in src/a.py`."""
+        file = getattr(params, "file", "")
+        if not file:
+            return CallView(title=self.name)
+        title, locations = self._access.named.named(file)
+        return CallView(title=f"{self.name} in {title}", locations=locations)
+
+    async def run(self, params: BaseModel, call: ToolCallContext) -> ToolReturn:
+        """Ask, if it runs something; then have it done."""
+        refused = await self._refused(params, call)
+        if refused is not None:
+            return refused
+        try:
+            done = await self._access.make(self._tool, params, call)
+        except EditorToolError as error:
+            return tool_error(error.worded, brief=str(error)[:100])
+        return as_result(done)
+
+    async def _refused(self, params: BaseModel, call: ToolCallContext) -> ToolReturn | None:
+        if self._tool.does != "run":
+            return None
+        arguments = params.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        described = f"Have the editor do {self.name} with\n{as_lines(arguments)}"
+        action = CallExternal(self.name, arguments)
+        return await self._access.approval.request(call, action, sender=self.name, description=described)
+
+
+def as_result(done: Done) -> ToolReturn:
+    """What a call came to, for a model."""
+    if done.rejected is not None:
+        return done.rejected.model_copy(update={"display": (*done.display, *done.rejected.display)})
+    output = orjson.dumps({"data": done.data, "meta": done.meta}).decode()
+    if done.failed:
+        return tool_error("Not everything was written.", output=output, display=done.display)
+    return tool_ok(output, display=done.display)
+
+
+def offered(tools: Iterable[str], access: EditorAccess) -> dict[str, EditorToolOfAgent]:
+    """Those of the catalogue that an agent has not already by another name, in the catalogue's order."""
+    served = set(tools)
+    return {
+        name: EditorToolOfAgent(tool, access) for name, tool in CATALOGUE.items() if name in served and not tool.own
+    }
