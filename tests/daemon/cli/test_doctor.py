@@ -319,8 +319,8 @@ def test_settings_that_are_no_json_are_named(user: User) -> None:
     assert_advice(found[0], "warn", "zed/settings.json", "Fix that file")
 
 
-def test_no_editor_points_at_the_readme(user: User) -> None:
-    assert_advice(user.finding("editors"), "warn", "No editor", "README")
+def test_no_editor_points_at_setup(user: User) -> None:
+    assert_advice(user.finding("editors"), "warn", "No editor", "sould setup")
 
 
 def test_a_dead_mcp_server_is_named(user: User) -> None:

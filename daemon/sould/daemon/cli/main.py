@@ -48,6 +48,7 @@ COMMANDS: dict[str, Entry] = {
     "logs": Entry("logs", "logs", "Show the daemon's log."),
     "doctor": Entry("doctor.command", "doctor", "Find problems with this installation, and how to fix them."),
     "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),
+    "setup": Entry("setup.command", "setup", "Connect an editor: edits its settings, checks them, takes them back."),
     "config": Entry("config", "config", "Check, find and edit the configuration."),
     "login": Entry("login", "login", "Store a model provider's key."),
     "logout": Entry("login", "logout", "Remove a model provider's key."),
@@ -100,7 +101,7 @@ class LazyGroup(Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with `sould doctor`; set up your editor with the block in the README. No telemetry, ever.",
+    epilog="Start with `sould setup`, which connects your editor; `sould doctor` finds what is wrong. No telemetry, ever.",
 )
 @click.version_option(VERSION, "-V", "--version", prog_name="sould", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -1,19 +1,18 @@
 """Checks of editors' settings: is sould set up, and would the commands named there start?"""
 
-import json
 import os
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
+from sould.daemon.cli.setup.jsonc import parse
 
-README = "The README has the settings block for each editor."
+SET_UP = "Connect yours: sould setup"
 
 
 class _Editor(Struct, frozen=True):
@@ -34,7 +33,7 @@ def editor_settings(setup: SetUp) -> Iterator[Finding]:
         if not editor.file.is_file():
             continue
         try:
-            settings = parse_jsonc(editor.file.read_text("utf-8"))
+            settings = parse(editor.file.read_text("utf-8"))
         except (OSError, ValueError) as error:
             yield warn(
                 "editors", f"{editor.name}: {editor.file} cannot be read ({error}).", "Fix that file in the editor."
@@ -48,7 +47,7 @@ def editor_settings(setup: SetUp) -> Iterator[Finding]:
         found = True
         yield ok("editors", f"{path} names sould.")
     if not found:
-        yield warn("editors", "No editor's settings name sould yet.", README)
+        yield warn("editors", "No editor's settings name sould yet.", SET_UP)
 
 
 def mcp_servers(setup: SetUp) -> Iterator[Finding]:
@@ -57,22 +56,11 @@ def mcp_servers(setup: SetUp) -> Iterator[Finding]:
         if not path.is_file():
             continue
         try:
-            settings = parse_jsonc(path.read_text("utf-8"))
+            settings = parse(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             yield warn("mcp", f"{path} cannot be read ({error}).", "Fix that file.")
             continue
         yield from _mcp(setup, _Editor(str(path), path, "", "mcpServers"), settings)
-
-
-def parse_jsonc(text: str) -> JsonValue:
-    """JSON with comments and trailing commas, as editors write it.
-
-    Raises:
-        ValueError: it is not even that.
-    """
-    plain = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda m: m[1] or "", text, flags=re.DOTALL)
-    plain = re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda m: m[1] or "", plain)
-    return cast("JsonValue", json.loads(plain or "{}"))
 
 
 def _editors(setup: SetUp) -> Iterator[_Editor]:
@@ -88,7 +76,8 @@ def _textual(setup: SetUp) -> Iterator[Path]:
     """Configurations that are programs: it is only known whether they name sould."""
     configuration = Path(setup.environment.get("XDG_CONFIG_HOME") or setup.home / ".config")
     files = [setup.home / ".emacs", setup.home / ".emacs.d/init.el", configuration / "emacs/init.el"]
-    files += [configuration / "nvim/init.lua", *sorted((configuration / "nvim/lua").glob("**/*.lua"))[:200]]
+    files += [configuration / "nvim/init.lua", configuration / "nvim/plugin/sould.lua"]
+    files += sorted((configuration / "nvim/lua").glob("**/*.lua"))[:200]
     for path in files:
         try:
             if re.search(r"\bsould\b", path.read_text("utf-8", "replace")):

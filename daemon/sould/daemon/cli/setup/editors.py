@@ -1,0 +1,257 @@
+"""The editors that `sould setup` knows: what each is called, where its configuration is, and what goes into it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+from pydantic import JsonValue
+
+from sould.daemon.cli.output import one_line
+from sould.daemon.cli.setup.check import Face
+from sould.daemon.cli.setup.entry import Entry
+from sould.daemon.cli.setup.format import Format, Launch
+from sould.daemon.cli.setup.helix import Languages
+from sould.daemon.cli.setup.places import Places, plugin, program
+from sould.daemon.cli.setup.programs import LispBlock, LuaFile
+from sould.daemon.cli.setup.unfit import UnfitError
+
+Traces: TypeAlias = Callable[[Places], Sequence[Path]]
+"""What is there where somebody uses an editor."""
+Locating: TypeAlias = Callable[[Places], Path]
+"""Where its configuration is. Raises UnfitError."""
+Forming: TypeAlias = Callable[[Places], Format]
+"""What goes into it. Raises UnfitError."""
+
+ASKING_S = 30.0
+_SAID = "sould setup asks: "
+
+
+class Editor(Struct, frozen=True):
+    """One editor."""
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    traces: Traces
+    file: Locating
+    form: Forming
+    face: Face
+    next: str
+    """What to do now, as a sentence."""
+
+    def present(self, places: Places) -> bool:
+        """Whether it seems to be installed."""
+        return places.which(*self.programs) is not None or any(path.exists() for path in self.traces(places))
+
+
+# --- settings in JSON ------------------------------------------------------------------------------------------------
+
+
+def _agent(places: Places, **more: JsonValue) -> dict[str, JsonValue]:
+    return {**more, "command": program(places), "args": ["acp"], "env": {}}
+
+
+def _server(places: Places, **more: JsonValue) -> dict[str, JsonValue]:
+    return {"command": [program(places), "lsp"], **more}
+
+
+def _sublime(places: Places) -> Path:
+    if places.support != places.config:
+        return places.support / "Sublime Text"
+    older = places.config / "sublime-text-3"
+    newer = places.config / "sublime-text"
+    return older if older.is_dir() and not newer.is_dir() else newer
+
+
+# --- Neovim and Emacs ------------------------------------------------------------------------------------------------
+
+
+def _neovim(places: Places) -> Path:
+    return places.config / (places.environment.get("NVIM_APPNAME") or "nvim")
+
+
+def _emacs_directory(places: Places) -> Path:
+    """As Emacs chooses (`startup--xdg-or-homedot`)."""
+    old, new = places.home / ".emacs.d", places.config / "emacs"
+    return new if new.is_dir() and not old.exists() and not (places.home / ".emacs").exists() else old
+
+
+def _emacs_init(places: Places) -> Path:
+    directory = _emacs_directory(places)
+    if (directory / "core/core-spacemacs.el").exists():
+        raise UnfitError("Spacemacs has its own place for this: `dotspacemacs/user-config` in ~/.spacemacs")
+    if (directory / "bin/doom").exists():
+        own = Path(places.environment.get("DOOMDIR") or places.config / "doom")
+        older = places.home / ".doom.d"
+        return (older if older.is_dir() and not own.is_dir() else own) / "config.el"
+    for name in (".emacs.el", ".emacs"):
+        if (places.home / name).exists():
+            return places.home / name
+    return directory / "init.el"
+
+
+def _asked(places: Places, names: Sequence[str], *arguments: str) -> Launch | None:
+    """What an editor that ran its whole configuration, without a window, says of how it starts sould.
+
+    Raises:
+        UnfitError: it cannot be asked.
+    """
+    found = places.which(*names)
+    if found is None:
+        raise UnfitError(f"the command {names[0]!r} was not found, so it cannot be asked how it starts sould")
+    done = _run(places, [found, *arguments])
+    for line in (done.stdout + "\n" + done.stderr).splitlines():
+        _, asked, words = line.partition(_SAID)
+        if asked:
+            return Launch((*json.loads(words), "lsp"))
+    complaint = one_line(done.stderr.strip() or done.stdout.strip() or "it said nothing", 300)
+    raise UnfitError(f"with its configuration {found} does not load sould: {complaint}")
+
+
+def _run(places: Places, words: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Raises UnfitError: it did not start, or did not end."""
+    try:
+        return subprocess.run(
+            words,
+            env=places.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ASKING_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnfitError(f"{words[0]} did not come to an end within {ASKING_S:.0f} s") from None
+    except OSError as error:
+        raise UnfitError(f"{words[0]} cannot be started: {error.strerror}") from None
+
+
+def _lua(places: Places) -> Format:
+    ask = f'lua io.stdout:write("\\n{_SAID}" .. vim.fn.json_encode(require("sould.config").options.command) .. "\\n")'
+
+    def asking() -> Launch | None:
+        return _asked(places, ("nvim",), "--headless", "-c", ask, "-c", "qa!")
+
+    return LuaFile(plugin("nvim"), program(places), asking)
+
+
+def _lisp(places: Places) -> Format:
+    ask = f'(princ (format "\\n{_SAID}[%s]\\n" (mapconcat (lambda (word) (format "%S" word)) sould-command ",")))'
+
+    def asking() -> Launch | None:
+        init = f"(load {json.dumps(str(_emacs_init(places)))} nil t t)"
+        return _asked(places, ("emacs",), "--batch", "--eval", init, "--eval", ask)
+
+    return LispBlock(plugin("emacs"), program(places), asking)
+
+
+def _languages(places: Places) -> Format:
+    """Helix itself says which servers its languages have, by `hx --health LANGUAGE`."""
+    found = places.which("hx", "helix")
+
+    def servers(language: str) -> tuple[str, ...] | None:
+        if found is None:
+            return None
+        done = _run(places, [found, "--health", language])
+        text = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+        if "Configured language server" not in text:
+            return None
+        listed = text.split("\nConfigured debug", 1)[0]
+        return tuple(name for name in re.findall(r"^\s+\S (\S+):", listed, re.MULTILINE) if name != "sould")
+
+    return Languages(program(places), servers)
+
+
+EDITORS: dict[str, Editor] = {
+    editor.name: editor
+    for editor in (
+        Editor(
+            "zed",
+            "Zed",
+            ("zed", "zeditor"),
+            lambda places: [places.config / "zed"],
+            lambda places: places.config / "zed/settings.json",
+            lambda places: Entry(("agent_servers",), "sould", _agent(places, type="custom")),
+            "acp",
+            "Open the agent panel and choose sould for a new thread.",
+        ),
+        Editor(
+            "vscode",
+            "VS Code",
+            ("code",),
+            lambda places: [places.support / "Code/User"],
+            lambda places: places.support / "Code/User/settings.json",
+            lambda places: Entry(("acp.agents",), "sould", _agent(places)),
+            "acp",
+            "The extension ACP Client (formulahendry.acp-client) reads this. With a file of sould's own extension instead: "
+            "sould setup vscode --vsix FILE",
+        ),
+        Editor(
+            "neovim",
+            "Neovim",
+            ("nvim",),
+            lambda places: [_neovim(places)],
+            lambda places: _neovim(places) / "plugin/sould.lua",
+            _lua,
+            "lsp",
+            "Start Neovim: :Sould and <Tab> show what there is, :checkhealth sould whether all is well.",
+        ),
+        Editor(
+            "emacs",
+            "Emacs",
+            ("emacs",),
+            lambda places: [places.home / ".emacs.d", places.home / ".emacs", places.config / "emacs"],
+            _emacs_init,
+            _lisp,
+            "lsp",
+            "Start Emacs: C-c s ? shows what there is.",
+        ),
+        Editor(
+            "jetbrains",
+            "JetBrains IDEs",
+            ("idea", "pycharm", "webstorm", "goland", "clion", "rider", "rubymine", "phpstorm", "rustrover"),
+            lambda places: [places.home / ".jetbrains", places.support / "JetBrains"],
+            lambda places: places.home / ".jetbrains/acp.json",
+            lambda places: Entry(("agent_servers",), "sould", _agent(places), absolute=True),
+            "acp",
+            "Choose sould in the AI Chat tool window.",
+        ),
+        Editor(
+            "helix",
+            "Helix",
+            ("hx", "helix"),
+            lambda places: [places.config / "helix"],
+            lambda places: places.config / "helix/languages.toml",
+            _languages,
+            "lsp",
+            "In a hunk, Space a keeps or rejects it.",
+        ),
+        Editor(
+            "kate",
+            "Kate",
+            ("kate",),
+            lambda places: [places.config / "kate"],
+            lambda places: places.config / "kate/lspclient/settings.json",
+            lambda places: Entry(("servers",), "0-sould", _server(places, root="", highlightingModeRegex=".")),
+            "lsp",
+            "Turn on the plugin LSP Client, and allow the command when Kate asks. Kate has one language server for a file: "
+            "sould takes the place of others.",
+        ),
+        Editor(
+            "sublime",
+            "Sublime Text",
+            ("subl",),
+            lambda places: [_sublime(places)],
+            lambda places: _sublime(places) / "Packages/User/LSP.sublime-settings",
+            lambda places: Entry(("clients",), "sould", _server(places, enabled=True, selector="source | text")),
+            "lsp",
+            "Install the package LSP if you do not have it: Package Control: Install Package.",
+        ),
+    )
+}
+"""By name, in the order in which they are offered."""
