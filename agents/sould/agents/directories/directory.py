@@ -18,6 +18,7 @@ could not be kept is not tried again until it changes. Nothing here blocks for l
 
 import contextlib
 import math
+import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -128,6 +129,22 @@ class Directory(Struct, dict=True):
     def folders(self) -> Collection[str]:
         """See `KnownTree`."""
         return self._folders.folders()
+
+    def other_names(self, paths: Iterable[str]) -> list[str]:
+        """Where else in it the files at these paths are that have several names: what is written to one is in all."""
+        inodes = {found.st_ino for path in paths if (found := self._several_names(path)) is not None}
+        if not inodes:
+            return []
+        versions = ((folder, self._folders.get(folder)) for folder in tuple(self._folders.folders()))
+        found = ((folder, name) for folder, each in versions if each for name in each.listing.named(inodes))
+        return [f"{folder}/{name}" if folder else name for folder, name in found]
+
+    def _several_names(self, path: str) -> os.stat_result | None:
+        try:
+            found = os.lstat(self.root / path)
+        except OSError:
+            return None
+        return found if found.st_nlink > 1 and stat.S_ISREG(found.st_mode) else None
 
     # --- looking ---------------------------------------------------------------------------------------------------------
 

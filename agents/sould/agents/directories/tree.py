@@ -26,6 +26,7 @@ Seen: TypeAlias = tuple[int, int, int, int, int]
 
 NEVER = frozenset({".git", ".hg", ".svn"})
 _SEEN = struct.Struct("<IQqqQ")
+_INODE = struct.Struct("<Q")
 _COARSE = 5
 """CLOCK_REALTIME_COARSE of Linux: what the times of files are taken from."""
 _BEHIND = 10_000_000
@@ -61,6 +62,13 @@ class Listing(Struct, frozen=True):
         """The same for the same entries, whatever their order, in every process."""
         entries = sorted(f"{name}\0{seen}" for name, seen in self.entries())
         return int.from_bytes(blake2b(os.fsencode("\0".join(entries)), digest_size=8).digest(), "big")
+
+    def named(self, inodes: Iterable[int]) -> Iterator[str]:
+        """The names of these files, as far as it has them."""
+        for packed in map(_INODE.pack, inodes):
+            if packed in self.stats:  # most listings have none, and are not unpacked
+                [inode] = _INODE.unpack(packed)
+                yield from (name for name, seen in self.entries() if seen[-1] == inode)
 
     def entries(self) -> Iterator[tuple[str, Seen]]:
         """Names, and how each looked."""

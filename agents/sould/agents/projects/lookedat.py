@@ -81,6 +81,9 @@ class LookedAt(Struct):
             inside = [str(path.relative_to(root)) for path in touched if path.is_relative_to(root)]
             left = max(0.0, latest - time.monotonic())
             found[root] = self._at(root).update(told=told, patience=left, touched=inside)
+            linked = self._at(root).other_names(each.path for each in found[root])
+            if linked:
+                found[root] += self._at(root).update(told=told, patience=left, touched=linked)
         return found
 
     def caught_up(self, *, told: bool) -> dict[Path, list[Difference]]:

@@ -1,0 +1,120 @@
+"""Files that have several names: what an agent writes through a link is reviewed as the file that it leads to."""
+
+from pathlib import Path
+
+from tests.agents.reviewing.test_commands import Desk, desk, shell
+
+from sould.agents.wire.messages import ApprovalRequest
+from soultest.bench import Bench, Watcher, call, finish
+
+TEXT = "1\n2\n3\n"
+
+
+def through(path: str) -> str:
+    """A tool of the agent edits the second line."""
+    return call("StrReplaceFile", path=path, edit={"old": "2", "new": "two"})
+
+
+async def hunks(at: Desk) -> list[tuple[str, str]]:
+    return [(name, lines) for name, _, lines in await at.shown()]
+
+
+async def test_what_is_written_through_a_link_is_reviewed_as_the_file_and_the_link_stays(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    (bench.project / "link").symlink_to("b.txt")
+    async with desk(bench, through("link"), "text: 1") as at:
+        await at.turn()
+        assert await hunks(at) == [("b.txt", "two\n")]
+        await at.reject()
+        assert at.text("b.txt") == TEXT
+        assert (bench.project / "link").readlink() == Path("b.txt")
+
+
+async def test_what_is_written_through_a_linked_directory_is_reviewed_where_it_is(bench: Bench) -> None:
+    real = bench.project / "real"
+    real.mkdir()
+    (real / "b.txt").write_text(TEXT)
+    (bench.project / "dir").symlink_to("real")
+    new = call("WriteFile", path="dir/new.txt", content="x\n")
+    async with desk(bench, shell("sed -i s/2/two/ dir/b.txt"), new, "text: 1") as at:
+        await at.turn()
+        assert await hunks(at) == [("real/b.txt", "two\n"), ("real/new.txt", "x\n")]
+        await at.reject()
+        assert {path.name: path.read_text() for path in real.iterdir()} == {"b.txt": TEXT}
+
+
+async def test_what_is_written_through_a_link_out_of_the_project_is_asked_about_by_the_name_of_the_file(
+    bench: Bench,
+) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text(TEXT)
+    (bench.project / "link").symlink_to(outside)
+    bench.script(through("link"), "text: 1")
+    async with bench.running():
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "go")
+        asked = watcher.of(ApprovalRequest)
+        assert "outside.txt" in asked[-1].description
+        assert outside.read_text() == TEXT.replace("2", "two")
+        await finish(watcher.session, "/undo")
+        assert outside.read_text() == TEXT
+
+
+async def test_in_full_what_is_written_through_a_link_out_of_the_project_is_reviewed_as_elsewhere(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text(TEXT)
+    (bench.project / "link").symlink_to(outside)
+    bench.script(through("link"), "text: 1")
+    async with bench.running():
+        session = await bench.new("full")
+        watcher = Watcher(session)
+        await finish(session, "go")
+        review = session.operations.review
+        [hunk] = [hunk for each in await review.pending() for hunk in each.hunks]
+        assert (hunk.path, hunk.texts) == (str(outside), ("two\n",))
+        await finish(watcher.session, f"/reject elsewhere:{hunk.id}")
+        assert outside.read_text() == TEXT
+
+
+async def test_a_link_that_takes_the_place_of_a_file_under_review_is_not_followed(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text("mine\n")
+    (bench.project / "b.txt").write_text(TEXT)
+    async with desk(bench, through("b.txt"), "text: 1") as at:
+        await at.turn()
+        (bench.project / "b.txt").unlink()
+        (bench.project / "b.txt").symlink_to(outside)
+        outcome = await at.reject()
+        assert not outcome.done
+        assert outside.read_text() == "mine\n"
+        assert (bench.project / "b.txt").is_symlink()
+
+
+async def test_what_a_command_writes_to_a_file_of_two_names_is_reviewed_under_both(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    (bench.project / "sub").mkdir()
+    (bench.project / "sub" / "same.txt").hardlink_to(bench.project / "b.txt")
+    async with desk(bench, shell("echo 4 >> b.txt"), "text: 1") as at:
+        await at.turn()
+        assert await hunks(at) == [("b.txt", "4\n"), ("sub/same.txt", "4\n")]
+        await at.reject()
+        assert (at.text("b.txt"), at.text("sub/same.txt")) == (TEXT, TEXT)
+
+
+async def test_an_edit_of_a_file_of_two_names_is_of_that_name_alone(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    (bench.project / "same.txt").hardlink_to(bench.project / "b.txt")
+    async with desk(bench, through("b.txt"), "text: 1") as at:
+        await at.turn()
+        assert await hunks(at) == [("b.txt", "two\n")]
+        assert at.text("same.txt") == TEXT
+
+
+async def test_a_second_name_that_a_command_gives_a_file_is_a_new_file(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    async with desk(bench, shell("ln b.txt same.txt"), "text: 1") as at:
+        await at.turn()
+        assert await hunks(at) == [("same.txt", TEXT)]
+        await at.reject()
+        assert at.text("b.txt") == TEXT
+        assert not (bench.project / "same.txt").exists()
