@@ -225,6 +225,9 @@ async def test_a_file_outside_all_roots_is_reviewed_and_asked_about_where_it_is(
         session = bench.host.live((await editor.execute("sould.why", why))["sessionId"])
         assert session is not None
         assert session.info.cwd == bench.project
+        await editor.wait_told(
+            "window/showMessage", lambda params: params["message"] == "Because."
+        )  # a turn delays rejects
         await editor.press(lenses[1])
         assert (bench.project / "a.txt").read_text() == "1\n2\n"
 

@@ -61,8 +61,10 @@ def span(hunk: ReviewedHunk) -> types.Range:
 
 
 def touched(hunks: Iterable[ReviewedHunk], at: types.Range) -> list[ReviewedHunk]:
-    """Those that a range touches; changes of the whole file are everywhere."""
+    """Those that a range touches; changes of the whole file are everywhere. A line at whose beginning it ends is not in it."""
     first, last = at.start.line, at.end.line
+    if last > first and at.end.character == 0:
+        last -= 1
     return [
         each
         for each in hunks

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 
@@ -16,6 +16,10 @@ _TYPES: dict[Importance, int] = {
     "warning": types.WARNING,
     "info": types.INFO,
 }
+NO_BUTTONS = (
+    "This editor has no buttons for an answer: `sould review` in a terminal asks about hunks, "
+    "and `sould status` says how to answer agents."
+)
 LONGEST: int = 2_000
 """Characters of a message."""
 
@@ -27,12 +31,16 @@ def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
 
 
 async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
-    """Which of the answers the user chose; None: none of them, or the editor cannot ask."""
+    """Which of the answers the user chose; None: none of them, or the editor cannot ask, and the question was told with who can."""
     actions = [types.MessageAction(title) for title in answers]
     params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions)
     try:
         answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
-    except (RpcError, ConnectionGoneError):
+    except RpcError as error:
+        if error.code == METHOD_NOT_FOUND:
+            tell(peer, importance, f"{question}\n{NO_BUTTONS}")
+        return None
+    except ConnectionGoneError:
         return None
     title = cast("dict[str, Any]", answer).get("title") if isinstance(answer, dict) else None
     return title if isinstance(title, str) and title in answers else None

@@ -93,7 +93,11 @@ def _pytestlsp(world: World, file: Path, name: str, formats: bool) -> AbstractCo
 
 LIBRARIES = [Kind("pytest-lsp", _pytestlsp), Kind("vscode-languageclient", _vscode)]
 """Clients that are no editors: they run wherever tests do."""
-KINDS = [_neovim("nvim-0.7"), _neovim("nvim-0.12"), _emacs("emacs-28"), _emacs("emacs-30"), Kind("hx", _helix)]
+KINDS = [
+    *map(_neovim, ("nvim-0.7", "nvim-0.10", "nvim-0.12")),
+    *map(_emacs, ("emacs-28", "emacs-30")),
+    Kind("hx", _helix),
+]
 
 
 @dataclass
