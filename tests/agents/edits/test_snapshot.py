@@ -9,7 +9,7 @@ from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.editlog import EditLogFile, Intent
-from sould.agents.edits.project import UNKEPT_BYTES
+from sould.agents.edits.logkeeping import UNKEPT_BYTES
 from sould.agents.edits.snapshot import SNAPSHOT, Snapshots
 from sould.agents.projects.projects import Projects
 from sould.agents.reviewing.listing import ReviewedHunk

@@ -244,3 +244,16 @@ def test_what_a_call_took_away_of_a_hunk_stands_in_what_is_left_of_it_when_the_c
     assert story.current == "A\n2\n3\n"
     assert story.base == "1\n2\n3\n"
     assert story.hunks == {1: ("1\n", "A\n", {"T1"})}
+
+
+def test_a_hunk_that_is_back_leaves_others_the_ids_that_they_got_by_an_undo() -> None:
+    story = Story.of("1\n")
+    story.agent("T1", "2\n1\n", call="first")
+    story.agent("T2", "3\n2\n1\n")
+    story.agent("T1", "", call="second")
+    story.undo("T1")
+    assert story.current == "3\n1\n"
+
+    story.user("3\n", "disk")
+
+    assert [each.hunk.ids for each in story.text.hunks] == [(2,), (1,)]

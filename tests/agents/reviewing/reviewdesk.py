@@ -1,6 +1,7 @@
 """A project whose files agents and users change, and the review of it, without a model and without a client."""
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from sould.agents.diskfile import digest_of
@@ -98,25 +99,28 @@ class ReviewDesk:
         self, before: Mapping[str, str | None], after: Mapping[str, str | None], turn: str = "T1", session: str = "S1"
     ) -> None:
         """A command of a session's agent leaves these files so, where they were so; None: no file."""
-        changes: list[Change] = []
-        for name in {**before, **after}:
-            old, new = before.get(name), after.get(name)
-            put = self.projects.store.put
-            kept, left = (put(text.encode()) if text is not None else None for text in (old, new))
-            self.user(name, new) if new is not None else (self.root / name).unlink(missing_ok=True)
-            changes.append(Change(self.root / name, kept, left))
-        await (await self.session(session)).note(changes, moment(), AgentCall(session, turn, f"call of {turn}"))
+        files = await self.session(session)
+        call = AgentCall(session, turn, f"call of {turn}")
+        activity = self.projects.activities.at(self.root)
+        activity.begin(call.call_id, await asyncio.to_thread(activity.git.now), _nothing_found)
+        try:
+            await files.note(
+                [self._changed(name, before.get(name), after.get(name)) for name in {**before, **after}], moment(), call
+            )
+        finally:
+            activity.end(call.call_id)
+        await (await self.review()).command_ended()
+
+    def _changed(self, name: str, old: str | None, new: str | None) -> Change:
+        kept, left = (self.projects.store.put(text.encode()) if text is not None else None for text in (old, new))
+        self.user(name, new) if new is not None else (self.root / name).unlink(missing_ok=True)
+        return Change(self.root / name, kept, left)
 
     async def undo(self, *turns: str, session: str = "S1", name: str = "u1", kept: bool = False) -> list[FileOutcome]:
         """Take turns of a session back."""
         files = await self.session(session)
-        begun: set[Path] = set()
-
-        def chosen(edit: Edit) -> bool:
-            return edit.turn_id in turns or (bool(begun) and edit.call_id.startswith(RESTORE))
-
-        begun.update(path for path, edits in files.edits.items() if any(edit.turn_id in turns for edit in edits))
-        return await take_back(files, chosen, name, "", kept=kept)
+        chosen = {edit.key for edits in files.edits.values() for edit in _since_first(edits, turns)}
+        return await take_back(files, lambda edit: edit.key in chosen, name, "", kept=kept)
 
     async def redo(self, undone: str = "u1", session: str = "S1", name: str = "r1") -> list[FileOutcome]:
         """Take an undo back."""
@@ -145,3 +149,16 @@ class ReviewDesk:
         named = tuple(str(self.root / path) for path in paths)
         order = Order(verdict, Selection(ids, named, session, turn), by, reason, choice, digests or {}, lines)
         return await (await self.review()).decide(order)
+
+
+async def _nothing_found() -> None:
+    """What the command changed is told when it has ended."""
+
+
+def _since_first(edits: Iterable[Edit], turns: Collection[str]) -> Iterator[Edit]:
+    """Those of the turns in one file, and the restores that came after the first of them."""
+    begun = False
+    for edit in edits:
+        begun = begun or edit.turn_id in turns
+        if edit.turn_id in turns or (begun and edit.call_id.startswith(RESTORE)):
+            yield edit

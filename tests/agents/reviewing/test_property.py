@@ -45,6 +45,12 @@ class Reviewing(RuleBasedStateMachine):
         self.turns = itertools.count(1)
         self.typed: set[str] = set()
         """Lines of the user's that are to be there: in a file, or on reject."""
+        self.done: dict[str, list[str]] = {"S1": [], "S2": []}
+        """The turns of each session that were not undone."""
+        self.wrote: dict[str, set[str]] = {}
+        """The lines that each turn wrote."""
+        self.kept: set[str] = set()
+        """Lines that the user kept."""
         self.seen: dict[int, str] = {}
         """Which file each id was in."""
         text = end.join(f"user {next(self.numbers)}" for _ in range(8)) + (end if last else "")
@@ -68,7 +74,8 @@ class Reviewing(RuleBasedStateMachine):
         """A tool or a command of an agent changes some places of a file, or makes it."""
         before = self._text(name)
         after = self._changed(before or "", places, "agent", remove=remove)
-        turn = f"T{next(self.turns)}"
+        turn = self._turn(session)
+        self.wrote[turn] = {*after.splitlines()} - {*(before or "").splitlines()}
         if command:
             self._run(self.desk.command({name: before}, {name: after}, turn, session))
         elif before != after:
@@ -78,7 +85,26 @@ class Reviewing(RuleBasedStateMachine):
     def agent_deletes(self, name: str, session: str) -> None:
         """A tool of an agent removes a file."""
         if self._text(name) is not None:
-            self._run(self.desk.agent(name, None, f"T{next(self.turns)}", session))
+            self._run(self.desk.agent(name, None, self._turn(session), session))
+
+    @rule(session=SESSION, count=st.integers(1, 2), redo=st.booleans())
+    def undo(self, session: str, count: int, redo: bool) -> None:
+        """The last turns of a session are taken back; what they wrote is gone but for what is told. Redo at once leaves no trace."""
+        turns = self.done[session][-count:]
+        if not turns:
+            return
+        before = self._run(self.desk.hunks()), [self._text(name) for name in NAMES]
+        number = next(self.numbers)
+        kept = self.kept & self._there()
+        outcomes = self._run(self.desk.undo(*turns, session=session, name=f"u{number}"))
+        assert kept <= self._there()
+        if not any(each.kept or each.conflicts or each.action in ("conflict", "kept") for each in outcomes):
+            assert not self._there() & {line for turn in turns for line in self.wrote.get(turn, ())}
+        if redo:
+            self._run(self.desk.redo(f"u{number}", session=session, name=f"r{number}"))
+            assert (self._run(self.desk.hunks()), [self._text(name) for name in NAMES]) == before
+        else:
+            del self.done[session][-count:]
 
     @rule(name=NAME, places=PLACES, remove=st.booleans())
     def user_saves(self, name: str, places: list[int], remove: bool) -> None:
@@ -132,7 +158,7 @@ class Reviewing(RuleBasedStateMachine):
                 return
         if outcome.done and verdict == "keep":
             assert {name: self._text(name) for name in NAMES} == contents
-            self._forget_lines(hunk.base)
+            self._note_kept(hunk)
             if hunk.kind == "delete":
                 self._forget_missing()
 
@@ -149,6 +175,7 @@ class Reviewing(RuleBasedStateMachine):
         before = self._run(self.desk.hunks(absent=True))
         self._run(self.desk.aclose())
         shutil.rmtree(self.desk.state / "sessions", ignore_errors=True)
+        self.done = {session: [] for session in self.done}
         self._run(clear(self.desk.projects, time.time() + 2 * OLD))
         if not with_snapshot:
             for snapshot in self.desk.state.glob(f"projects/*/{SNAPSHOT}"):
@@ -166,7 +193,7 @@ class Reviewing(RuleBasedStateMachine):
             assert {name: self._text(name) for name in NAMES} == contents
             assert not outcome.left
             for hunk in pending:
-                self._forget_lines(hunk.base)
+                self._note_kept(hunk)
             self._forget_missing()
         left = {each.id for each in outcome.left}
         assert {hunk.id for hunk in self._run(self.desk.hunks())} == left
@@ -212,6 +239,11 @@ class Reviewing(RuleBasedStateMachine):
 
     # --- the oracle ------------------------------------------------------------------------------------------------------
 
+    def _turn(self, session: str) -> str:
+        turn = f"T{next(self.turns)}"
+        self.done[session].append(turn)
+        return turn
+
     def _text(self, name: str) -> str | None:
         path = self.desk.root / name
         return path.read_bytes().decode() if path.exists() else None
@@ -235,9 +267,15 @@ class Reviewing(RuleBasedStateMachine):
     def _forget_lines(self, lines: "set[str] | tuple[str, ...]") -> None:
         self.typed -= {line.strip() for line in lines}
 
+    def _note_kept(self, hunk: ReviewedHunk) -> None:
+        self._forget_lines(hunk.base)
+        self.kept |= {line.strip() for line in hunk.texts}
+
     def _forget_missing(self) -> None:
-        there = {line.strip() for name in NAMES for line in (self._text(name) or "").splitlines()}
-        self.typed &= there
+        self.typed &= self._there()
+
+    def _there(self) -> set[str]:
+        return {line.strip() for name in NAMES for line in (self._text(name) or "").splitlines()}
 
     def _note_ids(self, hunks: list[ReviewedHunk]) -> None:
         assert len({hunk.id for hunk in hunks}) == len(hunks)

@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.edits.editlog import Captured, Decided, Event, Intent, Noted, Range, Settled, UserChanged
-from sould.agents.edits.reviewstate import Contents, ReviewState, edits_of, ranges_between
+from sould.agents.edits.filefold import Contents, edits_of, ranges_between
+from sould.agents.edits.reviewstate import ReviewState
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.lines import Lines

@@ -6,10 +6,8 @@ It opens with a root and the state directory alone: no model, no session, no cli
 
 import asyncio
 import contextlib
-import stat
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,7 +16,6 @@ from sould.agents.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.edits.ageing import Aged, Needed, aged
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
-from sould.agents.edits.droppedtext import DroppedText, dropped_texts
 from sould.agents.edits.editlog import (
     Captured,
     Checkpoint,
@@ -32,45 +29,33 @@ from sould.agents.edits.editlog import (
     Told,
     UserChanged,
 )
-from sould.agents.edits.history import PastWrite, at_path, past_writes
+from sould.agents.edits.logkeeping import OpenLog
 from sould.agents.edits.logopening import opened
 from sould.agents.edits.moments import moment
-from sould.agents.edits.reviewed import ReviewedFiles
+from sould.agents.edits.past import ProjectPast
 from sould.agents.edits.snapshot import Snapshot, Snapshots
 from sould.agents.edits.state import Edit, EditState
-from sould.agents.edits.texts import Texts, encoded
-from sould.agents.patience import Behind, run_shielded_in_thread, shared, shielded
+from sould.agents.edits.texts import encoded
+from sould.agents.patience import run_shielded_in_thread
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.useredit import How
 from sould.agents.workspace import WorkspaceError
 
-UNKEPT_BYTES: Final = 50_000
-"""Of the log, behind its snapshot: some 250 events. Folding them is what opening takes longer after a crash."""
 
-
-class Project:
+class Project(ProjectPast):
     """The edits below one root, numbered in the order they were made. One daemon at a time has it open."""
 
     def __init__(self, root: Path, file: EditLogFile, snapshots: Snapshots, store: BlobStore) -> None:
         """Folds the log: that blocks."""
-        self.log_id = snapshots.directory.name
-        self.root = root
-        self._file = file
-        self._store = store
-        self._snapshots = snapshots
-        self._keeping = Behind("keeping a snapshot")
-        self._changes_under_way = 0
-        self._ageing: asyncio.Future[None] | None = None
-        """Done when the log may be written to again."""
-        self.review = ReviewedFiles(store)
         found = snapshots.read()
-        self._state = EditState(root, found.edits if found is not None else None)
+        super().__init__(root, file, store, EditState(root, found.edits if found is not None else None))
+        self.log_id = snapshots.directory.name
         if found is not None:
             self.review.restore(found.review)
             self.review.relocate(str(found.root), str(root))
-        self._kept_to = found.size if found is not None else 0
-        """Up to which byte of the log the snapshot goes."""
-        self._fold(file.events(self._kept_to))
+        kept_to = found.size if found is not None else 0
+        self._log = OpenLog(file, snapshots, kept_to, self._snapshot)
+        self._fold(file.events(kept_to))
 
     def _fold(self, events: Sequence[tuple[int, Event]]) -> None:
         checkpoint = max((start for start, event in events if isinstance(event, Checkpoint)), default=-1)
@@ -104,7 +89,7 @@ class Project:
 
     async def move_to(self, root: Path) -> None:
         """Its directory is there by now: so are all its files, of earlier edits, too. Raises OSError: it could not be kept."""
-        async with self._changing():
+        async with self._log.changing():
             await run_shielded_in_thread(self._file.append, Rooted(n=0, root=str(root)), sync=True)
             self._state.move_to(root)
             self.review.relocate(str(self.root), str(root))
@@ -112,48 +97,24 @@ class Project:
 
     async def aclose(self) -> None:
         """Let go of the log; no write may follow."""
-        await self._keeping.aclose()
-        if self._file.size > self._kept_to:
-            await self._keep(self._snapshot())
-        await run_shielded_in_thread(self._file.close)
+        await self._log.aclose()
 
-    # --- the snapshot ------------------------------------------------------------------------------------------------
-
-    @contextlib.asynccontextmanager
-    async def _changing(self) -> AsyncGenerator[None]:
-        """What is known and what the log holds are not the same, as long as the block lasts."""
-        while self._ageing is not None:
-            await shared(self._ageing)
-        self._changes_under_way += 1
-        try:
-            yield
-        finally:
-            self._changes_under_way -= 1
-            is_due = self._file.size - self._kept_to >= UNKEPT_BYTES
-            if is_due and not self._changes_under_way and not self._keeping.busy:
-                self._keeping.begin(self._keep(self._snapshot()))
+    # --- ageing ---------------------------------------------------------------------------------------------------------
 
     async def age(self, sessions: Collection[str], since: float) -> int:
         """Drop what is settled and older than `since`, and what no session that exists can rewind; how many events went.
 
         0, too, when something is being written just now. Raises OSError: the log is as it was.
         """
-        if self._changes_under_way or self._ageing is not None:
-            return 0
-        self._ageing = asyncio.get_running_loop().create_future()
-        try:
-            return await shielded(self._age(Needed(self._state.numbers_needed(sessions), sessions, since)))
-        finally:
-            self._ageing.set_result(None)
-            self._ageing = None
+        needed = Needed(self._state.numbers_needed(sessions), sessions, since)
+        return await self._log.alone(lambda: self._age(needed))
 
     async def _age(self, needed: Needed) -> int:
-        await self._keeping.aclose()
         result, starts = await run_shielded_in_thread(self._rewritten, needed)
         if starts:
             self._state.keep_only(result.numbers)
             self.review.begin_again(result.review, result.events, starts)
-            await self._keep(self._snapshot())
+            await self._log.keep()
         return result.gone
 
     def _rewritten(self, needed: Needed) -> tuple[Aged, Sequence[int]]:
@@ -169,64 +130,6 @@ class Project:
     def _snapshot(self) -> Snapshot:
         return Snapshot(self._file.size, self.root, self._state.kept(), self.review.kept())
 
-    async def _keep(self, snapshot: Snapshot) -> None:
-        self._kept_to = snapshot.size  # also when the disk has no room for it: it is tried again with the next one
-        with contextlib.suppress(OSError):
-            await run_shielded_in_thread(self._snapshots.write, snapshot)
-
-    # --- what was changed --------------------------------------------------------------------------------------------
-
-    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
-        """The edits of all sessions, or those that one made or inherited, by resolved path, oldest first."""
-        return self._state.edits(session_id)
-
-    def edits_since(self, session_id: str, mark: int) -> Mapping[Path, Sequence[Edit]]:
-        """The edits that a session has made since `moment` gave the mark."""
-        edits = self.edits(session_id).items()
-        return {path: new for path, each in edits if (new := [edit for edit in each if edit.order >= mark])}
-
-    def edits_of(self, path: Path) -> Sequence[Edit]:
-        """Those of one file, oldest first."""
-        return self._state.edits_of(path)
-
-    def unsettled(self, path: Path) -> Sequence[Edit]:
-        """Edits of a file of which nobody knows yet if they happened."""
-        return [edit for at, edit in self._state.unsettled() if at == path]
-
-    async def content(self, digest: str) -> bytes:
-        """What a file held, nothing for a directory. Raises BlobMissingError."""
-        if digest == DIRECTORY:
-            return b""
-        if digest == UNKEPT:
-            raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
-        try:
-            return await asyncio.to_thread(self._store.get, digest)
-        except BlobMissingError:
-            if self._state.is_secret(digest):
-                raise BlobMissingError("it held secrets, so what it was ended with the daemon that kept it") from None
-            raise
-
-    def made_directories(self) -> Collection[Path]:
-        """Directories that agents made."""
-        edits = self._state.edits().items()
-        return {path for path, each in edits if each[-1].after == DIRECTORY and each[0].before is None}
-
-    def history(self, path: Path) -> dict[int, PastWrite]:
-        """The writes of agents to a file under review, by number, as far as they are known. Blocks."""
-        events = self._file.read(self.review.places(str(path)))
-        named = [at_path(event, str(path), self._state.roots, self.root) for event in events]
-        return past_writes(named, Texts(self._store))
-
-    async def dropped(self, path: str) -> Sequence[DroppedText]:
-        """The user's texts that rejects dropped there, because they chose so."""
-        events = await asyncio.to_thread(self._file.read, self.review.places(path))
-        return [*dropped_texts(path, events)]
-
-    def mode_before_deletion(self, path: Path) -> int | None:
-        """The permissions of a file before it was deleted last, when somebody looked."""
-        mode = next((edit.before_mode for edit in reversed(self.edits_of(path)) if edit.after is None), None)
-        return stat.S_IMODE(mode) if mode is not None else None
-
     # --- changing, for `sessionfiles` ----------------------------------------------------------------------------------
 
     async def announce(
@@ -237,7 +140,7 @@ class Project:
         `becomes`: what the review knows of the file once a write that takes edits back is done. The file is held meanwhile.
         Raises OSError: then nothing may be written.
         """
-        async with self._changing():
+        async with self._log.changing():
             intent = replace(draft, n=self._state.next_n)
             self._state.apply(intent, moment())
             try:
@@ -276,7 +179,7 @@ class Project:
 
     async def settle_all(self, numbers: Iterable[int], *, written: bool) -> None:
         """Decisions are carried out, or are not."""
-        async with self._changing():
+        async with self._log.changing():
             events: list[Settled] = []
             for n in numbers:
                 events.append(Settled(n=n, written=written, first_id=self.review.state.next_id))
@@ -286,7 +189,7 @@ class Project:
 
     async def append_numbered(self, drafts: Iterable[Decided]) -> list[Decided]:
         """Keep decisions before they are carried out, with their numbers. Raises OSError: they are not made."""
-        async with self._changing():
+        async with self._log.changing():
             events: list[Decided] = []
             for draft in drafts:
                 events.append(replace(draft, n=self._state.next_n))
@@ -301,7 +204,7 @@ class Project:
 
     async def look(self, path: str, data: bytes | None, how: How, mode: int | None = None) -> None:
         """A file under review, which is held, has this content now, None where it is gone; `mode`: its permissions, where known."""
-        async with self._changing():
+        async with self._log.changing():
             found = await self.found(path, data, how)
             modes = self.review.mode_found(path, mode, self._state.next_n)
             for each in modes:
@@ -338,7 +241,7 @@ class Project:
         """
         if since is not None:
             await self._look_before(drafts, since)
-        async with self._changing():
+        async with self._log.changing():
             drafts = list(drafts)
             found = await self._found_before(drafts)
             first = self._state.next_n
@@ -409,7 +312,7 @@ class Project:
 
     async def append(self, *events: Event, sync: bool) -> None:
         """Take events, whose numbers are their own, and keep them. Raises OSError: they are not kept."""
-        async with self._changing():
+        async with self._log.changing():
             for event in events:
                 self._apply(event)
             await self._write(events, sync=sync)

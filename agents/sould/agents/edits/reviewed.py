@@ -18,8 +18,9 @@ from sould.agents.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobStore
 from sould.agents.edits.editlog import Captured, Checkpoint, Decided, Event, Intent, Noted, Settled, UserChanged
+from sould.agents.edits.filefold import ranges_between
 from sould.agents.edits.moments import moment
-from sould.agents.edits.reviewstate import ReviewState, below, ranges_between
+from sould.agents.edits.reviewstate import ReviewState, below
 from sould.agents.edits.texts import Texts
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.file import ENDS, TrackedFile, ended

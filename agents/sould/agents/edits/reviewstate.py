@@ -6,7 +6,7 @@ that the next event says was there counts, as if it had been found on disk.
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,28 +20,18 @@ from sould.agents.edits.editlog import (
     GitStood,
     Intent,
     Noted,
-    Range,
     Settled,
     Told,
     UserChanged,
     Writer,
 )
-from sould.agents.review.decisions import Decided as DecidedHunk
-from sould.agents.review.decisions import Decision, HunkStale, Refusal, taken_back
-from sould.agents.review.difference import LineEdit, edits_between
-from sould.agents.review.file import DecidedChange, FileChange, TrackedFile
+from sould.agents.edits.filefold import Contents, as_found, written
+from sould.agents.edits.outcomes import outcome
+from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import (
-    ChangeAbsent,
-    ChangeDecided,
-    Conflict,
     Done,
-    PutText,
-    change_taken_back,
-    decide_change,
-    decide_hunk,
 )
 from sould.agents.review.hunk import AgentCall
-from sould.agents.review.lines import Lines, line_end, with_end
 from sould.agents.review.text import ReviewedText
 
 DecisionVerdict: TypeAlias = Literal["keep", "reject", "undo"]
@@ -52,18 +42,6 @@ MOST_ANSWERS: Final = 5_000
 """Calls; of more, those are known of which something is pending."""
 FIRST: Final = 1
 """The first id of a project."""
-
-
-class Contents(Protocol):
-    """What files held, by digest."""
-
-    def lines(self, digest: str) -> Lines | None:
-        """A text; None when it is none, or nobody has it any more."""
-        ...
-
-    def file(self, digest: str) -> TrackedFile | None:
-        """A file under review, as it was kept whole; None when nobody has it any more."""
-        ...
 
 
 class ReviewState(Struct):
@@ -220,7 +198,7 @@ class ReviewState(Struct):
             self.files.pop(before, None)
             file = file.agent_renamed(event.path, agent, allowed=event.allowed)
         if event.before != event.after and (event.changed or not before):
-            file = _written(file, event, agent, contents)
+            file = written(file, event, agent, contents)
         before_mode, after_mode = event.before_mode, event.after_mode
         if before_mode is not None and after_mode is not None and before_mode != after_mode:
             modes = stat.S_IMODE(before_mode), stat.S_IMODE(after_mode)
@@ -244,7 +222,7 @@ class ReviewState(Struct):
         there = before is not None
         if file is None:
             return TrackedFile(path, ReviewedText.of(lines or (), self.next_id), there, there, content)
-        return _as_found(file, lines or (), content, there=there)
+        return as_found(file, lines or (), content, there=there)
 
     def _put(self, path: str, file: TrackedFile) -> None:
         self.files[path] = file
@@ -335,96 +313,9 @@ def writers_of(event: Decided) -> Sequence[Writer]:
     return [each for each in writers if each[0]]
 
 
-def outcome(
-    file: TrackedFile, event: Decided, *, occupied: bool = False
-) -> Done | Refusal | Conflict | ChangeDecided | ChangeAbsent:
-    """What becomes of a file by a decision, or why nothing does. `occupied`: see `decide_change`."""
-    change = change_of(file, event.hunk_id)
-    decided = decided_change_of(file, event.hunk_id)
-    if event.verdict == "undo" and decided is not None:
-        return change_taken_back(file, decided, occupied=occupied)
-    if event.verdict == "undo":
-        answer = taken_back(file.text, event.hunk_id)
-        if not isinstance(answer, DecidedHunk):
-            return answer
-        after = replace(file, text=answer.text, exists=True)
-        put = (PutText(file.path, file.text.current if file.exists else None, answer.text.current),)
-        return Done(after, put if answer.text.current != file.text.current else ())
-    if change is not None:
-        if event.digest and event.digest != change.digest:
-            return HunkStale(None)
-        chosen = "replace" if event.choice == "replace" else "leave"
-        return decide_change(file, change, event.verdict, occupied=occupied, choice=chosen)
-    if decided is not None:
-        return ChangeDecided(decided)
-    if any(each.id == event.hunk_id for each in file.absent):
-        return ChangeAbsent()
-    choice = event.choice if event.choice != "replace" else None
-    return decide_hunk(
-        file, Decision(event.verdict, event.hunk_id, event.digest, event.lines, choice, event.base_lines)
-    )
-
-
 def call_key(agent: AgentCall) -> CallKey:
     """See `CallKey`."""
     return agent.session_id, agent.turn_id, agent.call_id
-
-
-def change_of(file: TrackedFile, number: int) -> FileChange | None:
-    """The change of the file as a whole that has this id."""
-    return next((change for change in file.changes if change.id == number), None)
-
-
-def decided_change_of(file: TrackedFile, number: int) -> DecidedChange | None:
-    """The decision about the change of the file as a whole that has this id, unless it is pending again."""
-    return next((each for each in reversed(file.decided) if each.change.id == number), None)
-
-
-def _as_found(file: TrackedFile, lines: Lines, content: str, *, there: bool) -> TrackedFile:
-    """The file as an event says that it was, whatever the events before it say."""
-    if not there:
-        return file.user_deleted() if file.exists else file
-    if not file.exists:
-        return file.user_replaced(content) if content else file.user_made(lines)
-    if content:
-        return file if file.content == content else file.user_replaced(content)
-    same = file.text.current == lines
-    return file if same else file.user_wrote(edits_between(file.text.current, lines), "disk")
-
-
-def _written(file: TrackedFile, event: Intent, agent: AgentCall, contents: Contents) -> TrackedFile:
-    """After a write of an agent that changed the content."""
-    allowed = event.allowed
-    if event.after is None:
-        return file.agent_deleted(agent, allowed=allowed)
-    new = contents.lines(event.after) if event.changed is not None else None
-    if new is None or (file.content and file.exists):
-        return file.agent_replaced(event.before or "", event.after, agent, allowed=allowed)
-    if not file.exists:
-        return file.agent_made(new, agent, allowed=allowed)
-    old_end, new_end = line_end(file.text.current), line_end(new)
-    if old_end is not None and new_end is not None and old_end != new_end:
-        file = file.agent_changed_line_ends(new_end, old_end, agent)
-    return file.agent_wrote(edits_of(event.changed or (), new), agent, allowed=allowed)
-
-
-def edits_of(ranges: Iterable[Range], new: Lines) -> list[LineEdit]:
-    """What a write changed, with its lines."""
-    return [LineEdit(start, stop, new[low:high]) for start, stop, low, high in ranges]
-
-
-def ranges_between(old: Lines, new: Lines) -> tuple[Range, ...]:
-    """What turns a text into another one; where only line ends differ, that is not in it."""
-    old_end, new_end = line_end(old), line_end(new)
-    if old_end is not None and new_end is not None and old_end != new_end:
-        old = with_end(old, new_end)
-    ranges: list[Range] = []
-    shift = 0
-    for edit in edits_between(old, new):
-        low = edit.start + shift
-        ranges.append((edit.start, edit.stop, low, low + len(edit.lines)))
-        shift += len(edit.lines) - (edit.stop - edit.start)
-    return tuple(ranges)
 
 
 def _relocated(file: TrackedFile, at: Callable[[str], str]) -> TrackedFile:

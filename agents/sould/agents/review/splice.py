@@ -225,10 +225,15 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
             parts.append(piece)
     if run:
         parts.append(Same(tuple(run)))
+    own = {part.id for part in parts if isinstance(part, Hunk)}
     for n, part in enumerate(parts):
         if isinstance(part, Hunk) and not part.id:
             parts[n] = replace(part, id=next_id)
             next_id += 1
+        elif isinstance(part, Hunk) and not own.isdisjoint(part.absorbed):
+            # it is back, and others have got ids of it since
+            parts[n] = replace(part, absorbed=tuple(number for number in part.absorbed if number not in own))
+        own.update(part.absorbed if isinstance(part, Hunk) else ())
     return Finished(tuple(parts), tuple(away), next_id)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sould.agents.edits.editlog import Decided, Noted
+from sould.agents.edits.outcomes import outcome
 from sould.agents.edits.project import Project
-from sould.agents.edits.reviewstate import outcome
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import Done

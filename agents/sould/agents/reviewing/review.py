@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from sould.agents.directories.folderevents import FolderEvents
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided
+from sould.agents.edits.outcomes import change_of, decided_change_of, outcome
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Follower
-from sould.agents.edits.reviewstate import DecisionVerdict, change_of, decided_change_of, outcome
+from sould.agents.edits.reviewstate import DecisionVerdict
 from sould.agents.filelocks import FileLocks
 from sould.agents.patience import Behind
 from sould.agents.review.decisions import Choice
@@ -479,8 +480,7 @@ class Review(ReviewView):
     async def _carry_out(self, path: str, run: Sequence[DecisionStep]) -> None:
         sessions = {session for step in run for session in step.event.sessions}
         effects = effects_of(run)
-        # both look at all edits of the project
-        made = self._project.made_directories() if any(map(removes, effects)) else ()
+        made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
         mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
         await self.files.carry_out(effects, sessions, made, mode)
 

@@ -1,0 +1,80 @@
+"""What was changed in one project, and what its files held, for whoever asks. Nothing here changes anything."""
+
+import asyncio
+import stat
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from sould.agents.directories.refs import DIRECTORY, UNKEPT
+from sould.agents.edits.blobs import BlobMissingError, BlobStore
+from sould.agents.edits.droppedtext import DroppedText, dropped_texts
+from sould.agents.edits.editlog import EditLogFile
+from sould.agents.edits.history import PastWrite, at_path, past_writes
+from sould.agents.edits.reviewed import ReviewedFiles
+from sould.agents.edits.state import Edit, EditState
+from sould.agents.edits.texts import Texts
+
+
+class ProjectPast:
+    """Of one project: its edits, the log that they stand in, and the contents of files before and after them."""
+
+    def __init__(self, root: Path, file: EditLogFile, store: BlobStore, state: EditState) -> None:
+        self.root = root
+        self.review = ReviewedFiles(store)
+        self._file = file
+        self._store = store
+        self._state = state
+
+    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
+        """The edits of all sessions, or those that one made or inherited, by resolved path, oldest first."""
+        return self._state.edits(session_id)
+
+    def edits_since(self, session_id: str, mark: int) -> Mapping[Path, Sequence[Edit]]:
+        """The edits that a session has made since `moment` gave the mark."""
+        edits = self.edits(session_id).items()
+        return {path: new for path, each in edits if (new := [edit for edit in each if edit.order >= mark])}
+
+    def edits_of(self, path: Path) -> Sequence[Edit]:
+        """Those of one file, oldest first."""
+        return self._state.edits_of(path)
+
+    def unsettled(self, path: Path) -> Sequence[Edit]:
+        """Edits of a file of which nobody knows yet if they happened."""
+        return [edit for at, edit in self._state.unsettled() if at == path]
+
+    async def content(self, digest: str) -> bytes:
+        """What a file held, nothing for a directory. Raises BlobMissingError."""
+        if digest == DIRECTORY:
+            return b""
+        if digest == UNKEPT:
+            raise BlobMissingError("what it held was not saved: it was too large, or there was no time to")
+        try:
+            return await asyncio.to_thread(self._store.get, digest)
+        except BlobMissingError:
+            if self._state.is_secret(digest):
+                raise BlobMissingError("it held secrets, so what it was ended with the daemon that kept it") from None
+            raise
+
+    def made_above(self, path: Path) -> Collection[Path]:
+        """The directories above a path that agents made."""
+        return [folder for folder in path.parents if _made_it(self.edits_of(folder))]
+
+    def history(self, path: Path) -> dict[int, PastWrite]:
+        """The writes of agents to a file under review, by number, as far as they are known. Blocks."""
+        events = self._file.read(self.review.places(str(path)))
+        named = [at_path(event, str(path), self._state.roots, self.root) for event in events]
+        return past_writes(named, Texts(self._store))
+
+    async def dropped(self, path: str) -> Sequence[DroppedText]:
+        """The user's texts that rejects dropped there, because they chose so."""
+        events = await asyncio.to_thread(self._file.read, self.review.places(path))
+        return [*dropped_texts(path, events)]
+
+    def mode_before_deletion(self, path: Path) -> int | None:
+        """The permissions of a file before it was deleted last, when somebody looked."""
+        mode = next((edit.before_mode for edit in reversed(self.edits_of(path)) if edit.after is None), None)
+        return stat.S_IMODE(mode) if mode is not None else None
+
+
+def _made_it(edits: Sequence[Edit]) -> bool:
+    return bool(edits) and edits[-1].after == DIRECTORY and edits[0].before is None
