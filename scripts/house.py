@@ -59,6 +59,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "soul",
             "mcp",
             "external",
+            "languageservers",
             "timetravel",
             "tools",
             "flows",

@@ -34,6 +34,39 @@ ProviderType: TypeAlias = Literal[
     "_chaos",
 ]
 ModeName: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
+LanguageName: TypeAlias = Literal[
+    "c",
+    "csharp",
+    "css",
+    "dart",
+    "elixir",
+    "erlang",
+    "go",
+    "haskell",
+    "html",
+    "java",
+    "json",
+    "kotlin",
+    "lua",
+    "nix",
+    "ocaml",
+    "php",
+    "python",
+    "ruby",
+    "rust",
+    "scala",
+    "shell",
+    "svelte",
+    "swift",
+    "terraform",
+    "tex",
+    "toml",
+    "typescript",
+    "vue",
+    "yaml",
+    "zig",
+]
+"""What `languageservers.commands` may name."""
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -271,6 +304,18 @@ class Mcp(Section):
     client: McpClient = Field(default_factory=McpClient)
 
 
+class LanguageServers(Section):
+    """Language servers that the daemon runs for trusted projects."""
+
+    enabled: bool = True
+    idle_stop_s: Positive = 300.0
+    """How long one runs on after it was last asked."""
+    max_memory_mb: Annotated[int, Field(ge=64)] = 2048
+    """Of one, with all that it started; it is stopped when it has more."""
+    commands: dict[LanguageName, tuple[str, ...]] = Field(default_factory=dict)
+    """By language, in place of what sould looks for: a program with its arguments; none at all: no server."""
+
+
 class Hook(Section):
     """A command run on an event."""
 
@@ -364,6 +409,7 @@ class Config(Section):
     notifications: Notifications = Field(default_factory=Notifications)
     services: Services = Field(default_factory=Services)
     mcp: Mcp = Field(default_factory=Mcp)
+    languageservers: LanguageServers = Field(default_factory=LanguageServers)
     hooks: tuple[Hook, ...] = ()
     compaction: Compaction = Field(default_factory=Compaction)
     budget: Budget = Field(default_factory=Budget)

@@ -7,10 +7,8 @@ end of the daemon leaves it behind. What fastmcp needs is imported when the firs
 import asyncio
 import logging
 import os
-import time
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
@@ -32,6 +30,8 @@ from sould.agents.mcp.results import (
 from sould.agents.mcp.specs import ServerSpec
 from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+from sould.agents.process.restarts import Restarts
+from sould.agents.process.serving import INPUT_CLOSE_GRACE, serving
 from sould.agents.toolapi.base import tool_error
 from sould.agents.unreachable import causes, why_unreachable
 from sould.agents.wire.content import ContentPart
@@ -49,16 +49,12 @@ State: TypeAlias = Literal["pending", "connecting", "connected", "failed", "unau
 
 T = TypeVar("T")
 
-LONGEST_WAIT = 30.0
-"""Seconds between two attempts, at most."""
 LIST_AGAIN = 0.2
 """Seconds between two listings of what a server offers."""
 LISTING = 1
 """Seconds that somebody who looks at a server waits for lists that it said to have changed."""
 MOST_QUESTIONS = 4
 """That a server has open to its user."""
-STDIN_CLOSE_GRACE = 2.0
-"""Seconds a server gets to end after its input has ended, before TERM."""
 
 
 class Place(Struct, frozen=True):
@@ -142,7 +138,7 @@ class Server:
         self._wanted = asyncio.Event()
         self._calls: list[_Call] = []
         self._questions = 0
-        self._starts: deque[float] = deque()
+        self._restarts = Restarts()
         self._last_words = ""
         self._status = 0
         """Of the last HTTP response."""
@@ -155,7 +151,7 @@ class Server:
         """Connect, and again after every end, until cancelled."""
         failures = 0
         while True:
-            self._starts.append(time.monotonic())
+            self._restarts.began()
             self._wanted.clear()
             self._change("connecting", self.trouble)
             ending = await self._attempt()
@@ -173,7 +169,7 @@ class Server:
     def want(self) -> None:
         """Somebody new uses this server: one that was given up is tried again."""
         if self.state in ("failed", "unauthorized"):
-            self._starts.clear()
+            self._restarts.forget()
             self._wanted.set()
 
     def move(self, place: Place) -> None:
@@ -272,7 +268,7 @@ class Server:
             return tool_error(f"The MCP server {self.spec.name} refused the call: {error}", brief="Refused")
         logger.info("call to %s: %r", self.spec.name, error)
         self._ended.set()
-        await in_time(2 * STDIN_CLOSE_GRACE, self._down.wait())  # what it said last is known when it is down
+        await in_time(2 * INPUT_CLOSE_GRACE, self._down.wait())  # what it said last is known when it is down
         why = "it needs a sign-in" if wants_sign_in(error) else "the connection to it ended"
         return tool_error(
             f"The MCP server {self.spec.name} did not answer: {why}. The call may or may not have run. "
@@ -383,18 +379,13 @@ class Server:
         place, spec = self.place, self.spec
         variables = {**place.variables, **spec.env}
         argv = [self._program(variables.get("PATH", "")), *spec.args]
-        process = await self._guard.start(
-            argv, place.cwd / spec.cwd, variables, stdin=True, errors=True, umask=place.umask
-        )
-        self.pid = process.pid
-        async with beside(self._listen(process), f"errors of {spec.name}"):
+        running = serving(self._guard, argv, place.cwd / spec.cwd, variables, self._complain, umask=place.umask)
+        async with running as process:
+            self.pid = process.pid
             try:
                 yield process
             finally:
                 self.pid = None
-                process.close_input()
-                await in_time(STDIN_CLOSE_GRACE, process.wait())
-                await process.kill()
 
     def _program(self, path: str) -> str:
         """The file to run: as it is named, else from the PATH, and there a project's own last. Raises CommandStartError."""
@@ -408,15 +399,8 @@ class Server:
             )
         return found
 
-    async def _listen(self, process: GuardedProcess) -> None:
-        """Keep the last line of what it complains about; a flood is read and dropped."""
-        tail = b""
-        async with aclosing(process.errors()) as errors:
-            async for chunk in errors:
-                tail = (tail + chunk)[-4096:]
-                lines = [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
-                if lines:
-                    self._last_words = self.spec.last_words(lines[-1])
+    def _complain(self, line: str) -> None:
+        self._last_words = self.spec.last_words(line)
 
     def _note_status(self, status: int) -> None:
         self._status = status
@@ -470,13 +454,11 @@ class Server:
     def _wait(self, state: State, failures: int) -> float | None:
         """Seconds until the next attempt; None when there were too many."""
         limits = self._config.now.mcp.client
-        now = time.monotonic()
-        while self._starts and self._starts[0] < now - limits.restart_window_s:
-            self._starts.popleft()
         gone = self.spec.carrier is not None and self.spec.carrier.gone.is_set()
-        if gone or state == "unauthorized" or len(self._starts) > limits.max_restarts:
+        if gone or state == "unauthorized":
             return None
-        return min(limits.restart_first_wait_s * 2 ** min(failures - 1, 10), LONGEST_WAIT)
+        first, window = limits.restart_first_wait_s, limits.restart_window_s
+        return self._restarts.wait(failures, first=first, most=limits.max_restarts, window=window)
 
     def _change(self, state: State, trouble: str) -> None:
         self.state = state

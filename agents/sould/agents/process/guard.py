@@ -232,10 +232,13 @@ class ProcessGuard:
         stdin: bool = False,
         errors: bool = False,
         umask: int = USUAL_UMASK,
+        memory: int | None = None,
     ) -> GuardedProcess:
         """Start `argv` in a session of its own, with exactly `env` and `umask`, its input empty unless `stdin`.
 
         With `errors` its standard error is a pipe of its own; read it, or the process waits when that pipe is full.
+
+        None of its processes gets more than `memory` bytes of its own (Linux; elsewhere it is not held to that).
 
         After `timeout` seconds the whole tree is ended and the exit says `timed_out`.
 
@@ -252,6 +255,7 @@ class ProcessGuard:
             "umask": umask,
             "stdin": stdin,
             "errors": errors,
+            "memory": memory,
         }
         encoded = json.dumps(order).encode()
         try:

@@ -273,7 +273,7 @@ def _become_command(order: dict[str, Any], output: int, given_input: int | None,
         os.dup2(says, 3, inheritable=False)
         os.closerange(4, _most_descriptors())
         says = 3
-        _limit(order["processes"])
+        _limit(order["processes"], order["memory"])
         os.umask(order["umask"])
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -289,10 +289,16 @@ def _become_command(order: dict[str, Any], output: int, given_input: int | None,
         os._exit(127)
 
 
-def _limit(headroom: int) -> None:
-    """No core files, and at most `headroom` processes more than the whole system has now (F49: fork bombs)."""
+def _limit(headroom: int, memory: int | None) -> None:
+    """No core files, and at most `headroom` processes more than the whole system has now (F49: fork bombs).
+
+    `memory` holds for what a process writes into, not for the address space that some reserve and never use.
+    """
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory is not None:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/loadavg", encoding="ascii") as loads:
             tasks = int(loads.read().split()[3].split("/")[1])

@@ -1,0 +1,91 @@
+"""What a language server is shown: the project's files as their user sees them, unsaved or not, each with a version.
+
+A file is shown when it is asked about and stays so, for its server to be quick, until others are. The whole text is sent each
+time: servers compare, and pieces that went wrong once would be wrong for ever.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from sould.agents.languageservers.known import language_id
+from sould.agents.languageservers.problems import ToldProblems
+from sould.agents.workspace import TextFile
+
+MOST_SHOWN: Final = 64
+"""Files at once."""
+LARGEST: Final = 4 * 1024 * 1024
+"""Characters of a file that is shown."""
+
+
+class Notify(Protocol):
+    """Tells the server something."""
+
+    def __call__(self, method: str, params: Mapping[str, Any]) -> None:
+        """Must not block."""
+        ...
+
+
+class _Shown(Struct, frozen=True):
+    version: int
+    digest: str
+    unsaved: bool
+
+
+class Documents:
+    """Those of one server. `saves`: it wants to be told of files that were saved; `keeps`: it takes changes."""
+
+    def __init__(self, notify: Notify, problems: ToldProblems, *, saves: bool, keeps: bool) -> None:
+        self._notify = notify
+        self._problems = problems
+        self._saves = saves
+        self._keeps = keeps
+        self._shown: dict[Path, _Shown] = {}
+        """The one that was asked about last is the last one."""
+        self._versions = 0
+
+    @property
+    def shown(self) -> tuple[Path, ...]:
+        """The files that are shown."""
+        return tuple(self._shown)
+
+    def show(self, file: TextFile) -> int:
+        """Show a file as it is now; its version there."""
+        before = self._shown.pop(file.path, None)
+        if before is not None and before.digest == file.digest:
+            now = _Shown(before.version, file.digest, file.unsaved)
+        else:
+            self._versions += 1
+            now = _Shown(self._versions, file.digest, file.unsaved)
+            self._problems.shown(file.path, now.version)
+            self._send(file, now.version, known=before is not None)
+        self._shown[file.path] = now
+        if self._saves and not now.unsaved and before is not None and (before.unsaved or before.version != now.version):
+            self._notify("textDocument/didSave", {"textDocument": {"uri": file.path.as_uri()}, "text": file.text})
+        if len(self._shown) > MOST_SHOWN:
+            self.hide(next(iter(self._shown)))
+        return now.version
+
+    def hide(self, path: Path) -> None:
+        """Show it no longer, if it is."""
+        if self._shown.pop(path, None) is not None:
+            self._notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+            self._problems.hidden(path)
+
+    def version(self, path: Path) -> int | None:
+        """Of what is shown of a file."""
+        shown = self._shown.get(path)
+        return shown.version if shown is not None else None
+
+    def _send(self, file: TextFile, version: int, *, known: bool) -> None:
+        uri = file.path.as_uri()
+        if known and self._keeps:
+            named = {"uri": uri, "version": version}
+            self._notify("textDocument/didChange", {"textDocument": named, "contentChanges": [{"text": file.text}]})
+            return
+        if known:
+            self._notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        item = {"uri": uri, "languageId": language_id(file.path), "version": version, "text": file.text}
+        self._notify("textDocument/didOpen", {"textDocument": item})

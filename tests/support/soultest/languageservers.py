@@ -1,0 +1,65 @@
+"""Language servers over a real guard, in this process: the scripted one (`langserver.py`) in a project of its own."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sould.agents.config import Config, LanguageServers
+from sould.agents.directories.watching import Watches
+from sould.agents.languageservers.known import LANGUAGES
+from sould.agents.languageservers.pool import LanguageServerPool
+from sould.agents.languageservers.programs import Launch, launch_for
+from sould.agents.liveconfig import FixedConfig
+from sould.agents.process.guard import ProcessGuard
+
+SERVER = str(Path(__file__).with_name("langserver.py"))
+PYTHON = next(language for language in LANGUAGES if language.name == "python")
+
+
+@dataclass
+class Served:
+    """A project, and where the scripted server writes down what it was told."""
+
+    root: Path
+    notes: Path
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def settled(self, mode: str) -> LanguageServers:
+        """The user's settings, who has the scripted server for Python."""
+        command = (sys.executable, SERVER, mode, str(self.notes))
+        return LanguageServers.model_validate({"commands": {"python": command}, **self.settings})
+
+    def launch(
+        self, mode: str = "ok", *, root: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> Launch:
+        """How the scripted server is started here."""
+        found = launch_for(PYTHON, root or self.root, variables or {"PATH": os.environ["PATH"]}, self.settled(mode))
+        assert found is not None
+        return found
+
+    @asynccontextmanager
+    async def pool(self) -> AsyncGenerator[LanguageServerPool, None]:
+        """A daemon's, while the block lasts."""
+        guard = ProcessGuard()
+        config = FixedConfig(Config(languageservers=self.settled("ok")))
+        pool = LanguageServerPool(guard, config, Watches(), "1")
+        try:
+            async with pool.running():
+                yield pool
+        finally:
+            await guard.aclose()
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """What servers were told, in order."""
+        log = self.notes / "told.jsonl"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def told_of(self, method: str) -> list[dict[str, Any]]:
+        """The parameters of the messages of one method."""
+        return [each.get("params") or {} for each in self.told if each.get("method") == method]
