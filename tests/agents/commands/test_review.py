@@ -338,3 +338,41 @@ async def test_numbers_of_another_project_have_its_name_before_them(tmp_path: Pa
         assert not (tmp_path / "lib" / "x.py").exists()
         assert await say(session, watcher, "/keep 1") == "Kept hunk 1 in `area.py`."
         assert await say(session, watcher, "/review") == "Nothing is to be reviewed."
+
+
+async def test_what_a_call_is_about_to_write_is_listed_and_cannot_be_decided_yet(tmp_path: Path) -> None:
+    edits = [{"old": "def area(w, h):", "new": "def area(w: int, h: int):"}, {"old": "w * h", "new": "h * w"}]
+    edit = call("StrReplaceFile", path="area.py", edit=edits).replace('"id": "1"', '"id": "2"')
+    bench = reviewed(tmp_path, write("b.txt", "b\n"), call("Shell", command="touch asked") + "\n" + edit)
+    async with bench.running():
+        session = await bench.new("review")
+        watcher = Watcher(session, answer=None)
+        turn = session.prompt("go", "watcher")
+        request = await watcher.wait_for(ApprovalRequest)
+        assert await say(session, watcher, "/review") == (
+            "1 hunk to review in 1 file. `/keep` and `/reject` take numbers, files or `all`; `/review NUMBER` shows one.\n"
+            "\n`area.py`\n- about to be written: line 1, +2 -2: `def area(w: int, h: int):`\n"
+            "\n`b.txt` (new)\n- `1` line 1, +1: `b`"
+        )
+        left = "Left: what the agent is about to write in `area.py`. The agent has not written it yet: decide about it when it has."
+        assert await say(session, watcher, "/reject area.py") == left
+        assert await say(session, watcher, "/keep all") == f"Kept hunk 1 in `b.txt`.\n\n{left}"
+        assert (bench.project / "area.py").read_text() == AREA
+        session.answer(ApprovalResponse(request_id=request.id, response="reject", feedback="no"), "watcher")
+        await turn.outcome()
+        assert "about to" not in await say(session, watcher, "/review")
+
+
+async def test_while_nothing_else_is_to_be_reviewed_what_is_about_to_be_is_said_to_be_so(tmp_path: Path) -> None:
+    bench = reviewed(tmp_path, write("new.txt", "x\n"))
+    async with bench.running():
+        session = await bench.new("ask")
+        watcher = Watcher(session, answer=None)
+        turn = session.prompt("go", "watcher")
+        await watcher.wait_for(ApprovalRequest)
+        assert await say(session, watcher, "/review") == (
+            "Nothing is to be reviewed yet. The agent is about to write:\n\n`new.txt`\n- about to be written: line 1, +1: `x`"
+        )
+        session.cancel(None)
+        await turn.outcome()
+        assert await say(session, watcher, "/review") == "Nothing is to be reviewed."

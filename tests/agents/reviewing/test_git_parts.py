@@ -87,3 +87,28 @@ async def test_what_the_file_has_beside_the_hunk_and_git_has_not_is_no_matter(de
     desk.stage("a.txt", "a\nb\nnew 2\nc\nd\ne\n")
 
     assert await shown(desk) == [("", "new 1\n")]
+
+
+@pytest.mark.parametrize(
+    ("turns", "staged", "left"),
+    [
+        (("a\nB\nc\nd\ne\n", "a\nB\nC\nd\ne\n"), "a\nB\nc\nd\ne\n", ("c\n", "C\n")),
+        (("a\nB\nc\nd\ne\n", "a\nB\nC\nd\ne\n"), "a\nb\nC\nd\ne\n", ("b\n", "B\n")),
+        (("a\nb\nN\nc\nd\ne\n", "a\nb\nN\nC\nd\ne\n"), "a\nb\nN\nc\nd\ne\n", ("c\n", "C\n")),
+        (("a\nb\nN\nc\nd\ne\n", "a\nb\nN\nC\nd\ne\n"), "a\nb\nC\nd\ne\n", ("", "N\n")),
+        (("a\nc\nd\ne\n", "a\nC\nd\ne\n"), "a\nc\nd\ne\n", ("c\n", "C\n")),
+        (("a\nb\nN\nc\nd\ne\n", "a\nb\nN\nM\nc\nd\ne\n"), "a\nb\nN\nc\nd\ne\n", ("", "M\n")),
+        (("a\nb\nN\nc\nd\ne\n", "a\nb\nN\nM\nc\nd\ne\n"), "a\nb\nM\nc\nd\ne\n", ("", "N\n")),
+    ],
+)
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_of_two_hunks_without_a_line_between_them_the_staged_one_is_kept(
+    desk: GitDesk, turns: tuple[str, str], staged: str, left: tuple[str, str], *, is_committed: bool
+) -> None:
+    await desk.agent("a.txt", turns[0], "T1")
+    await desk.agent("a.txt", turns[1], "T2")
+    assert len(await desk.hunks()) == 2
+    desk.stage("a.txt", staged)
+    if is_committed:
+        desk.git("commit", "-qm", "one of them")
+    assert await shown(desk) == [left]

@@ -201,7 +201,7 @@ class ReviewCommands(Struct, frozen=True):
         return list(found)
 
     def _named(self, word: str, projects: Sequence[ReviewedProject]) -> Iterable[HunkName]:
-        everything = [HunkName(each.names.prefix, hunk.id) for each in projects for hunk in each.hunks]
+        everything = [name for each in projects for file in each.files for name in _in(each, file)]
         if word == "all":
             return everything
         numbers = _named_numbers(word, projects)
@@ -211,7 +211,7 @@ class ReviewCommands(Struct, frozen=True):
         files = [(each, file) for each in projects for file in each.files if Path(file.path).is_relative_to(path)]
         if not files:
             raise OptionError(f"Nothing is to be reviewed in `{word}`. {_WHAT}")
-        return [HunkName(each.names.prefix, hunk.id) for each, file in files for hunk in file.hunks]
+        return [name for each, file in files for name in _in(each, file)]
 
 
 class _InTurn(Struct, frozen=True):
@@ -247,12 +247,18 @@ def _in_range(numbers: re.Match[str], known: Iterable[HunkName], which: str) -> 
     return found
 
 
+def _in(project: ReviewedProject, file: FileReview) -> Iterator[HunkName]:
+    """What is to be reviewed in a file, and what is about to be."""
+    return (HunkName(project.names.prefix, hunk.id) for hunk in (*file.hunks, *file.streaming))
+
+
 def _only(project: ReviewedProject, chosen: Sequence[HunkName]) -> ReviewedProject:
     files: list[FileReview] = []
     for file in project.files:
         hunks = tuple(hunk for hunk in file.hunks if HunkName(project.names.prefix, hunk.id) in chosen)
-        if hunks:
-            files.append(replace(file, hunks=hunks))
+        streaming = tuple(hunk for hunk in file.streaming if HunkName(project.names.prefix, hunk.id) in chosen)
+        if hunks or streaming:
+            files.append(replace(file, hunks=hunks, streaming=streaming))
     return ReviewedProject(project.names, files)
 
 

@@ -18,7 +18,7 @@ from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.review.decisions import Choice
 from sould.agents.review.filedecisions import ConflictChoice
 from sould.agents.reviewing.answers import DecisionNews, Outcome
-from sould.agents.reviewing.listing import FileReview, ReviewedHunk, Selection
+from sould.agents.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
 from sould.agents.reviewing.review import Order, Review
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.notice import notice, to_review
@@ -60,11 +60,17 @@ class SessionReview:
         files.tell(self._heard)
 
     async def pending(self) -> Sequence[ReviewedProject]:
-        """What is pending, as the files are now; the session's own project comes first. Raises OSError, SouldError."""
+        """What is pending, as the files are now, and what calls of the session are about to write.
+
+        The session's own project comes first. Raises OSError, SouldError.
+        """
         projects: list[ReviewedProject] = []
-        for prefix, review in await self._reviews():
+        reviews = await self._reviews()
+        await self._files.foreseen.find()
+        for prefix, review in reviews:
             await review.look_at_all()
-            files = [each for each in review.pending() if self._is_about(review, each)]
+            pending = review.upcoming.beside(review.pending(), EVERYTHING)
+            files = [each for each in pending if self._is_about(review, each)]
             projects.append(ReviewedProject(self._names(prefix), files))
         return projects
 
@@ -128,7 +134,7 @@ class SessionReview:
 
     def _is_about(self, review: Review, file: FileReview) -> bool:
         """Of the files that belong to no project, those of the session and those in its directory."""
-        mine = any(self._session_id in hunk.sessions for hunk in file.hunks)
+        mine = any(self._session_id in hunk.sessions for hunk in (*file.hunks, *file.streaming))
         return review.root != ALONE or mine or Path(file.path).is_relative_to(self._directory)
 
     def _names(self, prefix: str) -> Names:

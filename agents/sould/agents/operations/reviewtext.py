@@ -66,22 +66,33 @@ class Names(Struct, frozen=True):
 def listing(projects: Iterable[tuple[Names, Sequence[FileReview]]], speech: Speech) -> str:
     """What is to be reviewed, file by file."""
     listed = [(names, file) for names, files in projects for file in files]
-    count = sum(len(file.hunks) for _, file in listed)
-    if not count:
+    if not listed:
         return "Nothing is to be reviewed."
-    words = [speech.coded(word) for word in (speech.keep, speech.reject, "all", f"{speech.show} NUMBER")]
-    head = f"{plural(count, 'hunk')} to review in {plural(len(listed), 'file')}. "
-    head += f"{words[0]} and {words[1]} take numbers, files or {words[2]}; {words[3]} shows one."
-    lines: list[str] = [head]
+    lines: list[str] = [_head(listed, speech)]
     room = MOST_LISTED
     for names, file in listed:
         if room > 0:
             lines += ["", _file_line(names, file, speech)]
             lines += [_hunk_line(names, hunk, speech) for hunk in file.hunks[:room]]
+            lines += [_streaming_line(hunk, names, speech) for hunk in file.streaming[:room]]
         room -= len(file.hunks)
     if room < 0:
         lines += ["", f"And {-room} more: {speech.coded(f'{speech.show} FILE')} lists those of a file or directory."]
     return "\n".join(lines)
+
+
+def _head(listed: Sequence[tuple[Names, FileReview]], speech: Speech) -> str:
+    counts = [len(file.hunks) for _, file in listed if file.hunks]
+    if not counts:
+        return "Nothing is to be reviewed yet. The agent is about to write:"
+    words = [speech.coded(word) for word in (speech.keep, speech.reject, "all", f"{speech.show} NUMBER")]
+    head = f"{plural(sum(counts), 'hunk')} to review in {plural(len(counts), 'file')}. "
+    return head + f"{words[0]} and {words[1]} take numbers, files or {words[2]}; {words[3]} shows one."
+
+
+def _streaming_line(hunk: ReviewedHunk, names: Names, speech: Speech) -> str:
+    look = glimpse(hunk)
+    return f"- about to be written: {described(hunk, names)}" + (f": {speech.coded(look)}" if look else "")
 
 
 def _file_line(names: Names, file: FileReview, speech: Speech) -> str:
@@ -165,7 +176,7 @@ def answer(outcomes: Iterable[tuple[Names, Outcome]], speech: Speech) -> str:
     for names, outcome in outcomes:
         parts += ["\n".join(_done_lines(outcome.done, names, speech))] if outcome.done else []
         parts += [_left_line(left, names, speech) for left in outcome.left]
-    return "\n\n".join(parts) or "Nothing is to be reviewed there."
+    return "\n\n".join(dict.fromkeys(parts)) or "Nothing is to be reviewed there."
 
 
 def _done_lines(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> Iterator[str]:

@@ -1,12 +1,13 @@
-"""What calls of a session are about to write, for clients that follow the review of the files' projects; for nobody else.
+"""What calls of a session are about to write, for clients that follow the review of the files' projects, and for those that ask.
 
 It is computed from the files as they are, written nowhere, and never of a secret or of a file outside of the session's
 directories.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -28,6 +29,10 @@ class ProjectRoots(Protocol):
         ...
 
 
+Foresee: TypeAlias = Callable[[], Awaitable[None]]
+"""Finds what a call is about to do."""
+
+
 class _Shown(Struct, frozen=True):
     review: Review
     call: AgentCall
@@ -43,14 +48,25 @@ class ForeseenWrites(Struct):
     secrets: SecretJudge | None
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     """By the call's id."""
+    _deferred: dict[str, Foresee] = field(default_factory=dict[str, Foresee])
+    """Likewise: calls of which nobody wanted to know until now."""
 
     @property
     def wanted(self) -> bool:
         """Somebody follows the review of some project."""
         return any(review.followed for review in self.projects.open_reviews)
 
-    async def foresee(self, call: AgentCall, foreseen: Foreseen) -> None:
-        """The call is about to do this."""
+    def defer(self, call_id: str, foresee: Foresee) -> None:
+        """The call's arguments are whole: with `foresee` it says what it is about to do, should somebody ask."""
+        self._deferred[call_id] = foresee
+
+    async def find(self) -> None:
+        """Somebody asks: see what calls are about to do."""
+        while self._deferred:
+            await self._deferred.popitem()[1]()
+
+    async def foresee(self, call: AgentCall, foreseen: Foreseen, *, asked: bool = False) -> None:
+        """The call is about to do this. `asked`: it is shown whoever follows."""
         if not foreseen.path.inside:
             return
         try:
@@ -58,7 +74,7 @@ class ForeseenWrites(Struct):
         except OSError:
             return
         review = next((each for each in self.projects.open_reviews if each.root == root), None)
-        if review is not None and review.followed:
+        if review is not None and (asked or review.followed):
             self._shown[call.call_id] = _Shown(review, call, foreseen)
             await self._show(call.call_id)
 
@@ -69,6 +85,7 @@ class ForeseenWrites(Struct):
 
     def over(self, call_id: str) -> Path | None:
         """The call has written, or does not write at all; the file it was about to write, if that was shown."""
+        self._deferred.pop(call_id, None)
         shown = self._shown.pop(call_id, None)
         if shown is None:
             return None

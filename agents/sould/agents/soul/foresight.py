@@ -1,11 +1,14 @@
 """Tells what the calls of a step are about to write as soon as their arguments are whole, while somebody follows the review.
 
+To others it is told when they ask.
+
 It costs nothing while text streams: a call's arguments are whole when the next call begins, or the answer ends. Nothing
 depends on it, and nobody waits for it.
 """
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -43,6 +46,8 @@ class StepForesight(CallWatcher, Struct):
         """See `CallWatcher`."""
         if self.agent.files.wanted:
             self._do(call)
+        else:
+            self.agent.files.defer(call.id, partial(self._foresee, call, asked=True))
 
     def over(self, call: WatchedCall) -> None:
         """See `CallWatcher`."""
@@ -70,13 +75,13 @@ class StepForesight(CallWatcher, Struct):
             elif what.result is None:
                 await self._foresee(what)
 
-    async def _foresee(self, call: WatchedCall) -> None:
+    async def _foresee(self, call: WatchedCall, *, asked: bool = False) -> None:
         arguments = parse_arguments(call.arguments)
         checked = self.agent.toolset.check(call.name, arguments) if arguments is not None else None
         foreseen = checked.foreseen if isinstance(checked, CheckedCall) else None
         if foreseen is not None:
             agent_id = self.turn.source.agent_id if self.turn.source is not None else ""
             made_by = AgentCall(self.agent.session_id, self.turn.id, call.id, agent_id, call.model)
-            await self.agent.files.foresee(made_by, foreseen)
+            await self.agent.files.foresee(made_by, foreseen, asked=asked)
         if call.result is not None:  # it has ended meanwhile
             self.agent.files.over(call.id)
