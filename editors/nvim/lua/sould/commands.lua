@@ -24,14 +24,19 @@ local function lsp()
 end
 
 ---@return string[]
-local function numbers()
-  local found = { "all", "file" }
+local function hunk_numbers()
+  local found = {}
   for _, file in ipairs(require("sould.review.state").files(lsp().root(0))) do
     for _, hunk in ipairs(file.hunks) do
       table.insert(found, tostring(hunk.id))
     end
   end
   return found
+end
+
+---@return string[]
+local function numbers()
+  return vim.list_extend({ "all", "file" }, hunk_numbers())
 end
 
 ---The hunks named, and the reason behind a dash. Nil after saying what is wrong.
@@ -179,6 +184,34 @@ M.commands = {
     about = "send the comments to the agent",
     run = function()
       require("sould.review.comments").send()
+    end,
+  },
+  why = {
+    about = "ask the agent why the hunk at the cursor, or of a number",
+    run = function(call)
+      require("sould.ask").why(call)
+    end,
+    complete = hunk_numbers,
+  },
+  explain = {
+    about = "have the line or a range explained",
+    run = function(call)
+      require("sould.ask").explain(call)
+    end,
+  },
+  edit = {
+    about = "have the line or a range changed, as the words say",
+    run = function(call)
+      require("sould.ask").edit(call)
+    end,
+  },
+  fix = {
+    about = "have fixed what is reported about the line, a range, file",
+    run = function(call)
+      require("sould.ask").fix(call)
+    end,
+    complete = function()
+      return { "file" }
     end,
   },
   chat = {

@@ -57,6 +57,8 @@ function M.set()
   set("SouldMixed", blend(blue, back, line), dark and 24 or 153)
   set("SouldDelete", blend(red, back, line), dark and 52 or 224)
   set("SouldDeleteWord", blend(red, back, word), dark and 88 or 217)
+  set("SouldComing", blend(green, back, line / 2), dark and 22 or 194)
+  set("SouldGoing", blend(red, back, line / 2), dark and 52 or 224)
   for name, target in pairs(LINKS) do
     vim.api.nvim_set_hl(0, name, { link = target, default = true })
   end

@@ -204,6 +204,10 @@ local function handlers(project)
         subscribe(project)
       end
     end,
+    ["$/progress"] = function(problem, told, context)
+      status.turn(project.root, told.token, told.value.kind ~= "end")
+      return vim.lsp.handlers["$/progress"](problem, told, context)
+    end,
     ["window/showMessageRequest"] = function(_, asked)
       return require("sould.inbox").wait_for(asked)
     end,
@@ -226,6 +230,7 @@ local connect ---@type fun(project: sould.Project)
 local function exited(project, code)
   project.client = nil
   state.lost(project.root)
+  status.forget_turns(project.root)
   if project.ended or vim.v.exiting ~= vim.NIL then
     status.set(project.root, "off")
     return

@@ -2,6 +2,7 @@
 ---
 --- Uses what Neovim 0.7 has and nothing newer, and draws nothing itself.
 local config = require("sould.config")
+local reported = require("sould.reported")
 
 local M = {}
 
@@ -155,7 +156,7 @@ local function decide(verdict, words)
   end)
 end
 
-local own = {} ---@type table<string, fun(words: string)>
+local own = {} ---@type table<string, fun(words: string, called: table)>
 
 function own.keep(words)
   decide("keep", words)
@@ -182,6 +183,30 @@ function own.next()
   end)
 end
 
+function own.why()
+  at_cursor(function(hunk)
+    execute("sould.why", { id = hunk.id })
+  end)
+end
+
+function own.explain(words, called)
+  execute("sould.explain", { range = reported.lines(called.line1, called.line2), text = words })
+end
+
+function own.edit(words, called)
+  execute("sould.edit", { range = reported.lines(called.line1, called.line2), text = words })
+end
+
+function own.fix(words, called)
+  local whole = words == "file"
+  local found = whole and reported.of(0) or reported.of(0, called.line1, called.line2)
+  if #found == 0 then
+    say("nothing is reported here; :Sould fix file takes all")
+    return
+  end
+  execute("sould.fix", { diagnostics = found, text = whole and "" or words })
+end
+
 ---`:Sould`: what is written here, else the server's command of that name.
 ---@param called table
 function M.run(called)
@@ -189,7 +214,7 @@ function M.run(called)
   if not client then
     say("not connected")
   elseif own[name] then
-    own[name](words)
+    own[name](words, called)
   elseif vim.tbl_contains(M.complete(""), name) then
     execute("sould." .. name, { text = words ~= "" and words or nil })
   else

@@ -10,6 +10,7 @@ local M = {}
 
 local connections = {} ---@type table<string, string>
 local chat = { working = false, waiting = 0 }
+local turns = {} ---@type table<string, table<string|integer, true>> by project and token
 local asked = 0
 
 local function changed()
@@ -41,6 +42,23 @@ function M.chat(working, waiting)
   changed()
 end
 
+---A turn that was begun over LSP runs, or has ended.
+---@param root string
+---@param token string|integer its own
+---@param runs boolean
+function M.turn(root, token, runs)
+  turns[root] = turns[root] or {}
+  turns[root][token] = runs or nil
+  changed()
+end
+
+---The connection that told of turns is gone.
+---@param root string
+function M.forget_turns(root)
+  turns[root] = nil
+  changed()
+end
+
 ---@param count integer questions of the server
 function M.asked(count)
   asked = count
@@ -49,6 +67,16 @@ end
 
 ---Something to review came or went.
 M.review = changed
+
+---@return boolean
+local function turns_run()
+  for _, running in pairs(turns) do
+    if next(running) then
+      return true
+    end
+  end
+  return false
+end
 
 ---@return sould.Status
 function M.get()
@@ -60,7 +88,7 @@ function M.get()
     connection = M.of(root),
     hunks = file and #file.hunks or 0,
     pending = state.count(root),
-    working = chat.working,
+    working = chat.working or turns_run(),
     waiting = chat.waiting + asked,
   }
 end

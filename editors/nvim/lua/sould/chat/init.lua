@@ -5,16 +5,12 @@ local acp = require("sould.acp")
 local cards = require("sould.chat.cards")
 local lsp = require("sould.lsp")
 local message = require("sould.message")
+local questions = require("sould.chat.questions")
 local status = require("sould.status")
 local updates = require("sould.chat.updates")
 local views = require("sould.chat.view")
 
 local M = {}
-
----@class sould.Question
----@field id any
----@field key string
----@field asked table
 
 ---@class sould.Chat
 ---@field root string
@@ -32,7 +28,6 @@ local M = {}
 
 local chats = {} ---@type sould.Chat[]
 local current = {} ---@type table<string, sould.Chat>
-local asked = 0
 
 ---@param session string
 ---@return sould.Chat?
@@ -166,7 +161,7 @@ end
 ---@param result table?
 local function turn_ended(chat, result)
   chat.turns = math.max(chat.turns - 1, 0)
-  chat.view.speaker = nil
+  chat.view:hush()
   local reason = result and result.stopReason
   local own = result and result._meta and result._meta.sould or {}
   if own.kind == "interrupted" then
@@ -180,7 +175,7 @@ end
 ---@param chat sould.Chat
 ---@param text string
 local function prompt(chat, text)
-  chat.view.speaker = nil
+  chat.view:hush()
   chat.view:speak("You")
   chat.view:add(vim.split(text, "\n", { plain = true }))
   chat.turns, chat.plans = chat.turns + 1, chat.plans + 1
@@ -286,13 +281,12 @@ function M.choose(id, value)
 end
 
 ---@param chat sould.Chat
----@param session table as listed
+---@param session { sessionId: string, title: string? }
 local function load(chat, session)
   chat.session, chat.title = session.sessionId, session.title or "Session"
   chat.view:clear()
-  chat.view:open(updates.heading(chat))
   table.insert(chat.waiting, function()
-    chat.view.speaker = nil
+    chat.view:hush()
   end)
   open_session(chat, "session/load", { sessionId = session.sessionId })
 end
@@ -321,58 +315,37 @@ function M.sessions()
         current[root] = known
         known.view:open(updates.heading(known))
       else
-        load(new(root), session)
+        local chat = new(root)
+        load(chat, session)
+        chat.view:open(updates.heading(chat))
       end
     end)
   end)
 end
 
----@param chat sould.Chat
----@param question sould.Question
----@param said string what became of it
-local function settle(chat, question, said)
-  for index, each in ipairs(chat.questions) do
-    if each == question then
-      table.remove(chat.questions, index)
-    end
-  end
-  local title = (question.asked.toolCall.title or "Question"):gsub("\n", " ")
-  chat.view:put(question.key, { ("*%s: %s*"):format(title, said) })
-  tell_status()
+---The session that prompts of a project go to, where there is one.
+---@param root string
+---@return string?
+function M.session(root)
+  local chat = current[root]
+  return chat and not chat.broken and chat.session or nil
 end
 
----@param chat sould.Chat
----@param question sould.Question
----@param index integer
----@param words string what the agent is told with a rejection
-local function reply(chat, question, index, words)
-  local option = question.asked.options[index]
-  if not option then
-    message.say(("there is no option %d"):format(index))
-    return
+---Has the chat of a session be that of its project, without opening a window. Tells what to do to see it.
+---@param root string
+---@param session string
+function M.follow(root, session)
+  local chat = by_session(session)
+  if not chat then
+    chat = new(root)
+    load(chat, { sessionId = session })
+  elseif chat.broken then
+    with_session(chat, function() end)
   end
-  local result = { outcome = { outcome = "selected", optionId = option.optionId } }
-  if words ~= "" then
-    result._meta = { sould = { feedback = words } }
+  current[root] = chat
+  if not chat.view:visible() then
+    message.say("asked; :Sould chat shows the answer")
   end
-  acp.reply(question.id, result)
-  settle(chat, question, option.name)
-end
-
----@param chat sould.Chat
----@param question sould.Question
-local function pick(chat, question)
-  vim.ui.select(question.asked.options, {
-    prompt = question.asked.toolCall.title,
-    kind = "sould_answer",
-    format_item = function(option)
-      return option.name
-    end,
-  }, function(_, index)
-    if index then
-      reply(chat, question, index, "")
-    end
-  end)
 end
 
 ---The chat with a question: this one, else any.
@@ -408,9 +381,9 @@ function M.answer(number, words)
     number = number or (key == question.key and tonumber(vim.api.nvim_get_current_line():match("^(%d+)%. ")) or nil)
   end
   if number then
-    reply(chat, question, number, words)
+    questions.reply(chat, question, number, words)
   else
-    pick(chat, question)
+    questions.pick(chat, question)
   end
 end
 
@@ -433,6 +406,8 @@ function M.complete(find, base)
   return found
 end
 
+questions.watch(tell_status)
+
 acp.on("session/update", function(params)
   local chat = by_session(params.sessionId)
   if chat then
@@ -446,25 +421,21 @@ acp.on("session/request_permission", function(params, id)
     acp.reply(id, { outcome = { outcome = "cancelled" } })
     return
   end
-  asked = asked + 1
-  local question = { id = id, key = "q" .. asked, asked = params }
-  table.insert(chat.questions, question)
-  chat.view:put(question.key, cards.question(params))
-  tell_status()
-  if not chat.view:visible() then
-    message.say(("%s? :Sould answer, or :Sould chat"):format(params.toolCall.title or "A question"))
-  end
+  questions.ask(chat, id, params)
 end)
 
 acp.on("$/cancel_request", function(params)
+  local own = params._meta and params._meta.sould or {}
   for _, chat in ipairs(chats) do
-    for _, question in ipairs(chat.questions) do
-      if question.id == params.requestId then
-        local own = params._meta and params._meta.sould or {}
-        settle(chat, question, own.reason or "no longer asked")
-        return
-      end
+    if questions.close(chat, params.requestId, own.reason or "no longer asked") then
+      return
     end
+  end
+end)
+
+acp.after_each_read(function()
+  for _, chat in ipairs(chats) do
+    chat.view:flush()
   end
 end)
 
@@ -472,7 +443,7 @@ acp.on_exit(function()
   for _, chat in ipairs(chats) do
     chat.broken = chat.session ~= nil
     for _, question in ipairs(vim.list_extend({}, chat.questions)) do
-      settle(chat, question, "the connection ended")
+      questions.settle(chat, question, "the connection ended")
     end
     chat.turns = 0
   end

@@ -16,6 +16,7 @@ local PROMPT_LINES = 6
 ---@field blocks table<string, integer> extmarks of what may be replaced, by key
 ---@field speaker string?
 ---@field block string? the message that grows
+---@field held { key: string, speaker: string, text: string[] }? what came of it since it was shown last
 local View = {}
 View.__index = View
 
@@ -53,21 +54,34 @@ function M.of(buf)
 end
 
 ---Changes what was said; windows that show its end go on showing it.
----@param from integer row
----@param to integer row, not included
----@param lines string[]
-function View:_set(from, to, lines)
+---@param does fun(buf: integer)
+function View:_change(does)
   local before = vim.api.nvim_buf_line_count(self.buf)
   local following = vim.tbl_filter(function(window)
     return vim.api.nvim_win_get_cursor(window)[1] >= before
   end, vim.fn.win_findbuf(self.buf))
   vim.bo[self.buf].modifiable = true
-  vim.api.nvim_buf_set_lines(self.buf, from, to, false, lines)
+  does(self.buf)
   vim.bo[self.buf].modifiable = false
   local last = vim.api.nvim_buf_line_count(self.buf)
   for _, window in ipairs(following) do
-    vim.api.nvim_win_set_cursor(window, { last, 0 })
+    vim.api.nvim_win_set_cursor(window, { last, self:_width(last) })
   end
+end
+
+---@param line integer from 1
+---@return integer bytes
+function View:_width(line)
+  return #vim.api.nvim_buf_get_lines(self.buf, line - 1, line, false)[1]
+end
+
+---@param from integer row
+---@param to integer row, not included
+---@param lines string[]
+function View:_set(from, to, lines)
+  self:_change(function(buf)
+    vim.api.nvim_buf_set_lines(buf, from, to, false, lines)
+  end)
 end
 
 ---@return boolean
@@ -79,6 +93,7 @@ end
 ---@param lines string[]
 ---@return integer row of the first
 function View:add(lines)
+  self:flush()
   self.block = nil
   if self:empty() then
     self:_set(0, 1, lines)
@@ -97,28 +112,52 @@ end
 ---A heading, when somebody else speaks now.
 ---@param speaker string
 function View:speak(speaker)
+  self:flush()
   if self.speaker ~= speaker then
     self.speaker = speaker
     self:add({ "## " .. speaker })
   end
 end
 
----Lets the message grow, or begins it.
+---The one who spoke has ended; who speaks next gets a heading.
+function View:hush()
+  self:flush()
+  self.speaker = nil
+end
+
+---Lets the message grow, or begins it. It is shown with what comes next, or with `flush`: often many pieces come at once.
 ---@param key string
 ---@param speaker string
 ---@param text string
 function View:grow(key, speaker, text)
-  self:speak(speaker)
-  local lines = vim.split((text:gsub("\r\n", "\n")), "\n", { plain = true })
-  if self.block ~= key then
-    self:add(lines)
-    self.block = key
+  local held = self.held
+  if held and held.key == key and held.speaker == speaker then
+    table.insert(held.text, text)
     return
   end
-  local last = vim.api.nvim_buf_line_count(self.buf)
-  local line = vim.api.nvim_buf_get_lines(self.buf, last - 1, last, false)[1]
-  lines[1] = line .. lines[1]
-  self:_set(last - 1, last, lines)
+  self:flush()
+  self.held = { key = key, speaker = speaker, text = { text } }
+end
+
+---Shows what came of the message that grows.
+function View:flush()
+  local held = self.held
+  if not held then
+    return
+  end
+  self.held = nil
+  self:speak(held.speaker)
+  local lines = vim.split((table.concat(held.text):gsub("\r\n", "\n")), "\n", { plain = true })
+  if self.block ~= held.key then
+    self:add(lines)
+    self.block = held.key
+    return
+  end
+  self:_change(function(buf)
+    local last = vim.api.nvim_buf_line_count(buf)
+    local width = self:_width(last)
+    vim.api.nvim_buf_set_text(buf, last - 1, width, last - 1, width, lines)
+  end)
 end
 
 ---Replaces lines one by one, so that the fold they are in stays as the user has it.
@@ -152,6 +191,7 @@ end
 ---@param key string
 ---@param lines string[]
 function View:put(key, lines)
+  self:flush()
   local first, last = self:_place(key)
   if not first then
     first = self:add(vim.list_extend(vim.list_extend({}, lines), { "" }))
@@ -205,6 +245,7 @@ end
 
 ---Takes everything away, before a conversation is shown from its beginning.
 function View:clear()
+  self.held = nil
   self:_set(0, -1, {})
   self.blocks, self.speaker, self.block = {}, nil, nil
 end
@@ -254,7 +295,8 @@ function View:open(title)
   end
   dress(window, true)
   self:_fold_all(window)
-  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(self.buf), 0 })
+  local last = vim.api.nvim_buf_line_count(self.buf)
+  vim.api.nvim_win_set_cursor(window, { last, self:_width(last) })
   self:name(title)
   vim.cmd("belowright split")
   local prompt = vim.api.nvim_get_current_win()

@@ -2,7 +2,9 @@
 ---
 --- Draws with extmarks alone: never changes a text, a cursor or a window. A hunk whose lines are not in the buffer at
 --- its place is left as it was drawn before; what is typed and what the server says of it cross on their way.
+local coming = require("sould.review.coming")
 local config = require("sould.config")
+local lines = require("sould.review.lines")
 local state = require("sould.review.state")
 local words = require("sould.review.words")
 
@@ -11,7 +13,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("sould_hunks")
 local passing = vim.api.nvim_create_namespace("sould_decisions")
 local DECISION_MS = 4000
-local WIDE = 400
+local REMOVED = { line = "SouldDelete", word = "SouldDeleteWord" }
 
 ---@class sould.Drawn
 ---@field hunk sould.Hunk
@@ -22,12 +24,6 @@ local WIDE = 400
 local drawn = {} ---@type table<integer, table<integer, sould.Drawn>> by buffer and hunk
 local behind = {} ---@type table<integer, boolean> buffers in which a hunk is not where it was said to be
 local watched = {} ---@type table<integer, boolean>
-
----@param text string
----@return string
-local function chomp(text)
-  return (text:gsub("\r?\n$", ""))
-end
 
 ---@param buf integer
 ---@param text string
@@ -85,54 +81,6 @@ local function label(hunk)
   return "#" .. hunk.id .. more
 end
 
----Tabs are drawn as themselves in virtual lines, so they become blanks.
----@param buf integer
----@param text string
----@param column integer
----@return string, integer
-local function expanded(buf, text, column)
-  local stop = vim.bo[buf].tabstop
-  local parts = {}
-  for piece, tab in text:gmatch("([^\t]*)(\t?)") do
-    column = column + vim.fn.strdisplaywidth(piece, column)
-    table.insert(parts, piece)
-    if tab ~= "" then
-      local blanks = stop - column % stop
-      table.insert(parts, (" "):rep(blanks))
-      column = column + blanks
-    end
-  end
-  return table.concat(parts), column
-end
-
----@param buf integer
----@param line string
----@param spans sould.Span[]
----@param said string? a label behind it
----@return [string, string][]
-local function virtual_line(buf, line, spans, said)
-  local chunks, at, column = {}, 0, 0
-  local function add(from, to, group)
-    if from < to then
-      local text
-      text, column = expanded(buf, line:sub(from + 1, to), column)
-      table.insert(chunks, { text, group })
-    end
-  end
-  for _, span in ipairs(spans) do
-    add(at, span.from, "SouldDelete")
-    add(span.from, span.to, "SouldDeleteWord")
-    at = span.to
-  end
-  add(at, #line, "SouldDelete")
-  if said then
-    table.insert(chunks, { "  ", "SouldDelete" })
-    table.insert(chunks, { said, { "SouldDelete", "SouldLabel" } })
-  end
-  table.insert(chunks, { (" "):rep(math.max(WIDE - column, 0)), "SouldDelete" })
-  return chunks
-end
-
 ---@param spans sould.Span[]
 ---@param row integer
 ---@return sould.Span[]
@@ -175,12 +123,12 @@ end
 local function draw_removed(buf, hunk, old, spans, marks)
   local last = vim.api.nvim_buf_line_count(buf) - 1
   local below = hunk.start > last
-  local lines = {}
+  local above = {}
   for index, line in ipairs(old) do
     local said = index == 1 and #hunk.lines == 0 and config.options.labels and label(hunk) or nil
-    table.insert(lines, virtual_line(buf, line, on_row(spans, index - 1), said))
+    table.insert(above, lines.virtual(buf, line, on_row(spans, index - 1), REMOVED, said))
   end
-  local options = { virt_lines = lines, virt_lines_above = not below, priority = 90 }
+  local options = { virt_lines = above, virt_lines_above = not below, priority = 90 }
   if config.options.signs and #hunk.lines == 0 then
     options.sign_text, options.sign_hl_group = below and "▁" or "▔", "SouldSignDelete"
   end
@@ -194,7 +142,7 @@ local function draw_hunk(buf, hunk)
   local marks = {} ---@type integer[]
   local last = vim.api.nvim_buf_line_count(buf) - 1
   local row = math.min(hunk.start, last)
-  local old, new = vim.tbl_map(chomp, hunk.base), {}
+  local old, new = vim.tbl_map(lines.chomp, hunk.base), {}
   for _, line in ipairs(hunk.lines) do
     table.insert(new, bare(buf, line.text))
   end
@@ -259,7 +207,7 @@ end
 ---Lines above the first one are out of sight until the window shows them.
 ---@param buf integer
 local function uncover_top(buf)
-  local above = 0
+  local above = coming.above(buf)
   for _, shown in pairs(drawn[buf] or {}) do
     if shown.hunk.start == 0 and #shown.hunk.base > 0 and shown.hunk.kind == "text" then
       above = above + #shown.hunk.base
@@ -309,6 +257,7 @@ function M.render(buf)
     end
   end
   drawn[buf] = now
+  coming.render(buf)
   uncover_top(buf)
 end
 
@@ -317,6 +266,7 @@ end
 function M.again(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   drawn[buf] = nil
+  coming.forget(buf)
   M.render(buf)
 end
 
@@ -351,6 +301,7 @@ function M.watch(buf)
     end,
     on_detach = function()
       watched[buf], drawn[buf], behind[buf] = nil, nil, nil
+      coming.forget(buf)
     end,
   })
 end

@@ -68,7 +68,7 @@ end
 ---@return sould.File?
 local function other_file(root, path, step)
   local files = vim.tbl_filter(function(file)
-    return file.exists ~= false
+    return file.exists ~= false and #file.hunks > 0
   end, state.files(root))
   if step < 0 then
     local reversed = {}

@@ -1,10 +1,20 @@
 --- Keep and reject as operators: over a motion, over what is selected, over a range of lines.
+local coming = require("sould.review.coming")
 local decide = require("sould.review.decide")
 local lsp = require("sould.lsp")
 local message = require("sould.message")
 local move = require("sould.review.move")
 
 local M = {}
+
+---@param row integer from 0
+local function say_none(row)
+  if coming.is_at(vim.api.nvim_get_current_buf(), row) then
+    message.say("the agent is writing this; it can be decided about when it is written")
+  else
+    message.say("there is no hunk here; :Sould next goes to one")
+  end
+end
 
 ---Decides about the hunks that lines touch; about a part of one when it is not all of them. Lines count from 1.
 ---@param verdict "keep"|"reject"
@@ -28,7 +38,7 @@ function M.range(verdict, first, last, whole)
   if #complete > 0 then
     decide.hunks(root, verdict, complete)
   elseif #found == 0 then
-    message.say("there is no hunk here")
+    say_none(first - 1)
   end
 end
 
@@ -38,7 +48,7 @@ end
 function M.cursor(verdict, reason)
   local place = move.at_cursor()
   if not place then
-    message.say("there is no hunk here; :Sould next goes to one")
+    say_none(vim.api.nvim_win_get_cursor(0)[1] - 1)
     return
   end
   decide.hunks(lsp.root(0), verdict, { place.hunk }, reason)

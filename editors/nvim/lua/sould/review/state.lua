@@ -24,6 +24,7 @@ local M = {}
 ---@field path string
 ---@field exists boolean
 ---@field hunks sould.Hunk[]
+---@field streaming? sould.Hunk[] what calls are about to write
 ---@field root string
 
 ---@class sould.Decision
@@ -57,13 +58,20 @@ local function tell(root, paths, decisions)
   end
 end
 
+---@param review sould.Review
+---@param file sould.File
+local function take(review, file)
+  local shown = #file.hunks > 0 or #(file.streaming or {}) > 0
+  review.files[file.path] = shown and file or nil
+end
+
 ---@param root string
 ---@param listed { revision: integer, files: sould.File[], comments: table[]? }
 function M.replace(root, listed)
   local review = { revision = listed.revision, files = {}, comments = listed.comments or {} }
   for _, file in ipairs(listed.files) do
     file.root = root
-    review.files[file.path] = #file.hunks > 0 and file or nil
+    take(review, file)
   end
   reviews[root] = review
   tell(root, nil, {})
@@ -86,7 +94,7 @@ function M.changed(root, told)
   for _, file in ipairs(told.files or {}) do
     file.root = root
     paths[file.path] = true
-    review.files[file.path] = #file.hunks > 0 and file or nil
+    take(review, file)
   end
   if type(told.comments) == "table" then
     review.comments = told.comments
