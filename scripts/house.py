@@ -66,7 +66,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "store",
             "editortools",
         ),
-        *("settings", "turns", "operations", "commands", "sessions", "reviewclients", "inboxclients"),
+        *("settings", "turns", "operations", "commands", "sessions", "reviewclients", "inboxclients", "editorclients"),
     ),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "editors": ("", "lsp"),

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of everything below `_sould/review` and `_sould/inbox` to docs/schemas: `make schemas`.
+"""Writes the JSON Schemas of everything below `_sould/review`, `_sould/inbox` and `_sould/editor` to docs/schemas: `make schemas`.
 
 They are made of the types that the daemon reads and answers with, so that neither can say what the other does not. With `check`
 nothing is written; what is not current is named.
@@ -12,6 +12,9 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
+from sould.agents.editorclients import params as editorparams
+from sould.agents.editorclients import shapes as editorshapes
+from sould.agents.editortools.catalogue import CATALOGUE
 from sould.agents.inboxclients import params as inboxparams
 from sould.agents.inboxclients import shapes as inboxshapes
 from sould.agents.reviewclients import params, shapes
@@ -34,12 +37,14 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[shapes.Shape]]]] = {
     "inbox/show": (inboxparams.ShowParams, inboxshapes.InboxItem),
     "inbox/subscribe": (inboxparams.InboxParams, inboxshapes.InboxList),
     "inbox/unsubscribe": (inboxparams.InboxParams, shapes.Nothing),
+    "editor/state": (editorparams.StateParams, shapes.Nothing),
     "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
 }
 """Of clients."""
-NOTIFICATIONS: Final[dict[str, type[shapes.Shape]]] = {
+NOTIFICATIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "review/changed": shapes.ReviewChanged,
     "review/forgotten": shapes.Nothing,
+    "editor/forgotten": editorshapes.Forgotten,
     "inbox/changed": inboxshapes.InboxChanged,
 }
 """Of sould."""
@@ -54,9 +59,26 @@ def generated() -> dict[str, str]:
     for name, told in NOTIFICATIONS.items():
         made[f"{name}.params"] = _of_shape(told)
     made["review/write.params"], made["review/write.result"] = _of_shape(shapes.Write), _of_model(params.WriteAnswer)
-    return {
+    made["editor/call.params"] = _of_shape(editorshapes.EditorCall)
+    made["editor/call.result"] = _of_model(editorparams.CallAnswer)
+    schemas = {
         f"{_file(name)}.json": json.dumps(_named(name, schema), indent=2, ensure_ascii=False) + "\n"
         for name, schema in made.items()
+    }
+    return {**schemas, "editor/catalogue.json": json.dumps(_catalogue(), indent=2, ensure_ascii=False) + "\n"}
+
+
+def _catalogue() -> dict[str, Any]:
+    """Every editor tool: what it is, its arguments and its result."""
+    return {
+        tool.name: {
+            "does": tool.does,
+            "description": tool.description,
+            "errors": list(tool.codes),
+            "arguments": tool.schema,
+            "result": _of_shape(tool.result),
+        }
+        for tool in CATALOGUE.values()
     }
 
 
@@ -75,7 +97,7 @@ def _of_model(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(by_alias=True)
 
 
-def _of_shape(shape: type[shapes.Shape]) -> dict[str, Any]:
+def _of_shape(shape: type[msgspec.Struct]) -> dict[str, Any]:
     (schema,), definitions = msgspec.json.schema_components((shape,), ref_template="#/$defs/{name}")
     return {**schema, "$defs": definitions}
 

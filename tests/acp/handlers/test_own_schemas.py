@@ -10,7 +10,11 @@ from sould.acp.server.dispatch import ROUTES
 from soultest.reviewschema import FOLDER
 
 ROOT = Path(__file__).parents[3]
-AREAS = {"review": (("write",), ("changed", "forgotten")), "inbox": ((), ("changed",))}
+AREAS = {
+    "review": (("write",), ("changed", "forgotten")),
+    "inbox": ((), ("changed",)),
+    "editor": (("call",), ("forgotten",)),
+}
 """With what sould asks of clients there, and what it tells them."""
 
 

@@ -161,8 +161,8 @@ async def test_secrets_are_left_out_of_answers_and_of_what_lies_outside_only_the
     async with bench.running():
         result = await done(bench, FakeEditor(definition=says(found)))
     locations = answer(result)["data"]["locations"]
-    assert [each["file"] for each in locations] == ["a.txt", str(outside)]
-    assert [each.get("preview") for each in locations] == ["text of a.txt", None]
+    assert [each["file"] for each in locations] == ["a.txt", str(outside), str(files[3])]
+    assert [each.get("preview") for each in locations] == ["text of a.txt", None, None]
 
 
 async def test_a_file_outside_the_project_is_asked_about_before_an_editor_hears_of_it(

@@ -265,7 +265,7 @@ async def test_an_editor_that_offers_nothing_is_offered_what_every_one_can(
                 "codeLensProvider": {"resolveProvider": False},
                 "codeActionProvider": True,
                 "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-                "experimental": {"sould": {"version": "0.0.0", "review": 1}},
+                "experimental": {"sould": {"version": "0.0.0", "review": 1, "inbox": 1, "editor": 1}},
             },
             "serverInfo": {"name": "sould", "version": "0.0.0"},
         }

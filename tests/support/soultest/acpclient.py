@@ -97,6 +97,8 @@ class AcpClient:
         self.reading = asyncio.Event()
         """Clear it and nothing more is read."""
         self.reading.set()
+        self.tools: Callable[[Json], Json] | None = None
+        """Answers `_sould/editor/call`."""
         self.mcp: Callable[[Json], None] | None = None
         """Answers `mcp/message`."""
         self.hang: set[str] = set()
@@ -290,6 +292,8 @@ class AcpClient:
                 if self.save:
                     Path(params["path"]).write_text(params["content"])
                 return {}
+            case "_sould/editor/call" if self.tools is not None:
+                return self.tools(params)
             case "elicitation/create":
                 return self.form(params)
             case _:

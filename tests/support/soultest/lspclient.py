@@ -65,6 +65,8 @@ class LspClient:
         """Edits of several places are reported one by one: the first at once, the others when the server has taken it."""
         self._unsaid: list[tuple[str, Json]] = []
         self.hang: set[str] = set()
+        self.tools: Callable[[Json], Json] | None = None
+        """Answers `_sould/editor/call`."""
         """Methods of the server that get no answer."""
         self._bytes = bytearray()
         self._rest = 0
@@ -298,6 +300,8 @@ class LspClient:
             case "window/showMessageRequest":
                 title = self.choose(params)
                 answer = {"title": title} if title is not None else None
+            case "_sould/editor/call" if self.tools is not None:
+                answer = self.tools(params)
             case "window/showDocument":
                 answer = {"success": True}
             case (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
+    from sould.agents.editorclients.client import ConnectedEditor
     from sould.agents.hooks.events import Subscription
     from sould.agents.inboxclients.feed import FollowedInbox
     from sould.agents.reviewclients.projects import OpenProjects
@@ -60,6 +61,7 @@ class Peer:
         self._host: HostPort | None = None
         self._projects: OpenProjects | None = None
         self._inbox: FollowedInbox | None = None
+        self._editor_tools: ConnectedEditor | None = None
         self._reports: Reports | None = None
         self._noted: dict[RequestId, tuple[Request, Unanswered]] = {}
         """Its unanswered requests, as they were last remembered."""
@@ -161,6 +163,15 @@ class Peer:
             self._inbox = FollowedInbox(host, self.connection, self.home)
         return self._inbox
 
+    async def editor_tools(self) -> "ConnectedEditor":
+        """How it is asked for what editor tools want."""
+        if self._editor_tools is None:
+            from sould.agents.editorclients.client import ConnectedEditor  # noqa: PLC0415 -- as above
+
+            self._editor_tools = ConnectedEditor(self.id, self.name, self.connection)
+            self.remember()
+        return self._editor_tools
+
     async def reports(self) -> "Reports":
         """What it says of the files it has open."""
         projects = await self.projects()
@@ -246,6 +257,8 @@ class Peer:
         self.attachments.clear()
         if self._inbox is not None:
             self._inbox.end()
+        if self._host is not None:
+            self._host.editors.remove(self.id)
         if self._projects is not None:
             await self._projects.aclose()
 
@@ -307,6 +320,7 @@ class Peer:
             followed=self._projects.followed if self._projects is not None else (),
             reported=self._reports is not None,
             inbox=self._inbox is not None and self._inbox.is_followed,
+            serves_tools=self._editor_tools is not None,
         )
 
     def _unanswered(self) -> "tuple[Unanswered, ...]":

@@ -48,6 +48,7 @@ def _own(peer: Peer) -> Json:
         "tools": {"supported": True},
         "review": {"supported": True},
         "inbox": {"supported": True},
+        "editor": {"supported": True},
         "hooks": hooks,
     }
 

@@ -32,6 +32,7 @@ from sould.acp.schema import (
     WaitingMoveParams,
     WaitingParams,
 )
+from sould.agents.editorclients.requests import METHODS as EDITOR
 from sould.agents.errors import (
     NoModelError,
     OptionError,
@@ -55,6 +56,10 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
     (WorkspaceGoneError, INVALID_PARAMS),
 )
 """Failures whose code is not -32603 (D17)."""
+
+
+TOLD = frozenset({REPORT, *EDITOR})
+"""What clients of every protocol may also send as notifications."""
 
 
 class Call(Protocol):
@@ -94,7 +99,7 @@ def _shared(name: str, shared_call: ClientCall[Peer]) -> Route:
         peer.require_initialized()
         return shared_call(peer, raw)
 
-    return Route(call, name == REPORT)
+    return Route(call, name in TOLD)
 
 
 ROUTES: dict[str, Route] = {
@@ -127,6 +132,7 @@ ROUTES: dict[str, Route] = {
     "_sould/redo": route(SessionParams, travel.redo),
     **{name: _shared(name, call) for name, call in METHODS.items()},
     **{name: _shared(name, call) for name, call in INBOX.items()},
+    **{name: _shared(name, call) for name, call in EDITOR.items()},
     "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 

@@ -9,6 +9,7 @@ from sould.acp.connection.peer import Peer
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.acp.schema import OpeningParams
+from sould.agents.editorclients.requests import FORGOTTEN
 from sould.agents.errors import SouldError
 from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.rpc.messages import Request
@@ -41,6 +42,8 @@ async def go_on(peer: Peer, resume: FaceRecord) -> None:
         await _follow(peer, Path(root))
     if resume.inbox:
         (await peer.inbox()).subscribe_again()
+    if resume.serves_tools:
+        connection.notify(FORGOTTEN, {})
     if resume.reported:
         connection.notify("_sould/review/forgotten", {})
     peer.remember()

@@ -4,6 +4,8 @@ What a model names is resolved and judged as for `ReadFile`. Of what comes back,
 project only the place is said: an editor is no way round what the user would be asked about.
 """
 
+import asyncio
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -90,14 +92,17 @@ async def admitted(files: CallFiles, named: Iterable[str]) -> list[ResolvedPath]
 
 async def shown(data: Json, files: CallFiles) -> Json:
     """An answer as its agent may see it, with paths as agents write them."""
-    paths = {Path(each["file"]) for each in _with_file(data)}
-    inside = {path for path in paths if is_inside(files, path)}
+    named = [each["file"] for each in _with_file(data)]
+    real = await asyncio.to_thread(lambda: {name: Path(os.path.realpath(name)) for name in named if "\0" not in name})
+    inside = {path for path in real.values() if is_inside(files, path)}
     root = files.resolve(str(files.root))
     visible = await files.found_in(root, inside) if inside else frozenset[Path]()
-    return _shown(data, files, inside - visible, inside)
+    hidden = {name for name in named if name not in real or real[name] in inside - visible}
+    return _shown(data, files, hidden, {name: path for name, path in real.items() if path in inside})
 
 
-def _shown(value: Any, files: CallFiles, hidden: set[Path], inside: set[Path]) -> Any:
+def _shown(value: Any, files: CallFiles, hidden: set[str], inside: dict[str, Path]) -> Any:
+    """`inside`: where the files of the project really are, by the names that were given."""
     if isinstance(value, list):
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] -- JSON
         return [_shown(each, files, hidden, inside) for each in items if not _is_of(each, hidden)]
@@ -106,15 +111,16 @@ def _shown(value: Any, files: CallFiles, hidden: set[Path], inside: set[Path]) -
     item: Json = value  # pyright: ignore[reportUnknownVariableType] -- JSON
     made = {key: _shown(each, files, hidden, inside) for key, each in item.items() if not _is_of(each, hidden)}
     if _has_file(item):
-        path = Path(item["file"])
-        made["file"] = files.shown(path)
-        if path not in inside:
+        path = inside.get(item["file"])
+        if path is not None:
+            made["file"] = files.shown(path)
+        else:
             made = {key: each for key, each in made.items() if key not in _TEXTS}
     return made
 
 
-def _is_of(value: Any, hidden: set[Path]) -> bool:
-    return isinstance(value, dict) and _has_file(value) and Path(value["file"]) in hidden  # pyright: ignore[reportUnknownArgumentType] -- JSON
+def _is_of(value: Any, hidden: set[str]) -> bool:
+    return isinstance(value, dict) and _has_file(value) and value["file"] in hidden  # pyright: ignore[reportUnknownArgumentType] -- JSON
 
 
 def _has_file(item: Json) -> bool:

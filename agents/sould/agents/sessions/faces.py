@@ -61,6 +61,8 @@ class FaceRecord(Struct, frozen=True):
     """It said what it has open, which only the daemon that heard it knows."""
     inbox: bool = False
     """It is told what changes in the inbox."""
+    serves_tools: bool = False
+    """It said which editor tools it serves, which only the daemon that heard it knows."""
     owed: int = 0
     """So many bytes are missing of the message of which the client has the beginning, where messages say their length."""
     cut: bool = True
@@ -97,6 +99,7 @@ class FaceRecord(Struct, frozen=True):
                 followed=tuple(raw.get("followed", ())),
                 reported=raw.get("reported", False),
                 inbox=raw.get("inbox", False),
+                serves_tools=raw.get("serves_tools", False),
                 owed=raw.get("owed", 0),
             )
         except (KeyError, TypeError, AttributeError) as error:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from sould.agents.editorclients.requests import METHODS as EDITOR
 from sould.agents.errors import SouldError
 from sould.agents.inboxclients.requests import METHODS as INBOX
 from sould.agents.reviewclients.methods import ClientCall
@@ -67,13 +68,13 @@ def told(
     return Route(call, request=False, notification=True)
 
 
-def _shared(shared_call: ClientCall[Peer]) -> Route:
+def _shared(shared_call: ClientCall[Peer], *, notification: bool = False) -> Route:
     """A method that clients of every protocol have."""
 
     def call(peer: Peer, raw: Json) -> Awaitable[Any | Reply]:
         return shared_call(peer, raw)
 
-    return Route(call)
+    return Route(call, notification=notification)
 
 
 ROUTES: dict[str, Route] = {
@@ -90,6 +91,7 @@ ROUTES: dict[str, Route] = {
     "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
     **{name: _shared(call) for name, call in METHODS.items() if name != REPORT},
     **{name: _shared(call) for name, call in INBOX.items()},
+    **{name: _shared(call, notification=True) for name, call in EDITOR.items()},
     REPORT: Route(sync.report, notification=True),
 }
 

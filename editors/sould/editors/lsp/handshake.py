@@ -13,6 +13,8 @@ REVIEW: Final = 1
 """The version of the methods below `_sould/review`."""
 INBOX: Final = 1
 """The same of those below `_sould/inbox`."""
+EDITOR: Final = 1
+"""That of the methods below `_sould/editor`."""
 COMMANDS: Final = tuple(
     f"sould.{name}"
     for name in (
@@ -66,5 +68,7 @@ def _capabilities(peer: Peer) -> Json:
         "codeActionProvider": kinds if can.action_kinds else True,
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},
         "workspace": workspace,
-        "experimental": {"sould": {"version": peer.services.version, "review": REVIEW, "inbox": INBOX}},
+        "experimental": {
+            "sould": {"version": peer.services.version, "review": REVIEW, "inbox": INBOX, "editor": EDITOR}
+        },
     }

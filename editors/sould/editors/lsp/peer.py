@@ -18,6 +18,7 @@ from sould.editors.lsp.outlet import CountedStream
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from sould.agents.editorclients.client import ConnectedEditor
     from sould.agents.inboxclients.feed import FollowedInbox
     from sould.agents.reviewclients.projects import OpenProjects
     from sould.agents.reviewclients.reports import Reports
@@ -52,6 +53,7 @@ class Peer:
         self._host: HostPort | None = None
         self._projects: OpenProjects | None = None
         self._inbox: FollowedInbox | None = None
+        self._editor_tools: ConnectedEditor | None = None
         self._reports: Reports | None = None
         self._documents: Documents | None = None
         self._news: EditorNews | None = None
@@ -159,6 +161,10 @@ class Peer:
         """All sessions; the first call may import much."""
         if self._host is None:
             self._host = await self.services.host()
+            if self.can.shows_documents:
+                from sould.editors.lsp.documentshower import DocumentShower  # noqa: PLC0415 -- as above
+
+                self._host.editors.add(DocumentShower(self))
         return self._host
 
     async def projects(self) -> "OpenProjects":
@@ -178,6 +184,15 @@ class Peer:
 
             self._inbox = FollowedInbox(host, self.connection, self.home)
         return self._inbox
+
+    async def editor_tools(self) -> "ConnectedEditor":
+        """How it is asked for what editor tools want."""
+        if self._editor_tools is None:
+            from sould.agents.editorclients.client import ConnectedEditor  # noqa: PLC0415 -- as above
+
+            self._editor_tools = ConnectedEditor(self.id, self.name, self.connection)
+            self.remember()
+        return self._editor_tools
 
     async def reports(self) -> "Reports":
         """What it says of the files it has open."""
@@ -237,6 +252,8 @@ class Peer:
                 await self._host.detach(session_id, self.id)
         if self._inbox is not None:
             self._inbox.end()
+        if self._host is not None:
+            self._host.editors.remove(self.id)
         if self._projects is not None:
             await self._projects.aclose()
 
@@ -266,5 +283,6 @@ class Peer:
             followed=self._projects.followed if self._projects is not None else (),
             reported=self._reports is not None,
             inbox=self._inbox is not None and self._inbox.is_followed,
+            serves_tools=self._editor_tools is not None,
             owed=self._stream.owed,
         )

@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sould.agents.editorclients.requests import FORGOTTEN
 from sould.agents.errors import SouldError
 from sould.agents.rpc.errors import RpcError
 from sould.agents.sessions.faces import FaceRecord, Unanswered
@@ -40,6 +41,8 @@ async def go_on(peer: "Peer", resume: FaceRecord) -> None:
         await _follow(peer, Path(root))
     if resume.inbox:
         (await peer.inbox()).subscribe_again()
+    if resume.serves_tools:
+        connection.notify(FORGOTTEN, {})
     peer.remember()
 
 

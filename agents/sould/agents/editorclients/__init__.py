@@ -1,0 +1,1 @@
+"""Clients of every protocol that serve editor tools: what they say of themselves, and how they are asked."""
