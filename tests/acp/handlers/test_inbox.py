@@ -255,6 +255,15 @@ async def test_a_command_that_would_drive_a_terminal_is_listed_with_marks(bench:
         assert "\\u202e" in text
 
 
+async def test_what_a_subagent_asks_says_who_asks(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), looking(connect) as client:
+        child = call("Agent", prompt="write it", description="Write it", subagent_type="coder")
+        await asks(bench, child, call("Shell", command="echo hello > new.txt"), "text: written", "text: done")
+        [item] = await items(client)
+        assert item["asker"] == "the coder subagent"
+        assert item["commands"][0]["command"] == "echo hello > new.txt"
+
+
 # --- restarts -------------------------------------------------------------------------------------------------------------
 
 

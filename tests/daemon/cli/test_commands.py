@@ -17,6 +17,7 @@ COMMANDS = [
     "acp",
     "lsp",
     "review",
+    "inbox",
     "approve",
     "reject",
     "answer",

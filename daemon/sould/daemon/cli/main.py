@@ -33,6 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
     "lsp": Entry("faces", "lsp", "Speak LSP on standard input and output; editors start this."),
     "review": Entry("review", "review", "Review what agents changed: list, show, keep, reject."),
+    "inbox": Entry("inbox", "inbox", "Show what waits for you in all projects, and answer it."),
     "approve": Entry("answering", "approve", "Approve what a session asks, from here."),
     "reject": Entry("answering", "reject", "Reject what a session asks, from here."),
     "answer": Entry("answering", "answer", "Answer a question of a session, from here."),

@@ -3,22 +3,15 @@
 Answers are given as they came: what they say is read in `reviewvalues`. Nothing here decides anything or prints.
 """
 
-import os
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
-from sould.daemon.cli.link import Link
-from sould.daemon.cli.output import FAILED, TEMPORARY, USAGE, CommandError
-from sould.daemon.cli.peer import Asked, Params, Peer
-from sould.daemon.hello import VERSION
-from sould.daemon.paths import Paths
+from sould.daemon.cli.conversation import Answer, Conversation
+from sould.daemon.cli.peer import Params
 
-METHOD_NOT_FOUND = -32601
 NAME = "sould review"
 
-Answer: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["keep", "reject"]
 
 
@@ -49,18 +42,15 @@ class ReviewClient:
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
-        self._link = Link(Paths(os.environ))
-        self._peer = Peer(self._link, self)
+        self._conversation = Conversation(NAME)
 
     def open(self) -> None:
         """Reach the daemon, which is started when none runs, and say who we are."""
-        self._link.attach()
-        info = {"name": NAME, "title": NAME, "version": VERSION}
-        self._request("initialize", {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}})
+        self._conversation.open()
 
     def close(self) -> None:
         """Let go of it."""
-        self._link.close()
+        self._conversation.close()
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
@@ -89,28 +79,7 @@ class ReviewClient:
         return self._ask("base", {"path": path}).get("text") or ""
 
     def _ask(self, method: str, params: Params) -> Answer:
-        return self._request(f"_sould/review/{method}", {"cwd": self._cwd, **params})
-
-    def _request(self, method: str, params: Params) -> Answer:
-        try:
-            return self._peer.request(method, params)
-        except RpcError as error:
-            raise _refused(error) from error
-        except ConnectionGoneError as error:
-            reason = self._link.error or "The daemon ended the connection; see: sould logs"
-            raise CommandError(reason, TEMPORARY) from error
-
-    # --- what else the daemon says ----------------------------------------------------------------------------------
-
-    def notification(self, method: str, params: Params) -> None:
-        """See `Handler`: nothing of it is for us."""
-
-    def request(self, asked: Asked) -> None:
-        """See `Handler`: we said that we answer nothing."""
-        self._peer.refuse(asked, RpcError(METHOD_NOT_FOUND, "This client answers nothing."))
-
-    def withdrawn(self, asked: Asked, reason: str) -> None:
-        """See `Handler`: none is ever open."""
+        return self._conversation.ask(f"_sould/review/{method}", {"cwd": self._cwd, **params})
 
 
 @contextmanager
@@ -126,10 +95,3 @@ def reviewing(cwd: str) -> Generator[ReviewClient]:
 
 def _named(hunks: Mapping[int, str]) -> list[Params]:
     return [{"id": number, "digest": digest} for number, digest in hunks.items()]
-
-
-def _refused(error: RpcError) -> CommandError:
-    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
-    kind = data.get("kind")
-    code = USAGE if error.code == INVALID_PARAMS else TEMPORARY if kind == "disk_full" else FAILED
-    return CommandError(error.message, code)

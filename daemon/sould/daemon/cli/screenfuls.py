@@ -49,3 +49,16 @@ def _cells(text: str) -> int:
 def _width(characters: Iterable[str]) -> int:
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in characters)
     return wide + sum(not unicodedata.combining(each) for each in characters)
+
+
+def wrapped(line: str, columns: int) -> list[str]:
+    """A line without colours as the rows that a terminal makes of it; at least one."""
+    rows, row, width = list[str](), list[str](), 0
+    for character in line.expandtabs(_TAB):
+        cells = _cells(character)
+        if width + cells > columns and row:
+            rows.append("".join(row))
+            row, width = [], 0
+        row.append(character)
+        width += cells
+    return [*rows, "".join(row)]

@@ -1,0 +1,174 @@
+"""The inbox on a terminal: a list of what waits, and as much of the chosen request as there is room for. Pure.
+
+Nothing that comes from models, files or servers drives the terminal. What does not fit is left out in the middle of a
+request, and said to be: its end is always seen.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+import click
+
+from sould.agents.permissions.visible import both_ends
+from sould.agents.wording import plural
+from sould.daemon.cli.conversation import Answer
+from sould.daemon.cli.output import one_line, span, visible
+from sould.daemon.cli.screenfuls import Screen, wrapped
+from sould.daemon.control import Asked, Waiting
+
+LIST_SHARE: Final = 3
+"""Of a screen, the part that the list takes at most."""
+_OUTCOMES: Final = {
+    "approved": "approved",
+    "approved_for_session": "approved for the session",
+    "rejected": "rejected",
+    "answered": "answered",
+    "declined": "declined",
+    "dismissed": "dismissed",
+    "cancelled": "cancelled with its turn",
+    "expired": "expired: what it was about has changed",
+}
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def frame(items: Sequence[Answer], at: int | None, said: str, now: float, size: Screen) -> list[str]:
+    """A screen: its rows from the top, the last one for the cursor. `at`: the chosen one; `said`: what happened last."""
+    head = f"{plural(len(items), 'request')} waiting" if items else "Nothing waits for you."
+    rows = [click.style(head, bold=True), ""]
+    rows += _list(items, at, now, Screen(size.columns, max(1, size.rows // LIST_SHARE)))
+    foot = _foot(items[at] if at is not None else None, said, has_any=bool(items), columns=size.columns)
+    if at is None:
+        return [*rows, "", *foot][: size.rows]
+    room = max(1, size.rows - len(rows) - len(foot) - 3)
+    body = [row for line in request_lines(items[at], now) for row in _rows(items[at], line, size.columns)]
+    return [*rows, "", *both_ends(body, room), "", *foot][: size.rows]
+
+
+def _list(items: Sequence[Answer], at: int | None, now: float, size: Screen) -> Iterator[str]:
+    first = min(max(0, (at or 0) - size.rows + 1), max(0, len(items) - size.rows))
+    for n, item in enumerate(items[first : first + size.rows], first):
+        about = f"  {place(item)}, {span(age(item, now))}"
+        mark = "> " if n == at else "  "
+        name = label(item, max(20, size.columns - len(about) - len(mark) - 1))
+        row = wrapped(f"{mark}{name}{about}", size.columns - 1)[0]
+        yield click.style(row, bold=True) if n == at else row
+    left = len(items) - first - size.rows
+    if left > 0:
+        yield click.style(f"  … {left} more", dim=True)
+
+
+def label(item: Answer, width: int) -> str:
+    """A request in one line: the command itself where that is what it is about."""
+    commands: list[str] = [command["command"] for command in item.get("commands", ())]
+    return one_line(f"$ {commands[0]}" if commands else item["title"], width)
+
+
+def request_lines(item: Answer, now: float) -> Iterator[str]:
+    """A request, whole: what is asked, by whom, where, since when, and what an answer would remember."""
+    for text in _texts(item, now):
+        first, *more = visible(text).split("\n")
+        yield first
+        yield from (f"    {line}" for line in more)
+
+
+def _texts(item: Answer, now: float) -> Iterator[str]:
+    yield item["title"]
+    session = item["session"]
+    asker = f"{item['asker']} of " if item.get("asker") else ""
+    yield f"  {asker}“{one_line(session['title'], 80)}” in {home(session['cwd'])}, waits {span(age(item, now))}"
+    if not session.get("open", True):
+        yield "  its session was closed by a restart; the answer opens it again"
+    yield from (f"  {line}" for line in item.get("lines", ()))
+    for question in item.get("questions", ()):
+        if len(item["questions"]) > 1:
+            yield f"  {question['question']}"
+        labels: list[str] = [option["label"] for option in question.get("options", ())]
+        words: list[str] = [question["words"]] if question.get("words") else []
+        for n, label in enumerate([*labels, *words], 1):
+            yield f"    {n}. {one_line(label, 120)}"
+    for scope in item.get("scopes", ()):
+        if scope.get("remembers"):
+            yield f"  {scope['label']}: {scope['remembers']}"
+
+
+def _rows(item: Answer, line: str, columns: int) -> list[str]:
+    colour = _COLOURS.get(line[2:3]) if item.get("edits") else None
+    return [click.style(row, fg=colour) if colour else row for row in wrapped(line, columns)]
+
+
+def keys(item: Answer) -> dict[str, str]:
+    """What can be done with a request: key and name."""
+    scopes = {scope["scope"] for scope in item.get("scopes", ())}
+    found = {"a": "allow once"} if scopes else {"a": "answer"}
+    if "session" in scopes:
+        found["s"] = "allow this session"
+    if "session_also_changed" in scopes:
+        found["c"] = "… also when it changes"
+    found["r"] = "reject" if scopes else "dismiss"
+    if item.get("edits"):
+        found["o"] = "open the file"
+    return found
+
+
+def _foot(item: Answer | None, said: str, *, has_any: bool, columns: int) -> list[str]:
+    offered = {**(keys(item) if item is not None else {}), **({"p": "show all"} if item is not None else {})}
+    moving = {"j/k": "choose"} if has_any else {}
+    shown = "  ".join(f"[{key}] {name}" for key, name in (offered | moving | {"q": "quit"}).items())
+    told = [click.style(row, fg="yellow") for row in wrapped(one_line(said, 2 * columns), columns)] if said else []
+    return [*told, *(click.style(row, fg="blue", bold=True) for row in wrapped(shown, columns))]
+
+
+def place(item: Answer) -> str:
+    """The project, as a name."""
+    project = item["session"]["project"]
+    return one_line(os.path.basename(project) or project, 30)
+
+
+def home(path: str) -> str:
+    """A path as its user writes it."""
+    own = os.path.expanduser("~")
+    return f"~{path[len(own) :]}" if path == own or path.startswith(f"{own}/") else path
+
+
+def age(item: Answer, now: float) -> float:
+    """Seconds that it waits."""
+    return max(0.0, now - datetime.fromisoformat(item["since"]).timestamp())
+
+
+def told(ended: Answer) -> str:
+    """That a request waits no more, in a sentence."""
+    words = f": {ended['words']}" if ended.get("words") else ""
+    by = f" by {ended['by']}" if ended.get("by") else ""
+    return f"{_OUTCOMES[ended['outcome']].capitalize()}{by}{words}."
+
+
+def waiting_of(item: Answer) -> Waiting:
+    """A request as the other commands show it and ask about it."""
+    scopes = {scope["scope"]: scope.get("remembers", "") for scope in item.get("scopes", ())}
+    return Waiting(
+        id=item["id"],
+        session=item["session"]["id"],
+        kind="approval" if item["kind"] == "approval" else "question",
+        title=item["title"],
+        who=item.get("asker", ""),
+        lines=tuple(item.get("lines", ())),
+        more=item.get("more", 0),
+        scope=scopes.get("session", ""),
+        changed="session_also_changed" in scopes,
+        questions=tuple(map(_asked, item.get("questions", ()))),
+        form=item.get("form", {}),
+    )
+
+
+def _asked(question: Answer) -> Asked:
+    options = question.get("options", ())
+    return Asked(
+        question=question["question"],
+        options=tuple(option["label"] for option in options),
+        details=tuple(f"{each['label']}: {each['description']}" for each in options if each.get("description")),
+        several=question.get("several", False),
+        words=question.get("words", ""),
+        default=question.get("default", ""),
+    )
