@@ -32,6 +32,7 @@ from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
+from sould.editors.launchers import Launchers
 
 _log = logging.getLogger(__name__)
 
@@ -147,7 +148,7 @@ def compose(paths: Paths) -> Composition:
         guard=guard,
         mcp=mcp,
         news=config.news,
-        editors=EditorBackends(projects.buffers.holders),
+        editors=EditorBackends(projects.buffers.holders, (Launchers(),)),
     )
     host = SessionHost(services)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)
