@@ -295,6 +295,16 @@ def test_two_at_once_leave_one_entry(user: User) -> None:
 INIT = ";;; init.el --- mine -*- lexical-binding: t -*-\n(setq a \"(\" b ?\\( c '[1]) ; (\n(provide 'init)\n;;; init.el ends here\n"
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_undo_gives_the_init_file_that_was_there(user: User, newline: str) -> None:
+    text = INIT.replace("\n", newline) + f"{newline};; Local Variables:{newline};; eval: (a){newline};; End:{newline}"
+    path = write(user.home / ".emacs.d/init.el", text)
+    done(user, "emacs")
+    assert path.read_bytes().endswith(text[text.index("(provide") :].encode())
+    done(user, "emacs", "--undo")
+    assert path.read_bytes().decode() == text
+
+
 def test_the_init_file_of_emacs_gets_a_block_before_its_last_lines(user: User) -> None:
     path = write(user.home / ".emacs.d/init.el", INIT)
     done(user, "emacs")

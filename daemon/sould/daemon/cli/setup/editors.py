@@ -1,5 +1,6 @@
 """The editors that `sould setup` knows: what each is called, where its configuration is, and what goes into it."""
 
+import contextlib
 import json
 import re
 import subprocess
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 from pydantic import JsonValue
 
@@ -105,9 +107,9 @@ def _asked(places: Places, names: Sequence[str], *arguments: str) -> Launch | No
         raise UnfitError(f"the command {names[0]!r} was not found, so it cannot be asked how it starts sould")
     done = _run(places, [found, *arguments])
     for line in (done.stdout + "\n" + done.stderr).splitlines():
-        _, asked, words = line.partition(_SAID)
-        if asked:
-            return Launch((*json.loads(words), "lsp"))
+        if line.startswith(_SAID):  # and not only quotes the question
+            with contextlib.suppress(msgspec.DecodeError):
+                return Launch((*msgspec.json.decode(line.removeprefix(_SAID), type=list[str]), "lsp"))
     complaint = one_line(done.stderr.strip() or done.stdout.strip() or "it said nothing", 300)
     raise UnfitError(f"with its configuration {found} does not load sould: {complaint}")
 

@@ -58,7 +58,7 @@ LANGUAGES = (
 
 _BEGIN = "# sould: written by `sould setup helix`, taken back by `sould setup helix --undo`"
 _END = "# sould: end"
-_BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}\r?\n.*?^{_END}\r?\n?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(rf"(?:\r?\n)?^{re.escape(_BEGIN)}\r?\n.*?^{_END}\r?\n?", re.DOTALL | re.MULTILINE)
 _HIDDEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[+[ \t]*([\w.-]+)[ \t]*\]+[^\n]*(?:\n|\Z)", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*language-servers[ \t]*=[ \t]*\[", re.MULTILINE)
@@ -181,7 +181,8 @@ def _languages(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _named(language: dict[str, Any]) -> list[str]:
     """The servers of an entry; some are given as tables."""
-    listed = cast("list[object]", language.get("language-servers", []))
+    given: object = language.get("language-servers", [])
+    listed = cast("list[object]", given) if isinstance(given, list) else []
     return [str(cast("dict[str, object]", each).get("name") if isinstance(each, dict) else each) for each in listed]
 
 
@@ -192,7 +193,7 @@ def _sections(text: str, count: int) -> list[_Section]:
     ends = [header.start() for header in headers[1:]] + [len(text)]
     found = [
         _section(plain, header.end(), end)
-        for header, end in zip(headers, ends, strict=True)
+        for header, end in zip(headers, ends, strict=False)  # of none there is an end, too
         if header[0].lstrip().startswith("[[") and header[1] == "language"
     ]
     if len(found) != count:

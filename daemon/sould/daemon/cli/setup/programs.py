@@ -20,7 +20,7 @@ Asking: TypeAlias = Callable[[], Launch | None]
 _LUA_MARK = "-- sould: written by `sould setup neovim`, taken back by `sould setup neovim --undo`"
 _LISP_BEGIN = ";; sould: written by `sould setup emacs', taken back by `sould setup emacs --undo'"
 _LISP_END = ";; sould: end"
-_LISP_BLOCK = re.compile(rf"\n?^{re.escape(_LISP_BEGIN)}\r?\n.*?^{_LISP_END}\r?\n?", re.DOTALL | re.MULTILINE)
+_LISP_BLOCK = re.compile(rf"(?:\r?\n)?^{re.escape(_LISP_BEGIN)}\r?\n.*?^{_LISP_END}\r?\n?", re.DOTALL | re.MULTILINE)
 _LAST_LINE = re.compile(r"\(provide '[^()\s]+\)|;;; .* ends here|")
 _LOCAL = re.compile(r"^;+ *Local Variables:", re.MULTILINE)
 _LISP_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|;[^\n]*|\?\\?.|\\.|[()\[\]]|"', re.DOTALL)
@@ -78,7 +78,7 @@ class LispBlock(Struct, frozen=True):
         block = f"{_LISP_BEGIN}\n{self.manual()}{_LISP_END}\n".replace("\n", newline)
         there = _LISP_BLOCK.search(text)
         if there is not None:
-            start = there.start() + (there[0][0] == "\n")
+            start = there.start() + len(there[0]) - len(there[0].lstrip("\r\n"))
             return text if text[start : there.end()] == block else text[:start] + block + text[there.end() :]
         at = _code_end(text)
         gap = "" if not text[:at] or text[:at].endswith("\n") else newline
