@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
     "projects.port": "one project",
-    "reviewing.review.Order": "a value: what `ProjectPort.decide` is asked for",
+    "reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
     "reviewing.listing": "values: what `ProjectPort.review` gives",
     "reviewing.answers": "values: what `ProjectPort.decide` gives",
     "sessions.faces": "what a face gets for a connection, and leaves to the next daemon",

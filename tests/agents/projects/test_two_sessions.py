@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest, CommandBegin, ContextNote, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish

@@ -20,7 +20,8 @@ from sould.agents.review.filedecisions import ConflictChoice
 from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order, Review
+from sould.agents.reviewing.orders import Order
+from sould.agents.reviewing.review import Review
 from sould.agents.tools import ToolCallContext
 from soultest.bench.tools import no_commands
 

@@ -12,7 +12,7 @@ from sould.agents.projects.port import ProjectPort
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.tools import ToolCallContext
 from sould.agents.workspace import Expected, FileChangedError, JustRead, TextFile
 from soultest.bench.tools import no_commands

@@ -9,7 +9,7 @@ from pathlib import Path
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.wire.messages import ToolOutput
 from soultest.bench import Bench, Watcher, call, finish
 

@@ -10,7 +10,8 @@ from tests.agents.reviewing.gitdesk import BASE, BOTH, IDENTITY, GitDesk, git_in
 
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order, Review
+from sould.agents.reviewing.orders import Order
+from sould.agents.reviewing.review import Review
 from soultest.bench import Bench, Watcher, call, finish
 
 

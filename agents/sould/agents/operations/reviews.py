@@ -19,7 +19,8 @@ from sould.agents.review.decisions import Choice
 from sould.agents.review.filedecisions import ConflictChoice
 from sould.agents.reviewing.answers import DecisionNews, Outcome
 from sould.agents.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order, Review
+from sould.agents.reviewing.orders import Order
+from sould.agents.reviewing.review import Review
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.notice import notice, to_review
 

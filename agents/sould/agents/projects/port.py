@@ -19,7 +19,7 @@ from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.comments import ReviewComments
 from sould.agents.reviewing.listing import EVERYTHING, FileReview, KnownDecision, PutAside, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.workspace import Command, RunningCommand, Workspace, WorkspaceError
 
 

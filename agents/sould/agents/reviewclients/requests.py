@@ -47,7 +47,7 @@ from sould.agents.reviewclients.shown import (
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.reviewing.comments import NothingThereError
 from sould.agents.reviewing.listing import FileReview, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.params import Json, absolute
 from sould.agents.sessions.port import SessionPort

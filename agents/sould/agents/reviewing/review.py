@@ -4,30 +4,18 @@ A decision is on disk before anything is done about it, and is done when its fil
 the project is opened. Nobody who was second undoes what the first one did.
 """
 
-import asyncio
-import os
-import time
-from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.directories.folderevents import FolderEvents
-from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided
-from sould.agents.edits.outcomes import change_of, decided_change_of, outcome
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Follower
-from sould.agents.edits.reviewstate import DecisionVerdict
 from sould.agents.filelocks import FileLocks
-from sould.agents.patience import Behind
-from sould.agents.review.decisions import Choice
-from sould.agents.review.file import TrackedFile
-from sould.agents.review.filedecisions import ConflictChoice, Done, creates, removes
 from sould.agents.reviewing.answers import (
     DecidedHunk,
     DecisionListener,
@@ -41,60 +29,30 @@ from sould.agents.reviewing.answers import (
     together,
     undecided,
 )
+from sould.agents.reviewing.carryingout import CarryingOut, answer_to, steps_of
 from sould.agents.reviewing.comments import ReviewComments
 from sould.agents.reviewing.files import ReviewFiles
 from sould.agents.reviewing.gitreview import GitReview
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.saves import ExpectedSaves
-from sould.agents.reviewing.steps import DecisionStep, effects_of, in_one_write
-from sould.agents.reviewing.view import ReviewView
+from sould.agents.reviewing.looking import LookingReview
+from sould.agents.reviewing.orders import Order
 from sould.agents.reviewing.watcher import ReviewWatcher
-from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 
 
-class Order(Struct, frozen=True):
-    """What a client asks for: one verdict about some hunks.
-
-    `digests`: what it saw of them, by id; a hunk without one is decided as it is now. `lines`, `base_lines`: see `Decision`, of one hunk.
-    """
-
-    verdict: DecisionVerdict
-    selection: Selection
-    by: str
-    """The client, as people know it."""
-    reason: str = ""
-    choice: Choice | ConflictChoice | None = None
-    digests: Mapping[int, str] = {}
-    lines: tuple[int, int] | None = None
-    base_lines: tuple[int, int] | None = None
-    answered_in: str = ""
-    """The session whose clients are shown the outcome anyway."""
-
-
-TYPING: Final = 0.25
-"""Seconds of typing that are one event (D40)."""
-
-
-class Review(ReviewView):
+class Review(LookingReview):
     """Of one project. `files` are the user's, `locks` hold each of them while something is decided about it."""
 
     def __init__(
         self, project: Project, locks: FileLocks, files: ReviewFiles, git: GitReview, events: FolderEvents
     ) -> None:
-        super().__init__(project, files)
+        super().__init__(project, locks, files, git)
         self._following = 0
-        self.git = git
-        self._later: set[str] = set()
-        """Files to be looked at when no call runs programs any more."""
-        self.saves = ExpectedSaves()
         self.comments = ReviewComments(project, files)
         self.listeners: dict[str, DecisionListener] = {}
         """Of live sessions, by id."""
-        self._typed: set[str] = set()
-        self._to_look_at: set[str] = set()
-        self._behind = Behind("taking what was typed")
-        self._locks = locks
         self._held: set[str] = set()
+        """Sessions whose agents work on files just now."""
+        self._carrying_out = CarryingOut(project, files, self.look)
         self.watcher = ReviewWatcher(self, project.review, self.git, self.saves, events)
 
     @contextmanager
@@ -114,103 +72,9 @@ class Review(ReviewView):
 
     async def aclose(self) -> None:
         """Take what was typed last; nothing may follow."""
-        await self._behind.aclose()
-        for path in tuple(self._to_look_at):
-            await self.look(path)
+        await super().aclose()
         await self.watcher.aclose()
         self.git.close()
-
-    # --- what others did ---------------------------------------------------------------------------------------------
-
-    async def look(self, path: str, sessions: Collection[str] = ()) -> None:
-        """Take what the file holds now, as its user sees it, and what git says of that.
-
-        What is on disk is the call's as long as one runs programs: it is looked at when that has ended.
-        """
-        await self.git.prepare((path,))
-        await self._look(path, sessions)
-
-    async def _look(self, path: str, sessions: Collection[str] = ()) -> None:
-        async with self._locks.editing(Path(path)):
-            typed, saved = self._is_typed(path), self.saves.reported(path)
-            if not typed and self.git.activity.busy:
-                self._later.add(path)
-                return
-            self._typed.discard(path)
-            try:
-                read = await self.files.read(Path(path), sessions)
-            except (WorkspaceError, OSError):
-                return  # something that is no file, or nobody may read it
-            typed = typed or self._is_typed(path)  # while it was read: then it is looked at again
-            written, data = self.saves.take(path) if saved else None, read.data
-            if written is not None and data is not None:
-                await self._project.record_saved(written, data)
-            else:
-                await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
-            await self.git.settle(path)
-            self.files.taken(Path(path), read)
-
-    def _is_typed(self, path: str) -> bool:
-        return path in self._typed or self.files.buffers.text(Path(path)) is not None
-
-    def typed(self, path: str) -> None:
-        """A client said that its text of the file is another one; it is taken within `TYPING`, and before anything else happens."""
-        if path in self._files:
-            self._typed.add(path)
-            self.look_soon(path)
-
-    def look_soon(self, path: str) -> None:
-        """A client may show another text of the file than it did: it is looked at within `TYPING`."""
-        if path in self._files:
-            self._to_look_at.add(path)
-            if not self._behind.busy:
-                self._behind.begin(self._take_typed())
-
-    def saved(self, path: str) -> None:
-        """A client said that it saved the file."""
-        self.saves.saved(path)
-        self.typed(path)
-
-    async def take_saved(self, path: str) -> None:
-        """Take what an editor made of a write while it saved it, before the file is written again."""
-        if self.saves.reported(path):
-            await self.look(path)
-
-    async def _take_typed(self) -> None:
-        while self._to_look_at:
-            await asyncio.sleep(TYPING)
-            paths, self._to_look_at = self._to_look_at, set()
-            for path in paths:
-                await self.look(path)
-
-    async def look_before_write(self, path: str, text: TextFile | None) -> None:
-        """An agent is about to write a file, which is held and has this text: what the user committed until here is settled."""
-        if await self.git.prepare((path,)):
-            data = text.text.encode() if text is not None else None
-            await self._project.look(path, data, self.git.how(path, data))
-            await self.git.settle(path)
-
-    async def look_at_all(self) -> None:
-        """Take what all files under review hold, those included in which hunks may be back."""
-        await self.git.activity.find()
-        moved = await self.git.prepare(self._files)
-        touched = await asyncio.to_thread(self.files.touched, dict(self._files))
-        for path in dict.fromkeys((*moved, *touched)):
-            await self._look(path)
-
-    # --- commands of agents --------------------------------------------------------------------------------------------
-
-    async def look_at_git(self) -> None:
-        """Where git moved, take what the files hold now."""
-        for path in tuple(await self.git.prepare(self._files)):
-            await self._look(path)
-
-    async def command_ended(self) -> None:
-        """What a call did is known: look at what nobody looked at while it ran."""
-        if not self.git.activity.busy:
-            later, self._later = self._later, set()
-            for path in later:
-                await self.look(path)
 
     # --- steps of a turn ---------------------------------------------------------------------------------------------
 
@@ -245,11 +109,11 @@ class Review(ReviewView):
                 chosen = [each for each in events if self._is_due(each)]
                 await self.look(path, {session for each in chosen for session in each.sessions})
                 file = self._files.get(path)
-                steps, stale = self._steps(file, chosen, self.pending_in(path)) if file is not None else ([], chosen)
+                steps, stale = steps_of(file, chosen, self.pending_in(path)) if file is not None else ([], chosen)
                 state = self._project.review.state
-                left = [refused(each.hunk_id, file and self._answer(file, each), state, path) for each in stale]
+                left = [refused(each.hunk_id, file and answer_to(file, each), state, path) for each in stale]
                 await self._project.settle_all([each.n for each in stale], written=False)
-                done = await self._do(path, steps)
+                done = await self._carrying_out.do(path, steps)
                 self._tell_of_waiting(chosen, together([done, Outcome(left=tuple(left))]))
 
     def _tell_of_waiting(self, events: Sequence[Decided], outcome: Outcome) -> None:
@@ -359,16 +223,20 @@ class Review(ReviewView):
         shown = self.pending_in(path)
         chosen, left = self._chosen(path, order, shown)
         withdrawn = await self._withdraw(path, chosen) if order.verdict == "undo" else dict[int, DecidedHunk]()
-        drafts = [self._draft(path, number, hunk, order) for number, hunk in chosen if number not in withdrawn]
+        drafts = [
+            order.draft(path, number, hunk, state.verdicts.get(number))
+            for number, hunk in chosen
+            if number not in withdrawn
+        ]
         waiting = {each.hunk_id: each for each in state.decided.values()}
         left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in waiting]
         drafts = [each for each in drafts if each.hunk_id not in waiting]
-        steps, stale = self._steps(file, drafts, shown)
+        steps, stale = steps_of(file, drafts, shown)
         pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
         left += [
             undecided(pending[each.hunk_id])
             if each.hunk_id in pending
-            else refused(each.hunk_id, self._answer(file, each), state, path)
+            else refused(each.hunk_id, answer_to(file, each), state, path)
             for each in stale
         ]
         try:
@@ -382,7 +250,7 @@ class Review(ReviewView):
             for step in steps
             if step not in now
         )
-        outcome_now = await self._do(path, now)
+        outcome_now = await self._carrying_out.do(path, now)
         if order.verdict == "undo" and outcome_now.done:
             for each in {path, *(step.done.file.path for step in now)}:
                 await self.git.note_taken_back(each)
@@ -407,90 +275,6 @@ class Review(ReviewView):
         others = [shared(each, order.selection) for each in chosen if order.selection.others_in(each)]
         alone = [(each.id, each) for each in chosen if not order.selection.others_in(each)]
         return sorted(alone, key=_is_rename), others
-
-    def _draft(self, path: str, number: int, hunk: ReviewedHunk | None, order: Order) -> Decided:
-        before = self._project.review.state.verdicts.get(number)
-        return Decided(
-            n=0,
-            path=path,
-            verdict=order.verdict,
-            hunk_id=number,
-            digest=order.digests.get(number) or (hunk.digest if hunk is not None else ""),
-            lines=order.lines,
-            base_lines=order.base_lines,
-            choice=order.choice,
-            by=order.by,
-            reason=order.reason,
-            sessions=tuple(sorted(hunk.sessions))
-            if hunk is not None
-            else before.sessions
-            if before is not None
-            else (),
-            writers=hunk.writers if hunk is not None else before.writers if before is not None else (),
-            timestamp=time.time(),
-        )
-
-    def _steps(
-        self, file: TrackedFile, events: Sequence[Decided], shown: Mapping[int, ReviewedHunk]
-    ) -> tuple[list[DecisionStep], list[Decided]]:
-        """What each decision makes of the file, one after the other; and those that cannot be carried out."""
-        steps: list[DecisionStep] = []
-        stale: list[Decided] = []
-        for drafted in events:
-            event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
-            done = outcome(file, event, occupied=self._is_occupied(file, event))
-            if isinstance(done, Done):
-                steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
-                file = done.file
-            else:
-                stale.append(event)
-        return steps, stale
-
-    def _answer(self, file: TrackedFile, event: Decided) -> object:
-        return outcome(file, event, occupied=self._is_occupied(file, event))
-
-    def _is_occupied(self, file: TrackedFile, event: Decided) -> bool:
-        change, decided = change_of(file, event.hunk_id), decided_change_of(file, event.hunk_id)
-        if event.verdict == "undo":
-            return decided is not None and decided.change.kind == "rename" and os.path.lexists(decided.change.after)
-        return change is not None and change.kind == "rename" and os.path.lexists(change.before)
-
-    async def _do(self, path: str, steps: Sequence[DecisionStep]) -> Outcome:
-        """Carry out decisions that are on disk, in order; the file is held."""
-        outcomes: list[Outcome] = []
-        todo = list(steps)
-        while todo:
-            run = in_one_write(todo)
-            try:
-                await self._carry_out(path, run)
-            except (WorkspaceError, OSError, BlobMissingError) as error:
-                await self._project.settle_all([step.event.n for step in todo], written=False)
-                if isinstance(error, FileChangedError):
-                    await self.look(path)
-                outcomes.append(Outcome(left=tuple(failed(step.hunk, error) for step in todo)))
-                break
-            await self._project.settle_all([step.event.n for step in run], written=True)
-            state = self._project.review.state
-            outcomes.append(Outcome(tuple(step.told(state.part(step.event)) for step in run)))
-            todo = todo[len(run) :]
-        if steps and self.files.serving(Path(path)) is not None:
-            await self.look(path)  # an editor may have formatted it while it was saved
-        return together(outcomes)
-
-    async def _carry_out(self, path: str, run: Sequence[DecisionStep]) -> None:
-        sessions = {session for step in run for session in step.event.sessions}
-        effects = effects_of(run)
-        made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
-        mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
-        await self.files.carry_out(effects, sessions, made, mode)
-
-
-def _as_it_is(event: Decided, seen: ReviewedHunk | None, file: TrackedFile) -> Decided:
-    """A decision about a hunk that those before it in the same order changed, as they do who bring a last line without end back."""
-    now = file.text.pending(event.hunk_id)
-    if seen is None or now is None or event.digest != seen.digest:
-        return event
-    return replace(event, digest=now.hunk.digest)
 
 
 def _is_rename(chosen: tuple[int, ReviewedHunk | None]) -> bool:

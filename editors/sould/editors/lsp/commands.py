@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from sould.agents.reviewclients.params import Number
 from sould.agents.reviewing.listing import Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, parsed
 from sould.editors.lsp import agentcommands as agent

@@ -13,7 +13,7 @@ from sould.agents.reviewclients.shapes import Verdict
 from sould.agents.reviewclients.shown import as_json, shown_outcome
 from sould.agents.reviewing.answers import LeftHunk, Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.review import Order
+from sould.agents.reviewing.orders import Order
 from sould.editors.lsp.edits import labelled
 from sould.editors.lsp.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell

@@ -1,0 +1,101 @@
+"""Decisions carried out: what each makes of its file, one after the other, and then that done on disk.
+
+A decision is in the log before it is carried out here, and settled after. Who calls holds the file.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from sould.agents.edits.blobs import BlobMissingError
+from sould.agents.edits.editlog import Decided
+from sould.agents.edits.outcomes import change_of, decided_change_of, outcome
+from sould.agents.edits.project import Project
+from sould.agents.review.file import TrackedFile
+from sould.agents.review.filedecisions import Done, creates, removes
+from sould.agents.reviewing.answers import Outcome, failed, together
+from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.listing import ReviewedHunk
+from sould.agents.reviewing.steps import DecisionStep, effects_of, in_one_write
+from sould.agents.workspace import FileChangedError, WorkspaceError
+
+Look: TypeAlias = Callable[[str], Awaitable[None]]
+"""Takes what a file holds now."""
+
+
+class CarryingOut:
+    """In one project, whose files `files` are."""
+
+    def __init__(self, project: Project, files: ReviewFiles, look: Look) -> None:
+        self._project = project
+        self._files = files
+        self._look = look
+
+    async def do(self, path: str, steps: Sequence[DecisionStep]) -> Outcome:
+        """Carry out decisions that are on disk, in order; the file is held."""
+        outcomes: list[Outcome] = []
+        todo = list(steps)
+        while todo:
+            run = in_one_write(todo)
+            try:
+                await self._carry_out(path, run)
+            except (WorkspaceError, OSError, BlobMissingError) as error:
+                await self._project.settle_all([step.event.n for step in todo], written=False)
+                if isinstance(error, FileChangedError):
+                    await self._look(path)
+                outcomes.append(Outcome(left=tuple(failed(step.hunk, error) for step in todo)))
+                break
+            await self._project.settle_all([step.event.n for step in run], written=True)
+            state = self._project.review.state
+            outcomes.append(Outcome(tuple(step.told(state.part(step.event)) for step in run)))
+            todo = todo[len(run) :]
+        if steps and self._files.serving(Path(path)) is not None:
+            await self._look(path)  # an editor may have formatted it while it was saved
+        return together(outcomes)
+
+    async def _carry_out(self, path: str, run: Sequence[DecisionStep]) -> None:
+        sessions = {session for step in run for session in step.event.sessions}
+        effects = effects_of(run)
+        made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
+        mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
+        await self._files.carry_out(effects, sessions, made, mode)
+
+
+def steps_of(
+    file: TrackedFile, events: Sequence[Decided], shown: Mapping[int, ReviewedHunk]
+) -> tuple[list[DecisionStep], list[Decided]]:
+    """What each decision makes of the file, one after the other; and those that cannot be carried out."""
+    steps: list[DecisionStep] = []
+    stale: list[Decided] = []
+    for drafted in events:
+        event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
+        done = outcome(file, event, occupied=_is_occupied(file, event))
+        if isinstance(done, Done):
+            steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
+            file = done.file
+        else:
+            stale.append(event)
+    return steps, stale
+
+
+def answer_to(file: TrackedFile, event: Decided) -> object:
+    """Why a decision about the file cannot be carried out."""
+    return outcome(file, event, occupied=_is_occupied(file, event))
+
+
+def _is_occupied(file: TrackedFile, event: Decided) -> bool:
+    change, decided = change_of(file, event.hunk_id), decided_change_of(file, event.hunk_id)
+    if event.verdict == "undo":
+        return decided is not None and decided.change.kind == "rename" and os.path.lexists(decided.change.after)
+    return change is not None and change.kind == "rename" and os.path.lexists(change.before)
+
+
+def _as_it_is(event: Decided, seen: ReviewedHunk | None, file: TrackedFile) -> Decided:
+    """A decision about a hunk that those before it in the same order changed, as they do who bring a last line without end back."""
+    now = file.text.pending(event.hunk_id)
+    if seen is None or now is None or event.digest != seen.digest:
+        return event
+    return replace(event, digest=now.hunk.digest)

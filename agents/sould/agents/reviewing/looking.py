@@ -1,0 +1,132 @@
+"""What others made of files under review, taken into it: what users type and save, what programs write, where git moved.
+
+Nothing here writes a file or decides about one, but for what git says that its user decided.
+"""
+
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from sould.agents.edits.project import Project
+from sould.agents.filelocks import FileLocks
+from sould.agents.patience import Behind
+from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.gitreview import GitReview
+from sould.agents.reviewing.saves import ExpectedSaves
+from sould.agents.reviewing.view import ReviewView
+from sould.agents.workspace import TextFile, WorkspaceError
+
+TYPING: Final = 0.25
+"""Seconds of typing that are one event (D40)."""
+
+
+class LookingReview(ReviewView):
+    """Of one project. `files` are the user's, `locks` hold each of them while it is looked at."""
+
+    def __init__(self, project: Project, locks: FileLocks, files: ReviewFiles, git: GitReview) -> None:
+        super().__init__(project, files)
+        self.git = git
+        self.saves = ExpectedSaves()
+        self._locks = locks
+        self._later: set[str] = set()
+        """Files to be looked at when no call runs programs any more."""
+        self._typed: set[str] = set()
+        self._to_look_at: set[str] = set()
+        self._behind = Behind("taking what was typed")
+
+    async def aclose(self) -> None:
+        """Take what was typed last; nothing may follow."""
+        await self._behind.aclose()
+        for path in tuple(self._to_look_at):
+            await self.look(path)
+
+    async def look(self, path: str, sessions: Collection[str] = ()) -> None:
+        """Take what the file holds now, as its user sees it, and what git says of that.
+
+        What is on disk is the call's as long as one runs programs: it is looked at when that has ended.
+        """
+        await self.git.prepare((path,))
+        await self._look(path, sessions)
+
+    async def _look(self, path: str, sessions: Collection[str] = ()) -> None:
+        async with self._locks.editing(Path(path)):
+            typed, saved = self._is_typed(path), self.saves.reported(path)
+            if not typed and self.git.activity.busy:
+                self._later.add(path)
+                return
+            self._typed.discard(path)
+            try:
+                read = await self.files.read(Path(path), sessions)
+            except (WorkspaceError, OSError):
+                return  # something that is no file, or nobody may read it
+            typed = typed or self._is_typed(path)  # while it was read: then it is looked at again
+            written, data = self.saves.take(path) if saved else None, read.data
+            if written is not None and data is not None:
+                await self._project.record_saved(written, data)
+            else:
+                await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
+            await self.git.settle(path)
+            self.files.taken(Path(path), read)
+
+    def _is_typed(self, path: str) -> bool:
+        return path in self._typed or self.files.buffers.text(Path(path)) is not None
+
+    def typed(self, path: str) -> None:
+        """A client said that its text of the file is another one; it is taken within `TYPING`, and before anything else happens."""
+        if path in self._files:
+            self._typed.add(path)
+            self.look_soon(path)
+
+    def look_soon(self, path: str) -> None:
+        """A client may show another text of the file than it did: it is looked at within `TYPING`."""
+        if path in self._files:
+            self._to_look_at.add(path)
+            if not self._behind.busy:
+                self._behind.begin(self._take_typed())
+
+    def saved(self, path: str) -> None:
+        """A client said that it saved the file."""
+        self.saves.saved(path)
+        self.typed(path)
+
+    async def take_saved(self, path: str) -> None:
+        """Take what an editor made of a write while it saved it, before the file is written again."""
+        if self.saves.reported(path):
+            await self.look(path)
+
+    async def _take_typed(self) -> None:
+        while self._to_look_at:
+            await asyncio.sleep(TYPING)
+            paths, self._to_look_at = self._to_look_at, set()
+            for path in paths:
+                await self.look(path)
+
+    async def look_before_write(self, path: str, text: TextFile | None) -> None:
+        """An agent is about to write a file, which is held and has this text: what the user committed until here is settled."""
+        if await self.git.prepare((path,)):
+            data = text.text.encode() if text is not None else None
+            await self._project.look(path, data, self.git.how(path, data))
+            await self.git.settle(path)
+
+    async def look_at_all(self) -> None:
+        """Take what all files under review hold, those included in which hunks may be back."""
+        await self.git.activity.find()
+        moved = await self.git.prepare(self._files)
+        touched = await asyncio.to_thread(self.files.touched, dict(self._files))
+        for path in dict.fromkeys((*moved, *touched)):
+            await self._look(path)
+
+    # --- commands of agents --------------------------------------------------------------------------------------------
+
+    async def look_at_git(self) -> None:
+        """Where git moved, take what the files hold now."""
+        for path in tuple(await self.git.prepare(self._files)):
+            await self._look(path)
+
+    async def command_ended(self) -> None:
+        """What a call did is known: look at what nobody looked at while it ran."""
+        if not self.git.activity.busy:
+            later, self._later = self._later, set()
+            for path in later:
+                await self.look(path)
