@@ -10,6 +10,10 @@ CLIENTS := tests/clients
 CLIENTS_READY := $(CLIENTS)/node_modules/.ready
 EDITORS := .editors
 EDITORS_READY := $(EDITORS)/.ready
+WORKBENCH := .workbench
+WORKBENCH_READY := $(WORKBENCH)/.ready
+EXTENSION := vscode-extension
+VSIX := $(EXTENSION)/dist/sould.vsix
 # Tests wait for the processes they start as often as they compute: on two cores three workers take a fifth less time.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
@@ -17,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-faults test-docs test-clients test-editors test-bench check bench bench-peers bench-quick schemas fmt faults dist clean
+.PHONY: help setup demo test test-faults test-docs test-clients test-editors test-vscode test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -28,7 +32,7 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not bench and not faults" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not vscode and not bench and not faults" $(ARGS)
 
 test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
 	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
@@ -38,6 +42,10 @@ test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients wit
 
 test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
 	@$(PYTEST) -n $(WORKERS) -m editors tests/editors $(ARGS)
+
+test-vscode: $(READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests
+	@scripts/extension.sh check
+	@$(PYTEST) -n 2 -m vscode tests/vscode $(ARGS)
 
 test-docs: $(READY)  ## follow the pages of docs/ as a reader would
 	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)
@@ -71,12 +79,14 @@ faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and 
 	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml tests/faults $(ARGS); found=$$?; \
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 
+extension: $(VSIX)  ## package the VS Code extension into vscode-extension/dist/sould.vsix
+
 dist: $(READY)  ## build the wheel and the source archive into dist/
 	@rm -rf dist
 	@$(BIN)/hatchling build
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) dist build
+	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist dist build
 
 $(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
 	@scripts/setup.sh
@@ -89,3 +99,10 @@ $(CLIENTS_READY): $(CLIENTS)/package-lock.json $(READY)
 $(EDITORS_READY): tests/editors/requirements.lock scripts/editors.sh $(READY)
 	@scripts/editors.sh $(EDITORS)
 	@touch $@
+
+$(WORKBENCH_READY): scripts/workbench.sh $(READY)
+	@scripts/workbench.sh $(WORKBENCH)
+	@touch $@
+
+$(VSIX): $(READY) $(EXTENSION)/package.json $(EXTENSION)/package-lock.json $(wildcard $(EXTENSION)/*.md $(EXTENSION)/src/*.ts $(EXTENSION)/src/*/*.ts)
+	@scripts/extension.sh package

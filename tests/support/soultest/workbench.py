@@ -1,0 +1,257 @@
+"""VS Code's workbench, as code-server has it, in a real browser, with our extension installed as a user installs it.
+
+Everything a person does is done by the page: keys, clicks, the palette. What is asserted is what the page shows, and the files.
+`make test-vscode` installs what is needed (scripts/workbench.sh) and packages the extension.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from soultest.daemon import until
+from soultest.world import World
+
+HOUSE: Final = Path(__file__).parents[3]
+INSTALLED: Final = HOUSE / ".workbench"
+CODE_SERVER: Final = INSTALLED / "node_modules" / ".bin" / "code-server"
+VSIX: Final = HOUSE / "vscode-extension" / "dist" / "sould.vsix"
+FAILURES: Final = INSTALLED / "failures"
+CHROMIUM: Final = "/usr/bin/chromium"
+
+PATIENCE: Final = 60.0
+"""Seconds for what a person waits for a moment for, on a busy machine (D46)."""
+
+SETTINGS: Final = {
+    "workbench.startupEditor": "none",
+    "security.workspace.trust.enabled": False,
+    "telemetry.telemetryLevel": "off",
+    "extensions.autoUpdate": False,
+    "extensions.autoCheckUpdates": False,
+    "extensions.ignoreRecommendations": True,
+    "update.mode": "none",
+    "workbench.tips.enabled": False,
+    "workbench.enableExperiments": False,
+    "chat.disableAIFeatures": True,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.reduceMotion": "on",
+    "files.autoSave": "off",
+    "window.confirmBeforeClose": "never",
+    "editor.minimap.enabled": False,
+    "editor.stickyScroll.enabled": False,
+    "remote.autoForwardPorts": False,
+    "workbench.colorTheme": "Default Dark Modern",
+}
+"""A new user's, without what asks for attention at the first start; nothing of it is about our extension."""
+
+GALLERY: Final = json.dumps(
+    dict.fromkeys(["serviceUrl", "itemUrl", "resourceUrlTemplate", "controlUrl", "recommendationsUrl"], "")
+)
+"""No marketplace: otherwise each start asks one."""
+
+FLAGS: Final = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@contextmanager
+def chromium() -> Generator[Browser]:
+    """A browser without a window."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def install(root: Path) -> Path:
+    """Install the extension into a directory of extensions, to be copied for each workbench."""
+    extensions = root / "extensions"
+    environment = {**os.environ, "HOME": str(root), "EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
+    command = [CODE_SERVER, "--user-data-dir", root / "data", "--extensions-dir", extensions]
+    run = [*command, "--config", root / "none.yaml", "--install-extension", VSIX]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return extensions
+
+
+def _path() -> str:
+    return os.pathsep.join([str(INSTALLED / "bin"), os.environ["PATH"]])
+
+
+class Server:
+    """One code-server, on a port of its own choice."""
+
+    def __init__(self, world: World, extensions: Path, settings: dict[str, object]) -> None:
+        self.data = world.root / "code"
+        user = self.data / "User"
+        user.mkdir(parents=True)
+        (user / "settings.json").write_text(json.dumps(SETTINGS | settings))
+        shutil.copytree(extensions, world.root / "extensions")
+        (world.root / "code.yaml").write_text("bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n")
+        command = [
+            *(CODE_SERVER, "--config", world.root / "code.yaml", "--auth", "none", "--bind-addr", "127.0.0.1:0"),
+            *("--user-data-dir", self.data, "--extensions-dir", world.root / "extensions"),
+            *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
+            "--disable-getting-started-override",
+        ]
+        environment = world.environment | {"EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
+        self.process = subprocess.Popen(
+            command, env=environment, cwd=world.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        self.said: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.address = until(self._listening, PATIENCE, "code-server")
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        self.said.extend(self.process.stdout)
+
+    def _listening(self) -> str:
+        found = re.search(r"listening on (http://127\.0\.0\.1:\d+)", "".join(self.said))
+        return found[1] if found else ""
+
+    def close(self) -> None:
+        """End it, and all that it started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(20)
+        self._reader.join(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+class Workbench:
+    """A window of VS Code with a folder open."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    @property
+    def editor(self) -> Locator:
+        """The editor that was used last."""
+        return self.page.locator(".editor-group-container.active .editor-instance").first
+
+    def palette(self, command: str) -> None:
+        """Runs a command by its title."""
+        self.page.keyboard.press("F1")
+        box = self.page.locator(".quick-input-widget input").first
+        expect(box).to_be_visible()
+        box.fill(f">{command}")
+        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=command).first
+        expect(row).to_be_visible()
+        row.click()
+
+    def open(self, name: str) -> None:
+        """Opens a file of the folder, with the cursor in it."""
+        self.page.keyboard.press("Control+p")
+        box = self.page.locator(".quick-input-widget input").first
+        expect(box).to_be_visible()
+        box.fill(name)
+        expect(self.page.locator(".quick-input-list .monaco-list-row", has_text=name).first).to_be_visible()
+        self.page.keyboard.press("Enter")
+        expect(self.tab(name)).to_be_visible()
+        expect(self.editor.locator(".view-lines")).to_be_visible()
+
+    def tab(self, name: str) -> Locator:
+        """The active tab, if it has this name."""
+        return self.page.locator(".tab.active", has_text=name)
+
+    def go(self, line: int) -> None:
+        """Puts the cursor at the end of a line, counted from 1."""
+        self.page.keyboard.press("Control+g")
+        box = self.page.locator(".quick-input-widget input").first
+        expect(box).to_be_visible()
+        box.fill(f":{line}")
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator(".quick-input-widget")).to_be_hidden()
+        self.page.keyboard.press("End")
+
+    def type(self, text: str) -> None:
+        """Types where the cursor is."""
+        self.page.keyboard.type(text, delay=10)
+
+    def key(self, key: str) -> None:
+        self.page.keyboard.press(key)
+
+    def lenses(self, title: str | re.Pattern[str]) -> Locator:
+        """The words above hunks that have this text."""
+        return self.page.locator(".editor-group-container.active .codelens-decoration a", has_text=title)
+
+    def shows(self, *lines: str) -> None:
+        """Waits until each of these stands in a line of the active editor."""
+        for line in lines:
+            expect(self.line(line)).to_be_visible()
+
+    def line(self, text: str) -> Locator:
+        """A line of the active editor, by its text. VS Code draws blanks as non-breaking ones."""
+        pattern = re.compile(re.escape(text).replace(r"\ ", "[ \u00a0]"))
+        return self.editor.locator(".view-line", has_text=pattern).first
+
+    def status(self, text: str) -> Locator:
+        """A part of the status bar."""
+        return self.page.locator(".statusbar-item", has_text=text)
+
+    def toast(self, text: str) -> Locator:
+        """A notification."""
+        return self.page.locator(".notification-toast", has_text=text)
+
+    def focused(self) -> str:
+        """What has the focus: its classes."""
+        return str(self.page.evaluate("document.activeElement?.className ?? ''"))
+
+    def tree(self, text: str) -> Locator:
+        """A row of the view of changes."""
+        return self.page.locator(".pane-body .monaco-list-row", has_text=text)
+
+    def show_changes(self) -> None:
+        """Opens the view of changes by a click on its icon."""
+        self.page.locator('.activitybar a.action-label[aria-label^="sould"]').click(force=True)
+        expect(self.page.locator(".part.sidebar .composite.title", has_text="Changes")).to_be_visible()
+
+
+@contextmanager
+def window(server: Server, browser: Browser, folder: Path) -> Generator[Workbench]:
+    """A window of the folder."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(PATIENCE * 1000)
+    expect.set_options(timeout=PATIENCE * 1000)
+    try:
+        page = context.new_page()
+        page.goto(f"{server.address}/?folder={folder}")
+        expect(page.locator(".monaco-workbench")).to_be_visible()
+        expect(page.locator(".explorer-folders-view .monaco-list-row").first).to_be_visible()
+        yield Workbench(page)
+    finally:
+        context.close()
+
+
+def keep(windows: list[Workbench], server: Server, name: str) -> None:
+    """What the windows looked like when a test failed, and VS Code's logs, go below .workbench/failures."""
+    where = FAILURES / name
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir(parents=True)
+    for number, each in enumerate(windows):
+        each.page.screenshot(path=where / f"{number}.png")
+    logs = server.data / "logs"
+    if logs.exists():
+        shutil.copytree(logs, where / "logs")

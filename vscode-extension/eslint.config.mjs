@@ -1,0 +1,41 @@
+// The rules of the extension, beside those of the types. The two of the house: pure modules know no `vscode`, and nothing takes the
+// focus from where the user types but `editor/reveal.ts`, which is called for what the user has just asked for.
+import tseslint from "typescript-eslint";
+
+const focus = [
+  {
+    selector: "MemberExpression[property.name=/^(showTextDocument|focus)$/]",
+    message: "this takes the focus from where the user types: editor/reveal.ts is the one place that may",
+  },
+  {
+    selector: "Literal[value=/\\.focus$|^workbench\\.view\\.|^workbench\\.action\\.focus/]",
+    message: "this command takes the focus from where the user types",
+  },
+  {
+    selector: "ObjectExpression > Property[key.name='modal'][value.value=true]",
+    message: "a modal dialog takes the focus from where the user types",
+  },
+];
+
+export default tseslint.config(
+  { ignores: ["dist", "src/protocol/review.ts", "*.mjs", "scripts", "node_modules"] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "no-restricted-syntax": ["error", ...focus],
+      "max-lines": ["error", 400],
+      "max-lines-per-function": ["error", 60],
+      eqeqeq: "error",
+      "@typescript-eslint/explicit-module-boundary-types": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+    },
+  },
+  { files: ["src/editor/reveal.ts"], rules: { "no-restricted-syntax": "off" } },
+  {
+    files: ["src/review/**", "src/protocol/**", "src/connection/program.ts"],
+    rules: { "no-restricted-imports": ["error", { paths: ["vscode"], patterns: ["../editor/*"] }] },
+  },
+  { files: ["test/**"], rules: { "max-lines-per-function": "off" } },
+);

@@ -1,0 +1,144 @@
+/**
+ * The one connection of this window to the daemon. It comes back by itself: a bridge that ended is started again, sooner or later.
+ *
+ * A restart of the daemon is not even noticed here: the bridge keeps its pipes for the next one. Nothing is started before `connect`.
+ */
+import { Link, type Peer, type Start } from "./link";
+
+/** `idle`: not asked for; `missing`: there is no program; `waiting`: it is tried again. */
+export type State = "idle" | "missing" | "connecting" | "connected" | "waiting";
+
+/** What is started, or why nothing can be. */
+export type Starting = Start | { readonly problem: string };
+
+const FIRST_WAIT = 200;
+const LONGEST_WAIT = 30_000;
+
+/** No request can be made now. The message is for the user. */
+export class NotConnected extends Error {}
+
+export class Connection {
+  readonly #prepare: () => Promise<Starting>;
+  readonly #peer: Peer;
+  readonly #log: (line: string) => void;
+  readonly #listening = new Set<() => void>();
+  #state: State = "idle";
+  #problem = "";
+  #version = "";
+  #link: Link | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #wait = FIRST_WAIT;
+  #run = 0;
+
+  constructor(prepare: () => Promise<Starting>, peer: Peer, log: (line: string) => void) {
+    this.#prepare = prepare;
+    this.#peer = peer;
+    this.#log = log;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** Why there is no connection; "" when there is one. */
+  get problem(): string {
+    return this.#problem;
+  }
+
+  /** The daemon's. */
+  get version(): string {
+    return this.#version;
+  }
+
+  onDidChangeState(listener: () => void): { dispose(): void } {
+    this.#listening.add(listener);
+    return { dispose: () => this.#listening.delete(listener) };
+  }
+
+  /** Connects unless it is connected, now. Resolves when that came to an end, good or bad: see `state`. */
+  async connect(): Promise<void> {
+    if (this.#state !== "connected" && this.#state !== "connecting") {
+      await this.#attempt();
+    }
+  }
+
+  /** Connects anew, for what has changed. */
+  async restart(): Promise<void> {
+    this.#end();
+    await this.#attempt();
+  }
+
+  /** Raises NotConnected, and what the daemon answers with. */
+  async request(method: string, params: object): Promise<unknown> {
+    if (this.#link === undefined || this.#state !== "connected") {
+      throw new NotConnected(this.#problem || "There is no connection to sould.");
+    }
+    return await this.#link.request(method, params);
+  }
+
+  /** Says something that may get lost with the connection. */
+  notify(method: string, params: object): void {
+    if (this.#state === "connected") {
+      this.#link?.notify(method, params).catch((problem: unknown) => { this.#log(`${method}: ${String(problem)}`); });
+    }
+  }
+
+  dispose(): void {
+    this.#end();
+    this.#listening.clear();
+  }
+
+  #end(): void {
+    this.#run += 1;
+    clearTimeout(this.#timer);
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  async #attempt(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#run += 1;
+    const run = this.#run;
+    this.#become("connecting");
+    const start = await this.#prepare();
+    if (run !== this.#run) {
+      return;
+    }
+    if ("problem" in start) {
+      this.#become("missing", start.problem);
+      return;
+    }
+    const link = new Link(start, this.#peer);
+    this.#link = link;
+    void link.ended.then((words) => { this.#lost(run, words); });
+    try {
+      this.#version = await link.initialize(start);
+    } catch (problem) {
+      this.#lost(run, problem instanceof Error ? problem.message : String(problem));
+      return;
+    }
+    if (run === this.#run) {
+      this.#wait = FIRST_WAIT;
+      this.#become("connected");
+    }
+  }
+
+  #lost(run: number, words: string): void {
+    if (run !== this.#run) {
+      return;
+    }
+    this.#end();
+    this.#log(`connection: ${words}`);
+    this.#become("waiting", words);
+    this.#timer = setTimeout(() => void this.#attempt(), this.#wait);
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+  }
+
+  #become(state: State, problem = ""): void {
+    this.#state = state;
+    this.#problem = problem;
+    for (const listener of this.#listening) {
+      listener();
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * One run of `sould acp`, spoken to by the ACP library over its pipes. Ends when either side ends; never starts again by itself.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { Readable, Writable } from "node:stream";
+import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection } from "@agentclientprotocol/sdk";
+
+/** What the daemon says and asks. */
+export interface Peer {
+  /** Notifications, in their order. */
+  told(method: string, params: unknown): void;
+  /** Answers a request. Raises for one it does not know. */
+  asked(method: string, params: unknown): Promise<unknown>;
+}
+
+export interface Start {
+  readonly program: string;
+  readonly cwd: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** This extension's, as the daemon is told. */
+  readonly version: string;
+  /** What the editor is called. */
+  readonly title: string;
+}
+
+/** Messages of the daemon are at most a whole list of a large project. */
+const LONGEST_MESSAGE = 256 * 1024 * 1024;
+const MOST_WORDS = 4_000;
+
+export class Link {
+  readonly #child: ChildProcess;
+  readonly #connection: ClientConnection;
+  #words = "";
+  /** Resolves with what it said last when the program has ended. */
+  readonly ended: Promise<string>;
+
+  constructor(start: Start, peer: Peer) {
+    const child = spawn(start.program, ["acp"], { cwd: start.cwd, env: start.environment, stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = child;
+    child.stderr.setEncoding("utf8").on("data", (words: string) => {
+      this.#words = (this.#words + words).slice(-MOST_WORDS);
+    });
+    // A pipe that breaks is told by the program's end.
+    child.stdin.on("error", () => undefined);
+    this.ended = new Promise((resolve) => {
+      child.once("error", (problem) => { resolve(problem.message); });
+      child.once("close", (code) => { resolve(this.#words.trim() || `sould acp ended with code ${code ?? "of a signal"}`); });
+    });
+    const writable = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
+    const readable = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
+    this.#connection = client({ name: "vscode" })
+      .onNotification("*", (context) => { peer.told(context.method, context.params); })
+      .onRequest("*", (context) => peer.asked(context.method, context.params))
+      .connect(ndJsonStream(writable, readable, { maxMessageBytes: LONGEST_MESSAGE }));
+    void this.ended.then(() => { this.#connection.close(); });
+  }
+
+  /** Says who we are. Raises what the program said when it ends instead of answering. */
+  async initialize(start: Start): Promise<string> {
+    const asked = this.#connection.agent.request("initialize", {
+      protocolVersion: PROTOCOL_VERSION,
+      clientInfo: { name: "sould-vscode", title: start.title, version: start.version },
+      clientCapabilities: { _meta: { sould: { buffers: true } } },
+    });
+    asked.catch(() => undefined);
+    const ended = this.ended.then((words) => { throw new Error(words); });
+    const answer = await Promise.race([asked, ended]);
+    return answer.agentInfo?.version ?? "";
+  }
+
+  request(method: string, params: object): Promise<unknown> {
+    return this.#connection.agent.request<unknown, object>(method, params);
+  }
+
+  notify(method: string, params: object): Promise<void> {
+    return this.#connection.agent.notify(method, params);
+  }
+
+  /** Ends the program, which closes the connection. */
+  close(): void {
+    this.#child.stdin?.end();
+    this.#child.kill();
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * What the extension is made of, and who owns it: one connection, one model, and what shows it. Everything ends with it.
+ *
+ * Connects when there may be something to review, or when the user asks; from then on the connection comes back by itself.
+ */
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import { Connection, type Starting } from "./connection/connection";
+import { findProgram, type Found } from "./connection/program";
+import { Badges } from "./editor/badges";
+import { Bases } from "./editor/base";
+import { Buffers } from "./editor/buffers";
+import { Chooser } from "./editor/chosen";
+import { Decider } from "./editor/decide";
+import { Keys } from "./editor/keys";
+import { Lenses } from "./editor/lenses";
+import { Navigator } from "./editor/navigate";
+import { Painter } from "./editor/paint";
+import { Places } from "./editor/places";
+import { QuickDiff } from "./editor/quickdiff";
+import { Review } from "./editor/review";
+import { Threads } from "./editor/threads";
+import { Titles } from "./editor/titles";
+import { ChangesView } from "./editor/tree";
+import { write } from "./editor/write";
+import { Log } from "./log";
+import { ReviewModel } from "./review/model";
+import { hasProject, projectsDirectory, watchProjects } from "./startup";
+
+export class Context implements vscode.Disposable {
+  readonly log = new Log();
+  readonly places = new Places();
+  readonly model = new ReviewModel();
+  readonly connection: Connection;
+  readonly review: Review;
+  readonly chooser: Chooser;
+  readonly decider: Decider;
+  readonly navigator: Navigator;
+  readonly threads: Threads;
+  readonly #buffers: Buffers;
+  readonly #version: string;
+  readonly #subscriptions: { dispose(): void }[];
+
+  constructor(extension: vscode.Extension<unknown>) {
+    this.#version = String((extension.packageJSON as { version: unknown }).version);
+    const peer = {
+      told: (method: string, params: unknown): void => { this.#told(method, params); },
+      asked: (method: string, params: unknown): Promise<unknown> => this.#asked(method, params),
+    };
+    const log = (line: string): void => { this.log.warn(line); };
+    this.connection = new Connection(() => this.#prepare(), peer, log);
+    this.review = new Review(this.connection, this.model, log);
+    this.#buffers = new Buffers(this.places, (report) => { this.connection.notify("_sould/review/report", report); });
+    const bases = new Bases(this.review, this.model, this.places);
+    const titles = new Titles(this.connection);
+    this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
+    this.decider = new Decider(this.review, this.model, this.#buffers);
+    this.navigator = new Navigator(this.model, this.places);
+    this.threads = new Threads(this.review, this.model, this.places);
+    this.#subscriptions = [
+      this.log,
+      this.connection,
+      this.#buffers,
+      bases,
+      titles,
+      this.threads,
+      new Lenses(this.model, this.places),
+      new Painter(this.model, this.places),
+      new QuickDiff(this.model, this.places),
+      new ChangesView(this.model, this.places, titles),
+      new Badges(this.model, this.places, this.connection),
+      new Keys(this.model, this.places, this.connection),
+      this.connection.onDidChangeState(() => { this.#stateChanged(); }),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
+      vscode.workspace.onDidChangeConfiguration((event) => { this.#configured(event); }),
+      watchProjects(this.#projects(), () => void this.connectIfNeeded()),
+    ];
+  }
+
+  /** Connects when agents have changed something in this workspace before. */
+  async connectIfNeeded(): Promise<void> {
+    if (this.connection.state === "idle" && (await hasProject(this.#projects(), this.#directories()))) {
+      await this.connection.connect();
+    }
+  }
+
+  /** Looks for the program anew. */
+  async find(): Promise<Found> {
+    const around = {
+      setting: vscode.workspace.getConfiguration("sould").get("path", ""),
+      home: homedir(),
+      searchPath: process.env["PATH"] ?? "",
+      interpreter: await pythonInterpreter(),
+    };
+    return await findProgram(around, { isProgram });
+  }
+
+  dispose(): void {
+    this.#subscriptions.forEach((each) => { each.dispose(); });
+  }
+
+  #projects(): string {
+    return projectsDirectory(process.env, homedir());
+  }
+
+  /** The real directories of the workspace's folders. */
+  #directories(): string[] {
+    const roots = (vscode.workspace.workspaceFolders ?? []).map((folder) => this.places.rootOf(folder));
+    return roots.filter((root) => root !== undefined);
+  }
+
+  async #prepare(): Promise<Starting> {
+    const found = await this.find();
+    if ("problem" in found) {
+      return found;
+    }
+    return {
+      program: found.program,
+      cwd: this.#directories()[0] ?? homedir(),
+      environment: process.env,
+      version: this.#version,
+      title: vscode.env.appName,
+    };
+  }
+
+  #stateChanged(): void {
+    this.log.info(`connection: ${[this.connection.state, this.connection.problem].filter(Boolean).join(": ")}`);
+    if (this.connection.state === "connected") {
+      this.review.forget();
+      this.#buffers.reportAll();
+      void this.#followed();
+    }
+  }
+
+  async #followed(): Promise<void> {
+    if (this.connection.state === "connected") {
+      await this.review.follow(this.#directories());
+    } else {
+      await this.connectIfNeeded();
+    }
+  }
+
+  #configured(event: vscode.ConfigurationChangeEvent): void {
+    if (event.affectsConfiguration("sould.path") && this.connection.state !== "idle") {
+      void this.connection.restart();
+    }
+  }
+
+  #told(method: string, params: unknown): void {
+    if (method === "_sould/review/changed") {
+      this.review.changed(params);
+    } else if (method === "_sould/review/forgotten") {
+      this.#buffers.reportAll();
+    }
+  }
+
+  async #asked(method: string, params: unknown): Promise<unknown> {
+    if (method === "_sould/review/write") {
+      return await write(params, this.places, this.#buffers);
+    }
+    throw new Error(`This editor has no method ${method}.`);
+  }
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** What the Python extension runs, when there is one. Its API: https://www.npmjs.com/package/@vscode/python-extension. */
+interface PythonExtension {
+  readonly environments?: { getActiveEnvironmentPath(): { readonly path: string } };
+}
+
+async function pythonInterpreter(): Promise<string | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  try {
+    return (await extension?.activate())?.environments?.getActiveEnvironmentPath().path;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,157 @@
+/** Carries out what the user decides, and goes on asking where words of theirs are at stake. Never a modal dialog. */
+import * as vscode from "vscode";
+import type { KeepParams, NamedHunk } from "../protocol/review";
+import type { Hunk, Left, ReviewOutcome } from "../protocol/shapes";
+import { hunksBelow, type Node } from "../review/groups";
+import type { ReviewModel } from "../review/model";
+import { changes } from "../review/wording";
+import type { Buffers } from "./buffers";
+import { callsOf } from "./chosen";
+import type { Review, Verdict } from "./review";
+
+type Choice = NonNullable<KeepParams["choice"]>;
+type What = Pick<KeepParams, "cwd" | "hunks" | "paths" | "sessionId" | "turnId" | "all">;
+
+const CHOICES: Record<string, { label: string; detail: string }> = {
+  mine: { label: "Keep My Words", detail: "What the agent wrote goes, what I typed in it stays" },
+  drop: { label: "Drop My Words, Too", detail: "The lines go back to what they were; what I typed stays in the log" },
+  leave: { label: "Leave These Lines", detail: "They stay as they are, the rest is rejected" },
+  replace: { label: "Replace What Is There", detail: "What stands there now goes; it stays in the log" },
+};
+const DONE: Record<Verdict, string> = { keep: "Kept", reject: "Rejected" };
+
+export class Decider {
+  readonly #review: Review;
+  readonly #model: ReviewModel;
+  readonly #buffers: Buffers;
+  /** Hunks that this window decided about last, the newest at the end. */
+  readonly #decided: { cwd: string; ids: number[] }[] = [];
+
+  constructor(review: Review, model: ReviewModel, buffers: Buffers) {
+    this.#review = review;
+    this.#model = model;
+    this.#buffers = buffers;
+  }
+
+  /** One hunk, as it is shown. Says whether it is decided. */
+  async hunk(verdict: Verdict, hunk: Hunk): Promise<boolean> {
+    const cwd = this.#model.rootOf(hunk.path);
+    if (cwd === undefined) {
+      return false;
+    }
+    const answer = await this.#ask(verdict, { cwd, hunks: [named(hunk)] });
+    const [left] = answer.left;
+    // The user's own words since then make it no other change: they are asked about where that matters.
+    const again = left?.why === "hunk_stale" && left.present !== null && callsOf(left.present) === callsOf(hunk);
+    const last = again && left.present ? await this.#ask(verdict, { cwd, hunks: [named(left.present)] }) : answer;
+    return await this.#finish(verdict, cwd, last);
+  }
+
+  /** All hunks below a node of the tree. */
+  async node(verdict: Verdict, node: Node): Promise<void> {
+    const hunks = hunksBelow(node);
+    const cwd = hunks[0] && this.#model.rootOf(hunks[0].path);
+    if (cwd !== undefined) {
+      await this.#finish(verdict, cwd, await this.#ask(verdict, { cwd, hunks: hunks.map(named) }));
+    }
+  }
+
+  /** All hunks of a file. */
+  async file(verdict: Verdict, path: string): Promise<void> {
+    const cwd = this.#model.rootOf(path);
+    if (cwd !== undefined) {
+      await this.#finish(verdict, cwd, await this.#ask(verdict, { cwd, paths: [path] }));
+    }
+  }
+
+  /** Everything that is pending in this window. */
+  async everything(verdict: Verdict): Promise<void> {
+    for (const { root } of [...this.#model.projects]) {
+      await this.#finish(verdict, root, await this.#ask(verdict, { cwd: root, all: true }));
+    }
+  }
+
+  /** Takes the last decision of this window back. */
+  async undo(): Promise<void> {
+    const last = this.#decided.pop();
+    if (last === undefined) {
+      this.#say("Nothing was decided in this window that could be taken back.");
+      return;
+    }
+    const outcome = await this.#review.undo({ cwd: last.cwd, hunks: last.ids.map((id) => ({ id })) });
+    const [left] = outcome.left;
+    this.#say(left ? left.message : `${changes(outcome.done.length)} pending again`);
+  }
+
+  async #ask(verdict: Verdict, what: What, choice?: Choice): Promise<ReviewOutcome> {
+    this.#buffers.flush();
+    return await this.#review.decide(verdict, choice === undefined ? what : { ...what, choice });
+  }
+
+  async #finish(verdict: Verdict, cwd: string, outcome: ReviewOutcome): Promise<boolean> {
+    this.#remember(cwd, outcome);
+    const asking = outcome.left.filter((left) => left.choices.length > 0);
+    const told = outcome.left.filter((left) => left.choices.length === 0);
+    let decided = outcome.done.length > 0;
+    if (asking.length > 0) {
+      decided = (await this.#choose(verdict, cwd, asking)) || decided;
+    }
+    this.#tell(verdict, outcome, told);
+    return decided;
+  }
+
+  /** Asks once for all that wait for the same kind of answer. */
+  async #choose(verdict: Verdict, cwd: string, asking: readonly Left[]): Promise<boolean> {
+    const [first] = asking;
+    const choices = (first?.choices ?? []).map((choice) => ({ choice: choice as Choice, ...describe(choice) }));
+    const title = asking.length === 1 ? (first?.message ?? "") : `${changes(asking.length)} with words of yours`;
+    const picked = await vscode.window.showQuickPick(choices, { title, placeHolder: "What becomes of what you typed?" });
+    if (picked === undefined) {
+      return false;
+    }
+    const hunks = asking.map((left) => (left.present ? named(left.present) : this.#asShown(left)));
+    const outcome = await this.#ask(verdict, { cwd, hunks }, picked.choice);
+    this.#remember(cwd, outcome);
+    this.#tell(verdict, outcome, outcome.left);
+    return outcome.done.length > 0;
+  }
+
+  #asShown(left: Left): NamedHunk {
+    const hunk = this.#model.hunk(left.path, left.id);
+    return hunk ? named(hunk) : { id: left.id };
+  }
+
+  #remember(cwd: string, outcome: ReviewOutcome): void {
+    const ids = outcome.done.map((done) => done.part || done.id);
+    if (ids.length > 0) {
+      this.#decided.push({ cwd, ids });
+      this.#decided.splice(0, this.#decided.length - 100);
+    }
+  }
+
+  #tell(verdict: Verdict, outcome: ReviewOutcome, left: readonly Left[]): void {
+    const [first] = left;
+    if (first !== undefined) {
+      const others = left.length > 1 ? ` (and ${left.length - 1} more)` : "";
+      void vscode.window.showWarningMessage(`sould: ${first.message}${others}`);
+    }
+    const waiting = outcome.done.filter((done) => done.waits).length;
+    if (waiting > 0) {
+      this.#say(`${changes(waiting)} will be rejected when the agent's step ends`);
+    } else if (outcome.done.length > 1) {
+      this.#say(`${DONE[verdict]} ${changes(outcome.done.length)}`);
+    }
+  }
+
+  #say(words: string): void {
+    vscode.window.setStatusBarMessage(`$(checklist) ${words}`, 5_000);
+  }
+}
+
+function named(hunk: Hunk): NamedHunk {
+  return { id: hunk.id, digest: hunk.digest };
+}
+
+function describe(choice: string): { label: string; detail: string } {
+  return CHOICES[choice] ?? { label: choice, detail: "" };
+}

@@ -1,0 +1,65 @@
+/** The words above each hunk: keep, reject, comment, and which one of how many it is. Also in the diffs of VS Code. */
+import * as vscode from "vscode";
+import type { Hunk } from "../protocol/shapes";
+import type { ReviewModel } from "../review/model";
+import { lineOf } from "../review/place";
+import { happened, ordinal } from "../review/wording";
+import { argumentOf } from "./chosen";
+import type { Places } from "./places";
+
+export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.#changed.event;
+  readonly #model: ReviewModel;
+  readonly #places: Places;
+  readonly #subscriptions: { dispose(): void }[];
+
+  constructor(model: ReviewModel, places: Places) {
+    this.#model = model;
+    this.#places = places;
+    this.#subscriptions = [
+      model.onDidChange(() => { this.#changed.fire(); }),
+      vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
+    ];
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const path = this.#places.pathOf(document.uri);
+    const file = path === undefined ? undefined : this.#model.file(path);
+    const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
+    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, document.lineCount));
+    const streaming = file?.streaming.map((hunk) => streamed(hunk, document.lineCount)) ?? [];
+    return [...pending, ...streaming];
+  }
+
+  dispose(): void {
+    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#changed.dispose();
+  }
+}
+
+function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number): vscode.CodeLens[] {
+  const range = atLine(hunk, lineCount);
+  if (hunk.state === "rejecting") {
+    return [new vscode.CodeLens(range, { title: "$(clock) is being rejected", command: "" })];
+  }
+  const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
+    new vscode.CodeLens(range, { title, command, tooltip, arguments: [argumentOf(hunk)] });
+  const which = hunk.kind === "text" ? ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
+  return [
+    lens("$(check) Keep", "sould.keep", "Keep this change (Alt+Y)"),
+    lens("$(discard) Reject", "sould.reject", "Take this change back; what you typed stays (Alt+N)"),
+    lens("$(comment) Comment", "sould.comment", "Say something about it to the agent (Alt+M)"),
+    lens(which, hunk.kind === "text" ? "sould.peek" : "sould.diff", "Show what was there before (Alt+P)"),
+  ];
+}
+
+function streamed(hunk: Hunk, lineCount: number): vscode.CodeLens {
+  const title = `$(loading~spin) an agent is about to write ${hunk.lines.length} lines here`;
+  return new vscode.CodeLens(atLine(hunk, lineCount), { title, command: "" });
+}
+
+function atLine(hunk: Hunk, lineCount: number): vscode.Range {
+  const line = hunk.kind === "text" ? lineOf(hunk, lineCount) : 0;
+  return new vscode.Range(line, 0, line, 0);
+}

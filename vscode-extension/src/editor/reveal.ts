@@ -1,0 +1,23 @@
+/**
+ * The one place that may put the cursor, or the focus, somewhere: only ever called for what the user has just asked to see.
+ */
+import * as vscode from "vscode";
+
+/** Shows a line of a file, with the cursor in it. */
+export async function revealLine(uri: vscode.Uri, line: number): Promise<void> {
+  const editor = await vscode.window.showTextDocument(uri, { preview: true });
+  putCursor(editor, line);
+}
+
+/** Puts the cursor at the beginning of a line of an editor that has it already, and shows the line. */
+export function putCursor(editor: vscode.TextEditor, line: number): void {
+  const at = new vscode.Position(Math.max(0, Math.min(line, editor.document.lineCount - 1)), 0);
+  editor.selection = new vscode.Selection(at, at);
+  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** After a comment was sent, VS Code leaves the focus nowhere: back to the text it was about. */
+export async function returnTo(uri: vscode.Uri, line: number): Promise<void> {
+  const at = new vscode.Position(line, 0);
+  await vscode.window.showTextDocument(uri, { preserveFocus: false, selection: new vscode.Range(at, at) });
+}

@@ -1,0 +1,161 @@
+/**
+ * Comments for the agent, beside the lines they are about. They gather in the project, whichever editor they were written in, until
+ * they are sent as one.
+ */
+import * as vscode from "vscode";
+import type { Comment, Hunk } from "../protocol/shapes";
+import type { ReviewModel } from "../review/model";
+import { endOf } from "../review/place";
+import { diffOf } from "../review/wording";
+import type { Places } from "./places";
+import { returnTo } from "./reveal";
+import type { Review } from "./review";
+
+/** What VS Code gives when a reply is sent. */
+interface Reply {
+  readonly thread: vscode.CommentThread;
+  readonly text: string;
+}
+
+class OwnComment implements vscode.Comment {
+  readonly mode = vscode.CommentMode.Preview;
+  readonly contextValue = "own";
+  readonly author: vscode.CommentAuthorInformation;
+  readonly body: string;
+  readonly comment: Comment;
+
+  constructor(comment: Comment) {
+    this.comment = comment;
+    this.body = comment.text;
+    this.author = { name: `${comment.by || "you"}, not sent yet` };
+  }
+}
+
+export class Threads implements vscode.Disposable {
+  readonly #review: Review;
+  readonly #model: ReviewModel;
+  readonly #places: Places;
+  readonly #controller: vscode.CommentController;
+  /** By comment, or by hunk while nothing is written yet. */
+  readonly #threads = new Map<string, vscode.CommentThread>();
+  readonly #about = new WeakMap<vscode.CommentThread, Hunk>();
+  readonly #listening: { dispose(): void };
+
+  constructor(review: Review, model: ReviewModel, places: Places) {
+    this.#review = review;
+    this.#model = model;
+    this.#places = places;
+    this.#controller = vscode.comments.createCommentController("sould", "sould");
+    this.#controller.options = { prompt: "Say something to the agent", placeHolder: "It is sent with your other comments" };
+    this.#listening = model.onDidChange(() => { this.#refresh(); });
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
+    this.#controller.dispose();
+  }
+
+  /** Opens a box below a hunk. */
+  write(hunk: Hunk): void {
+    const key = draftKey(hunk);
+    const thread = this.#threads.get(key) ?? this.#draft(hunk);
+    this.#threads.set(key, thread);
+    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+  }
+
+  /** What was written is a comment of the project from now on. */
+  async add(reply: Reply): Promise<void> {
+    const hunk = this.#about.get(reply.thread);
+    const path = this.#places.pathOf(reply.thread.uri);
+    const cwd = path === undefined ? undefined : this.#model.rootOf(path);
+    if (cwd === undefined || path === undefined) {
+      throw new Error("This file is not under review any more.");
+    }
+    const { range } = reply.thread;
+    const lines: [number, number] = [range?.start.line ?? 0, (range?.end.line ?? 0) + 1];
+    const about = hunk && this.#model.hunk(path, hunk.id) ? { hunk: hunk.id } : { path, lines };
+    await this.#review.comment({ cwd, text: reply.text, ...about });
+    this.#drop(reply.thread);
+    await returnTo(reply.thread.uri, range?.start.line ?? 0);
+  }
+
+  /** Takes a comment out. */
+  async remove(comment: vscode.Comment): Promise<void> {
+    if (comment instanceof OwnComment) {
+      const { id, path } = comment.comment;
+      const cwd = this.#model.rootOf(path) ?? this.#rootOfComment(id);
+      if (cwd !== undefined) {
+        await this.#review.comment({ cwd, id, text: "" });
+      }
+    }
+  }
+
+  /** Gives all comments to the agents, and says what became of them. */
+  async send(): Promise<void> {
+    for (const { root, comments } of [...this.#model.projects].filter((project) => project.comments.length > 0)) {
+      const outcome = await this.#review.sendComments(root, comments.map((comment) => comment.id));
+      if (outcome === "closed") {
+        void vscode.window.showWarningMessage("sould: the session that wrote this does not exist any more. The comments stay.");
+      } else if (outcome === "sent") {
+        const count = comments.length === 1 ? "1 comment" : `${comments.length} comments`;
+        vscode.window.setStatusBarMessage(`$(send) ${count} sent to the agent`, 5_000);
+      }
+    }
+  }
+
+  #rootOfComment(id: number): string | undefined {
+    return [...this.#model.projects].find((project) => project.comments.some((comment) => comment.id === id))?.root;
+  }
+
+  #draft(hunk: Hunk): vscode.CommentThread {
+    const range = new vscode.Range(hunk.start, 0, Math.max(hunk.start, endOf(hunk) - 1), 0);
+    const body = new vscode.MarkdownString().appendCodeblock(diffOf(hunk), "diff");
+    const shown: vscode.Comment = { body, mode: vscode.CommentMode.Preview, author: { name: "agent" } };
+    const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, [shown]);
+    thread.label = "Comment on this change";
+    thread.canReply = true;
+    this.#about.set(thread, hunk);
+    return thread;
+  }
+
+  #drop(thread: vscode.CommentThread): void {
+    for (const [key, each] of this.#threads) {
+      if (each === thread) {
+        this.#threads.delete(key);
+      }
+    }
+    thread.dispose();
+  }
+
+  /** Shows each comment that waits; drops those that are gone, and boxes whose hunk is. */
+  #refresh(): void {
+    const wanted = new Map(this.#model.comments.map((comment) => [`comment ${comment.id} ${comment.text}`, comment]));
+    const drafts = new Set(this.#model.files.flatMap((file) => file.hunks.map(draftKey)));
+    for (const [key, thread] of this.#threads) {
+      if (!wanted.has(key) && !drafts.has(key)) {
+        this.#drop(thread);
+      }
+    }
+    for (const [key, comment] of wanted) {
+      if (!this.#threads.has(key)) {
+        this.#threads.set(key, this.#shown(comment));
+      }
+    }
+  }
+
+  #shown(comment: Comment): vscode.CommentThread {
+    const hunk = comment.hunk === null ? undefined : this.#model.hunk(comment.path, comment.hunk);
+    const start = hunk?.start ?? comment.start;
+    const end = hunk ? endOf(hunk) : comment.start + comment.code.length;
+    const range = new vscode.Range(start, 0, Math.max(start, end - 1), 0);
+    const thread = this.#controller.createCommentThread(this.#places.uriOf(comment.path), range, [new OwnComment(comment)]);
+    thread.label = "For the agent";
+    thread.canReply = false;
+    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+    return thread;
+  }
+}
+
+function draftKey(hunk: Hunk): string {
+  return `draft ${hunk.path} ${hunk.id}`;
+}

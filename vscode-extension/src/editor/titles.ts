@@ -1,0 +1,45 @@
+/** What sessions are called. Asked for when a session is shown whose title is not known. */
+import * as vscode from "vscode";
+import * as z from "zod";
+import type { Connection } from "../connection/connection";
+
+const listed = z.object({ sessions: z.array(z.object({ sessionId: z.string(), title: z.string().nullish() })) });
+
+export class Titles implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.#changed.event;
+  readonly #connection: Connection;
+  readonly #titles = new Map<string, string>();
+  /** Sessions that were asked about: one without a title is not asked about again. */
+  readonly #asked = new Set<string>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The session's title, else the beginning of its id. */
+  of(root: string, sessionId: string): string {
+    const title = this.#titles.get(sessionId);
+    if (title === undefined && !this.#asked.has(sessionId)) {
+      this.#asked.add(sessionId);
+      void this.#ask(root);
+    }
+    return title ?? `Session ${sessionId.slice(0, 8)}`;
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  async #ask(cwd: string): Promise<void> {
+    const answer = listed.safeParse(await this.#connection.request("session/list", { cwd }).catch(() => undefined));
+    for (const session of answer.data?.sessions ?? []) {
+      if (session.title) {
+        this.#titles.set(session.sessionId, session.title);
+      }
+    }
+    if (answer.success) {
+      this.#changed.fire();
+    }
+  }
+}

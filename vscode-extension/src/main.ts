@@ -1,0 +1,124 @@
+/** Activation, and the one table of commands. What a command does is elsewhere. */
+import * as vscode from "vscode";
+import { NotConnected } from "./connection/connection";
+import { Context } from "./context";
+import { diagnosis } from "./diagnose";
+import type { Chosen } from "./editor/chosen";
+import type { Verdict } from "./editor/review";
+import type { Hunk } from "./protocol/shapes";
+
+type Handler = (...given: unknown[]) => Promise<void> | void;
+
+export function activate(extension: vscode.ExtensionContext): void {
+  const context = new Context(extension.extension);
+  extension.subscriptions.push(context);
+  for (const [command, handler] of Object.entries(commands(context))) {
+    extension.subscriptions.push(vscode.commands.registerCommand(command, reporting(handler)));
+  }
+  void context.connectIfNeeded();
+}
+
+function commands(context: Context): Record<string, Handler> {
+  const { decider, navigator, threads } = context;
+  return {
+    "sould.start": () => start(context),
+    "sould.keep": (...given) => decide(context, "keep", given),
+    "sould.reject": (...given) => decide(context, "reject", given),
+    "sould.comment": (...given) => about(context, given, (hunk) => { threads.write(hunk); }),
+    "sould.peek": (...given) => about(context, given, (hunk) => navigator.peek(hunk)),
+    "sould.diff": (...given) => diff(context, given),
+    "sould.next": () => navigator.go(1),
+    "sould.previous": () => navigator.go(-1),
+    "sould.keepFile": () => ofFile(context, (path) => decider.file("keep", path)),
+    "sould.rejectFile": () => ofFile(context, (path) => decider.file("reject", path)),
+    "sould.keepAll": () => decider.everything("keep"),
+    "sould.rejectAll": () => decider.everything("reject"),
+    "sould.undo": () => decider.undo(),
+    "sould.reviewAll": () => navigator.all(),
+    "sould.sendComments": () => threads.send(),
+    "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
+    "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
+    "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
+    "sould.diagnose": () => diagnose(context),
+    "sould.log": () => { context.log.show(); },
+  };
+}
+
+/** What goes wrong is said beside what the user does, and is no exception of VS Code's. */
+function reporting(handler: Handler): Handler {
+  return async (...given) => {
+    try {
+      await handler(...given);
+    } catch (problem) {
+      const words = problem instanceof Error ? problem.message : String(problem);
+      void vscode.window.showErrorMessage(`sould: ${words}`);
+    }
+  };
+}
+
+async function start(context: Context): Promise<void> {
+  await context.connection.connect();
+  if (context.connection.state !== "connected") {
+    throw new NotConnected(context.connection.problem);
+  }
+}
+
+async function decide(context: Context, verdict: Verdict, given: readonly unknown[]): Promise<void> {
+  const chosen = context.chooser.choose(given);
+  if ("problem" in chosen) {
+    explain(chosen);
+  } else if ("node" in chosen) {
+    await context.decider.node(verdict, chosen.node);
+  } else if ((await context.decider.hunk(verdict, chosen.hunk)) && chosen.byKey && revealsNext()) {
+    await context.navigator.go(1);
+  }
+}
+
+function revealsNext(): boolean {
+  return vscode.workspace.getConfiguration("sould").get("revealNext", true);
+}
+
+function about(context: Context, given: readonly unknown[], does: (hunk: Hunk) => Promise<void> | void): Promise<void> | void {
+  const chosen = context.chooser.choose(given);
+  if ("hunk" in chosen) {
+    return does(chosen.hunk);
+  }
+  explain(chosen);
+}
+
+function explain(chosen: Chosen): void {
+  if ("problem" in chosen) {
+    vscode.window.setStatusBarMessage(`$(info) ${chosen.problem}`, 8_000);
+  }
+}
+
+async function diff(context: Context, given: readonly unknown[]): Promise<void> {
+  const [first] = given;
+  if (first !== undefined && !(first instanceof vscode.Uri)) {
+    const chosen = context.chooser.choose(given);
+    if ("hunk" in chosen) {
+      await context.navigator.diff(chosen.hunk.path);
+    } else if ("node" in chosen && chosen.node.kind === "file") {
+      await context.navigator.diff(chosen.node.file.path);
+    }
+    return;
+  }
+  await ofFile(context, (path) => context.navigator.diff(path));
+}
+
+async function ofFile(context: Context, does: (path: string) => Promise<void>): Promise<void> {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const path = uri && context.places.pathOf(uri);
+  if (path === undefined || context.model.file(path) === undefined) {
+    explain({ problem: "Agents have changed nothing in this file that is pending." });
+    return;
+  }
+  await does(path);
+}
+
+async function diagnose(context: Context): Promise<void> {
+  const found = await context.find();
+  const content = await diagnosis(context.connection, "program" in found ? found.program : undefined);
+  const document = await vscode.workspace.openTextDocument({ language: "markdown", content });
+  await vscode.commands.executeCommand("vscode.open", document.uri);
+}

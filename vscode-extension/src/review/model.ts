@@ -1,0 +1,176 @@
+/**
+ * What is to be reviewed in the projects of this window, as the daemon said last. Pure; decides nothing.
+ *
+ * The daemon tells whole files, so what is told replaces what was known. News that come while a whole list is on its way are kept
+ * until it is there: an older list must not hide them.
+ */
+import type { Comment, FileReview, Hunk, ReviewChanged, ReviewList } from "../protocol/shapes";
+
+/** One project. */
+export interface Project {
+  readonly root: string;
+  readonly files: ReadonlyMap<string, FileReview>;
+  readonly comments: readonly Comment[];
+}
+
+interface Known extends Project {
+  files: Map<string, FileReview>;
+  comments: Comment[];
+}
+
+/** What of a notification could not be taken: the list is to be asked for again. */
+export type Missing = { everything: true } | { paths: string[] } | undefined;
+
+export class ReviewModel {
+  readonly #projects = new Map<string, Known>();
+  readonly #held = new Map<string, ReviewChanged[]>();
+  readonly #listening = new Set<(paths: ReadonlySet<string>) => void>();
+
+  /** Calls back with the paths of the files that changed. Returns what ends that. */
+  onDidChange(listener: (paths: ReadonlySet<string>) => void): { dispose(): void } {
+    this.#listening.add(listener);
+    return { dispose: () => this.#listening.delete(listener) };
+  }
+
+  get projects(): Iterable<Project> {
+    return this.#projects.values();
+  }
+
+  get files(): FileReview[] {
+    return [...this.#projects.values()].flatMap((project) => [...project.files.values()]);
+  }
+
+  get comments(): Comment[] {
+    return [...this.#projects.values()].flatMap((project) => project.comments);
+  }
+
+  file(path: string): FileReview | undefined {
+    return this.#of(path)?.files.get(path);
+  }
+
+  /** The root of the project that has the file under review. */
+  rootOf(path: string): string | undefined {
+    return this.#of(path)?.root;
+  }
+
+  /** The hunk as it is now, by its number. */
+  hunk(path: string, id: number): Hunk | undefined {
+    return this.file(path)?.hunks.find((hunk) => hunk.id === id);
+  }
+
+  /** Take a whole list. */
+  take(list: ReviewList): void {
+    const before = this.#projects.get(list.root)?.files.keys() ?? [];
+    const files = new Map(list.files.filter(isShown).map((file) => [file.path, file]));
+    this.#projects.set(list.root, { root: list.root, files, comments: list.comments });
+    const touched = new Set([...before, ...files.keys()]);
+    this.#release(list.root, list.revision, touched);
+    this.#tell(touched);
+  }
+
+  /** Take some files of a list, those at `paths`: one that is not in it has nothing to be reviewed any more. */
+  takeSome(list: ReviewList, paths: readonly string[]): void {
+    const told = new Set(list.files.map((file) => file.path));
+    const gone = paths.filter((path) => !told.has(path)).map((path) => nothing(path));
+    const touched = new Set<string>();
+    this.#put(list.root, [...list.files, ...gone], touched);
+    this.#tell(touched);
+  }
+
+  /** From now until `take`, or `giveUp`, news of the project are kept back. Those of a project that is not known are anyway. */
+  expectList(root: string): void {
+    this.#held.set(root, this.#held.get(root) ?? []);
+  }
+
+  /** The list that was expected does not come. */
+  giveUp(root: string): void {
+    const touched = new Set<string>();
+    this.#release(root, 0, touched);
+    this.#tell(touched);
+  }
+
+  /** Take what changed; says what it does not say. */
+  change(news: ReviewChanged): Missing {
+    if (this.#held.has(news.root) || !this.#projects.has(news.root)) {
+      this.#held.set(news.root, [...(this.#held.get(news.root) ?? []), news]);
+      return undefined;
+    }
+    const touched = new Set<string>();
+    this.#apply(news, touched);
+    this.#tell(touched);
+    if (news.everything) {
+      return { everything: true };
+    }
+    return news.others.length > 0 ? { paths: news.others } : undefined;
+  }
+
+  /** Nothing of these projects is shown any more. */
+  forget(roots: Iterable<string>): void {
+    const touched = new Set<string>();
+    for (const root of roots) {
+      for (const path of this.#projects.get(root)?.files.keys() ?? []) {
+        touched.add(path);
+      }
+      this.#projects.delete(root);
+      this.#held.delete(root);
+    }
+    this.#tell(touched);
+  }
+
+  #release(root: string, since: number, touched: Set<string>): void {
+    const held = this.#held.get(root) ?? [];
+    this.#held.delete(root);
+    for (const news of held.filter((each) => each.revision >= since)) {
+      this.#apply(news, touched);
+    }
+  }
+
+  #apply(news: ReviewChanged, touched: Set<string>): void {
+    this.#put(news.root, news.files, touched);
+    const project = this.#projects.get(news.root);
+    if (project !== undefined && news.comments !== null) {
+      for (const comment of [...project.comments, ...news.comments]) {
+        touched.add(comment.path);
+      }
+      project.comments = news.comments;
+    }
+  }
+
+  #put(root: string, files: readonly FileReview[], touched: Set<string>): void {
+    const project = this.#projects.get(root);
+    if (project === undefined) {
+      return;
+    }
+    for (const file of files) {
+      touched.add(file.path);
+      if (isShown(file)) {
+        project.files.set(file.path, file);
+      } else {
+        project.files.delete(file.path);
+      }
+    }
+  }
+
+  #of(path: string): Known | undefined {
+    for (const project of this.#projects.values()) {
+      if (project.files.has(path)) {
+        return project;
+      }
+    }
+    return undefined;
+  }
+
+  #tell(paths: ReadonlySet<string>): void {
+    for (const listener of this.#listening) {
+      listener(paths);
+    }
+  }
+}
+
+function isShown(file: FileReview): boolean {
+  return file.hunks.length > 0 || file.streaming.length > 0;
+}
+
+function nothing(path: string): FileReview {
+  return { path, exists: true, hunks: [], unsaved: false, unsavedIn: [], isNew: false, streaming: [] };
+}

@@ -1,0 +1,118 @@
+/** What hunks are called where they are shown. Pure. */
+import type { FileReview, Hunk } from "../protocol/shapes";
+import { bare } from "./quickchange";
+
+const LONGEST_HINT = 40;
+const LONGEST_LABEL = 60;
+
+/** How much a hunk removed and added: "−1 · +2". */
+export function counts(hunk: Hunk): string {
+  const parts: string[] = [];
+  if (hunk.base.length > 0) {
+    parts.push(`−${hunk.base.length}`);
+  }
+  if (hunk.lines.length > 0) {
+    parts.push(`+${hunk.lines.length}`);
+  }
+  return parts.join(" · ");
+}
+
+/** Which one of a file's hunks it is, and how large: "2 of 4 · −1 · +2". */
+export function ordinal(hunk: Hunk, hunks: readonly Hunk[]): string {
+  const which = hunks.findIndex((each) => each.id === hunk.id) + 1;
+  return [`${which} of ${hunks.length}`, counts(hunk)].filter(Boolean).join(" · ");
+}
+
+/** How much a hunk removed, and the first line of it, for the end of a line; "" when it removed nothing. */
+export function removedHint(hunk: Hunk): string {
+  const removed = hunk.base.length;
+  if (removed === 0) {
+    return "";
+  }
+  const [first] = hunk.base.map((line) => bare(line).trim()).filter(Boolean);
+  const what = hunk.lines.length === 0 ? " removed" : "";
+  const more = removed > 1 ? " …" : "";
+  return `−${removed}${what}${first === undefined ? "" : `: ${clip(first, LONGEST_HINT)}${more}`}`;
+}
+
+/** The hunk as the lines of a diff, without a heading. */
+export function diffOf(hunk: Hunk): string {
+  const removed = hunk.base.map((line) => `-${bare(line)}`);
+  const added = hunk.lines.map((line) => `+${bare(line.text)}`);
+  return [...removed, ...added].join("\n");
+}
+
+/** One line that says what a hunk is about: its first line that has words, else what happened to the file. */
+export function label(hunk: Hunk): string {
+  if (hunk.kind !== "text") {
+    return happened(hunk);
+  }
+  const lines = hunk.lines.length > 0 ? hunk.lines.map((line) => line.text) : hunk.base;
+  const first = lines.map((line) => bare(line).trim()).find(Boolean) ?? "blank lines";
+  const where = hunk.state === "absent" ? "not in the file now" : `${hunk.start + 1}`;
+  return `${where}: ${clip(first, LONGEST_LABEL)}`;
+}
+
+/** What happened to a file as a whole. */
+export function happened(hunk: Hunk): string {
+  switch (hunk.kind) {
+    case "add":
+      return "new file";
+    case "delete":
+      return "file deleted";
+    case "rename":
+      return `renamed from ${hunk.before}`;
+    case "mode":
+      return `mode ${hunk.before} → ${hunk.after}`;
+    case "line_ends":
+      return `line ends ${hunk.before} → ${hunk.after}`;
+    case "content":
+      return `other contents${sizes(hunk)}`;
+    case "text":
+      return "lines changed";
+  }
+}
+
+function sizes(hunk: Hunk): string {
+  return hunk.beforeSize === null || hunk.afterSize === null ? "" : `, ${hunk.beforeSize} → ${hunk.afterSize} bytes`;
+}
+
+/** Beside a hunk in a list: its size, and what else is to be known of it. */
+export function remarks(hunk: Hunk): string {
+  const parts = hunk.kind === "text" ? [counts(hunk)] : [];
+  if (hunk.state !== "pending") {
+    parts.push(hunk.state === "rejecting" ? "is being rejected" : hunk.state);
+  }
+  if (hunk.committed) {
+    parts.push("committed");
+  }
+  if (hunk.lines.some((line) => line.author !== "agent")) {
+    parts.push("edited by you");
+  }
+  return parts.join(" · ");
+}
+
+/** Who wrote it, for a tooltip. */
+export function authors(hunk: Hunk): string {
+  const names = hunk.agents.map((agent) => [agent.subagent || "agent", agent.model].filter(Boolean).join(", "));
+  return [...new Set(names)].join("; ");
+}
+
+/** "3 changes", "1 change". */
+export function changes(count: number): string {
+  return count === 1 ? "1 change" : `${count} changes`;
+}
+
+/** How many hunks of these files are pending. */
+export function pendingIn(files: Iterable<FileReview>): number {
+  let count = 0;
+  for (const file of files) {
+    count += file.hunks.length;
+  }
+  return count;
+}
+
+function clip(text: string, most: number): string {
+  const characters = Array.from(text);
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+interface Manifest {
+  enabledApiProposals?: unknown;
+  version: string;
+  engines: { vscode: string };
+  devDependencies: Record<string, string>;
+  extensionKind: string[];
+  contributes: {
+    commands: { command: string }[];
+    keybindings: { command: string; when: string }[];
+    menus: Record<string, { command: string }[]>;
+  };
+}
+
+const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest;
+const python = readFileSync(new URL("../../pyproject.toml", import.meta.url), "utf8");
+const table = readFileSync(new URL("../src/main.ts", import.meta.url), "utf8");
+
+/** The menus that VS Code has for everybody; all others are proposals, which no published extension may use. */
+const STABLE = new Set([
+  "commandPalette", "scm/title", "scm/sourceControl", "scm/repository", "scm/resourceGroup/context", "scm/resourceFolder/context",
+  "scm/resourceState/context", "scm/change/title", "comments/commentThread/title", "comments/commentThread/context",
+  "comments/comment/title", "comments/comment/context", "editor/title", "editor/title/run", "editor/title/context", "editor/context",
+  "editor/lineNumber/context", "view/title", "view/item/context", "explorer/context",
+]);
+
+describe("the manifest", () => {
+  it("uses nothing that is only proposed", () => {
+    expect(manifest.enabledApiProposals).toBeUndefined();
+    expect(Object.keys(manifest.contributes.menus).filter((menu) => !STABLE.has(menu))).toEqual([]);
+  });
+
+  it("is checked against the oldest VS Code that it says it runs in", () => {
+    expect(`^${manifest.devDependencies["@types/vscode"] ?? ""}`).toBe(manifest.engines.vscode);
+  });
+
+  it("names commands that there are, and no others", () => {
+    const declared = manifest.contributes.commands.map((each) => each.command).sort();
+    const implemented = [...table.matchAll(/^ {4}"(sould\.\w+)":/gm)].map((each) => each[1]).sort();
+    expect(implemented).toEqual(declared);
+    const used = [...manifest.contributes.keybindings, ...Object.values(manifest.contributes.menus).flat()];
+    expect(used.map((each) => each.command).filter((command) => !declared.includes(command))).toEqual([]);
+  });
+
+  it("takes keys only in the text, and only where there is something to do", () => {
+    for (const { when } of manifest.contributes.keybindings) {
+      expect(when).toMatch(/^editorTextFocus && sould\./);
+    }
+  });
+
+  it("runs where the files are, and has the version of sould", () => {
+    expect(manifest.extensionKind).toEqual(["workspace"]);
+    expect(/^version = "(.*)"$/m.exec(python)?.[1]).toBe(manifest.version);
+  });
+});

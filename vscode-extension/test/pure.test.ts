@@ -1,0 +1,157 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findProgram } from "../src/connection/program";
+import type { Hunk } from "../src/protocol/shapes";
+import { editsBetween, linesOf, replacement } from "../src/review/edits";
+import { filesBelow, hunksBelow, sessionsOf } from "../src/review/groups";
+import { covers, hunkAt, lineOf, neighbour } from "../src/review/place";
+import { hunkOf, type LineChange } from "../src/review/quickchange";
+import { counts, diffOf, label, ordinal, removedHint } from "../src/review/wording";
+import { aFile, aHunk } from "./shapes";
+
+const text = fc.array(fc.constantFrom("a", "b", "", "c d"), { maxLength: 12 });
+
+/** What a document becomes by edits, all relative to the text before. */
+function edited(before: string[], after: string[]): string {
+  const whole = before.join("\n");
+  const starts = before.map((_, at) => before.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0));
+  const edits = editsBetween(before, after).map((edit) => replacement(before, edit));
+  return edits.reduceRight((now, { start, end, text: put }) => {
+    const from = (starts[start.line] ?? whole.length) + start.character;
+    const to = (starts[end.line] ?? whole.length) + end.character;
+    return now.slice(0, from) + put + now.slice(to);
+  }, whole);
+}
+
+describe("edits of a document", () => {
+  it("make one text into the other, whatever they are", () => {
+    fc.assert(fc.property(text, text, (before, after) => {
+      const [from, to] = [before.length > 0 ? before : [""], after.length > 0 ? after : [""]];
+      expect(edited(from, to)).toBe(to.join("\n"));
+    }), { numRuns: 2_000 });
+  });
+
+  it("leave lines alone that stay", () => {
+    const edits = editsBetween(linesOf("a\nb\nc\nd\n"), linesOf("a\nB\nc\nd\ne\n"));
+    expect(edits).toEqual([{ from: 1, to: 2, lines: ["B"] }, { from: 4, to: 4, lines: ["e"] }]);
+  });
+
+  it("know every kind of line end", () => {
+    expect(linesOf("a\r\nb\rc\n")).toEqual(["a", "b", "c", ""]);
+  });
+});
+
+describe("the hunk that VS Code means", () => {
+  const lines = (change: Partial<LineChange>): LineChange => ({
+    originalStartLineNumber: 0, originalEndLineNumber: 0, modifiedStartLineNumber: 0, modifiedEndLineNumber: 0, ...change,
+  });
+
+  it("is found where VS Code has slid it over equal lines", () => {
+    const base = linesOf("x\n\nf()\n\ng()\n\nh()\n");
+    const current = linesOf("x\n\ng()\n\nh()\n");
+    const ours = aHunk({ start: 2, base: ["f()\n", "\n"], lines: [] });
+    const theirs = lines({ originalStartLineNumber: 2, originalEndLineNumber: 3, modifiedStartLineNumber: 1 });
+    expect(hunkOf(theirs, [ours], current, base)).toBe(ours);
+  });
+
+  it("is none where VS Code shows two as one", () => {
+    const first = aHunk({ id: 1, start: 0, base: ["a\n"], lines: ["A\n"] });
+    const second = aHunk({ id: 2, start: 1, base: ["b\n"], lines: ["B\n"] });
+    const both = lines({
+      originalStartLineNumber: 1, originalEndLineNumber: 2, modifiedStartLineNumber: 1, modifiedEndLineNumber: 2,
+    });
+    expect(hunkOf(both, [first, second], linesOf("A\nB\n"), linesOf("a\nb\n"))).toBeUndefined();
+  });
+});
+
+describe("places", () => {
+  const added = aHunk({ id: 1, start: 2, lines: ["a\n", "b\n"] });
+  const removed = aHunk({ id: 2, start: 4, base: ["c\n"], lines: [] });
+
+  it("cover their lines; what was removed is at both lines around it", () => {
+    expect([1, 2, 3, 4].map((line) => covers(added, line))).toEqual([false, true, true, false]);
+    expect([2, 3, 4, 5].map((line) => covers(removed, line))).toEqual([false, true, true, false]);
+  });
+
+  it("prefer lines that are there to lines that are gone", () => {
+    expect(hunkAt([removed, added], 3)).toBe(added);
+    expect(hunkAt([removed, added], 9)).toBeUndefined();
+  });
+
+  it("stay within a document that has become shorter", () => {
+    expect(lineOf(removed, 3)).toBe(2);
+    expect(lineOf(removed, 0)).toBe(0);
+  });
+
+  it("follow one another in a circle", () => {
+    expect(neighbour([added, removed], 2, 1)).toBe(removed);
+    expect(neighbour([added, removed], 4, 1)).toBe(added);
+    expect(neighbour([added, removed], 2, -1)).toBe(removed);
+    expect(neighbour([], 2, 1)).toBeUndefined();
+  });
+});
+
+describe("words", () => {
+  const hunk = aHunk({ id: 7, start: 4, base: ["  old()\r\n", "\n"], lines: ["  new()\n"] });
+
+  it("say how much, and which one", () => {
+    expect(counts(hunk)).toBe("−2 · +1");
+    expect(ordinal(hunk, [aHunk({ id: 1 }), hunk])).toBe("2 of 2 · −2 · +1");
+    expect(label(hunk)).toBe("5: new()");
+    expect(diffOf(hunk)).toBe("-  old()\n-\n+  new()");
+  });
+
+  it("say what was removed, in short", () => {
+    expect(removedHint(hunk)).toBe("−2: old() …");
+    expect(removedHint(aHunk({ base: ["x\n"], lines: [] }))).toBe("−1 removed: x");
+    expect(removedHint(aHunk({ lines: ["x\n"] }))).toBe("");
+    expect(removedHint(aHunk({ base: ["😀".repeat(100)], lines: [] })).length).toBeLessThan(200);
+  });
+
+  it("say what happened to a whole file", () => {
+    const kinds: Hunk["kind"][] = ["add", "delete", "rename", "mode", "line_ends", "content"];
+    const said = kinds.map((kind) => label(aHunk({ kind, before: "a", after: "b", beforeSize: 1, afterSize: 2 })));
+    expect(said).toEqual([
+      "new file", "file deleted", "renamed from a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
+    ]);
+  });
+});
+
+describe("the tree", () => {
+  it("has each hunk once, under who wrote it last", () => {
+    const agent = (sessionId: string, turnId: string): Hunk["agents"][number] =>
+      ({ sessionId, turnId, toolCallId: "c", subagent: "", model: "" });
+    const one = aHunk({ id: 1, agents: [agent("s1", "t1")] });
+    const two = aHunk({ id: 2, agents: [agent("s1", "t1"), agent("s1", "t2")] });
+    const three = aHunk({ id: 3, agents: [agent("s2", "t1")] });
+    const sessions = sessionsOf("/p", [aFile("/p/b", [one, two]), aFile("/p/a", [three])]);
+    expect(sessions.map((each) => [each.sessionId, hunksBelow(each).map((hunk) => hunk.id)])).toEqual([["s1", [1, 2]], ["s2", [3]]]);
+    expect(sessions[0]?.turns.map((turn) => turn.number)).toEqual([1, 2]);
+    expect(sessions.flatMap((each) => filesBelow(each)).map((file) => file.path)).toEqual(["/p/b", "/p/a"]);
+  });
+});
+
+describe("the program", () => {
+  const around = { setting: "", home: "/u/me", searchPath: "bin:/usr/bin:/opt/b", interpreter: "/venv/bin/python" };
+  const having = (...programs: string[]): { isProgram(file: string): Promise<boolean> } =>
+    ({ isProgram: (file) => Promise.resolve(programs.includes(file)) });
+
+  it("is looked for on PATH, where installers put it, and beside the interpreter", async () => {
+    expect(await findProgram(around, having("/opt/b/sould", "/venv/bin/sould"))).toEqual({ program: "/opt/b/sould" });
+    expect(await findProgram(around, having("/u/me/.local/bin/sould"))).toEqual({ program: "/u/me/.local/bin/sould" });
+    expect(await findProgram(around, having("/venv/bin/sould"))).toEqual({ program: "/venv/bin/sould" });
+  });
+
+  it("is never taken from a relative directory, which a project could have filled", async () => {
+    expect(await findProgram(around, having("bin/sould"))).toHaveProperty("problem");
+    expect(await findProgram({ ...around, setting: "bin/sould" }, having("bin/sould"))).toHaveProperty("problem");
+  });
+
+  it("is the one that the user set, or none", async () => {
+    const set = { ...around, setting: "~/s" };
+    expect(await findProgram(set, having("/u/me/s", "/usr/bin/sould"))).toEqual({ program: "/u/me/s" });
+    expect(await findProgram(set, having("/usr/bin/sould"))).toEqual({
+      problem: "The setting sould.path names /u/me/s, which is no program that you can run.",
+    });
+  });
+});
