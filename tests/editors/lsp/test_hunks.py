@@ -290,6 +290,37 @@ async def test_settings_that_are_not_named_stay_as_they_are(bench: Bench, connec
         assert len(await editor.lenses(uri)) == 3
 
 
+async def test_what_is_shown_follows_the_settings_at_once(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        assert len(await editor.lenses(uri)) == 3
+        editor.notify("workspace/didChangeConfiguration", settings={"sould": {"hints": True, "lenses": False}})
+        shown = await editor.wait_told("textDocument/publishDiagnostics")
+        assert len(shown["diagnostics"]) == 1
+        await editor.wait_told("workspace/codeLens/refresh")
+        assert await editor.lenses(uri) == []
+        editor.notify("workspace/didChangeConfiguration", settings={"sould": {"hints": False}})
+        await editor.wait_told("textDocument/publishDiagnostics", lambda params: params["diagnostics"] == [])
+
+
+async def test_an_editor_that_can_be_asked_for_its_settings_is_asked(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n", "one\n")})
+    async with bench.running(), connect_editor() as editor:
+        editor.settings["sould"] = {"hints": True}
+        await editor.initialize(FULL, bench.project)
+        editor.open(bench.project / "a.txt")
+        asked = await editor.wait_told("workspace/configuration")
+        assert asked == {"items": [{"section": "sould", "scopeUri": bench.project.as_uri()}]}
+        await editor.wait_told("textDocument/publishDiagnostics", lambda params: len(params["diagnostics"]) == 1)
+        editor.settings["sould"] = {"hints": False}
+        editor.notify("workspace/didChangeConfiguration", settings=None)
+        await editor.wait_told("textDocument/publishDiagnostics", lambda params: params["diagnostics"] == [])
+
+
 async def test_the_next_hunk_is_shown_without_the_focus_or_told(bench: Bench, connect_editor: ConnectEditor) -> None:
     await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\nthree\n")})
     async with bench.running(), connect_editor() as able, connect_editor() as plain:
@@ -302,6 +333,22 @@ async def test_the_next_hunk_is_shown_without_the_focus_or_told(bench: Bench, co
         assert (shown["takeFocus"], shown["selection"]["start"]["line"]) == (False, 2)
         assert (await plain.execute("sould.next", {"uri": uri, "line": 2}))["range"]["start"]["line"] == 0
         assert (await plain.wait_told("window/showMessage"))["message"] == "The next hunk is at line 1."
+
+
+async def test_an_editor_that_waits_for_its_command_is_answered_before_it_reports_the_edit(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\n3\n")})
+    async with bench.running(), connect_editor() as editor:
+        editor.blocks = True
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        editor.type(uri, "3\n", "drei\n")
+        outcome = await editor.press((await editor.lenses(uri))[1])
+        assert outcome == {"done": [], "left": []}
+        assert editor.buffers[uri].text == "1\n2\ndrei\n"
+        await editor.wait_for(lambda _: len(editor.told("workspace/codeLens/refresh")) > 0)
+        assert await editor.lenses(uri) == []
 
 
 async def test_an_edit_that_the_editor_reports_piece_by_piece_is_one(

@@ -28,6 +28,7 @@ FULL: Json = {
         "codeLens": {"refreshSupport": True},
         "textDocumentContent": {},
         "workspaceFolders": True,
+        "configuration": True,
     },
     "textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}}},
     "window": {"workDoneProgress": True, "showDocument": {"support": True}},
@@ -64,10 +65,15 @@ class LspClient:
         self.piecewise = False
         """Edits of several places are reported one by one: the first at once, the others when the server has taken it."""
         self._unsaid: list[tuple[str, Json]] = []
+        self.blocks = False
+        """As eglot: edits that it applied while a command was being done are reported when that is answered."""
+        self._late: list[tuple[str, list[Json]]] = []
+        self.settings: Json = {}
+        """By section, for a server that asks."""
         self.hang: set[str] = set()
+        """Methods of the server that get no answer."""
         self.tools: Callable[[Json], Json] | None = None
         """Answers `_sould/editor/call`."""
-        """Methods of the server that get no answer."""
         self._bytes = bytearray()
         self._rest = 0
         self._ids = iter(range(1, 1_000_000))
@@ -208,6 +214,9 @@ class LspClient:
                 {"range": {"start": self._at(uri, start), "end": self._at(uri, stop)}, "text": each["newText"]}
             )
             buffer.text = buffer.text[:start] + each["newText"] + buffer.text[stop:]
+        if self.blocks:
+            self._late.append((uri, changes))
+            return
         if not self.piecewise:
             self._changed(uri, changes)
             return
@@ -282,6 +291,10 @@ class LspClient:
                 self._answer(message)
             return
         waiting = self._waiting.pop(message.get("id") or 0, None)
+        if waiting is not None and waiting[0] == "workspace/executeCommand":
+            late, self._late = self._late, []
+            for uri, changes in late:
+                self._changed(uri, changes)
         if waiting is None or waiting[1].done():
             return
         if "error" in message:
@@ -302,6 +315,8 @@ class LspClient:
                 answer = {"title": title} if title is not None else None
             case "_sould/editor/call" if self.tools is not None:
                 answer = self.tools(params)
+            case "workspace/configuration":
+                answer = [self.settings.get(item["section"]) for item in params["items"]]
             case "window/showDocument":
                 answer = {"success": True}
             case (

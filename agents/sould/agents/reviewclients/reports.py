@@ -139,7 +139,7 @@ class Reports:
             dirty = report.unsaved
         elif report.event == "open" or report.compared:
             text = buffer.text if buffer is not None else report.text
-            dirty = not await asyncio.to_thread(_is_on_disk, path, text) if text is not None else dirty
+            dirty = not await asyncio.to_thread(is_on_disk, path, text) if text is not None else dirty
         self._put(path, Reported(version, dirty, buffer), saved=report.event == "save")
         return outcome
 
@@ -188,7 +188,8 @@ class Reports:
             project.port.open_file(path)
 
 
-def _is_on_disk(path: Path, text: str) -> bool:
+def is_on_disk(path: Path, text: str) -> bool:
+    """Whether a file holds this text. Blocks."""
     data = text.encode()
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data

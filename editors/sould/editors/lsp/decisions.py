@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from sould.agents.patience import begun, first_of
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewclients.projects import resolve
 from sould.agents.reviewclients.shapes import Verdict
@@ -14,7 +15,7 @@ from sould.agents.reviewclients.shown import as_json, shown_outcome
 from sould.agents.reviewing.answers import LeftHunk, Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.orders import Order
-from sould.editors.lsp.edits import labelled
+from sould.editors.lsp.edits import labelled, noticed
 from sould.editors.lsp.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell
 
@@ -33,11 +34,29 @@ CHOICES: Final[dict[Chosen, str]] = {
 """What becomes of words of the user's, on buttons."""
 MOST_ASKED: Final = 5
 """Questions after one decision; what else is left is only told."""
+REPORTED_AT_ONCE: Final = 0.3
+"""Seconds in which editors report an edit that they have applied, but for those that are waiting for us."""
 VERBS: Final[dict[Verdict, str]] = {"keep": "Keep", "reject": "Reject", "undo": "Undo the decision about"}
 
 
 async def decide(peer: "Peer", about: Path, order: Order) -> Json:
-    """Carry an order out in the project of a file or directory. The user is asked where a choice is needed, and told what is left."""
+    """Carry an order out in the project of a file or directory. The user is asked where a choice is needed, and told what is left.
+
+    Emacs, which asked for this, does nothing until it has its answer, and reports an edit only then. So it is answered a moment
+    after it has applied one: that nothing is done yet.
+    """
+    applied = asyncio.Event()
+    with noticed(applied):
+        outcome = await first_of(begun(_carried_out(peer, about, order)), _waited_enough(applied))
+    return as_json(shown_outcome(outcome or Outcome((), ())))
+
+
+async def _waited_enough(applied: asyncio.Event) -> None:
+    await applied.wait()
+    await asyncio.sleep(REPORTED_AT_ONCE)
+
+
+async def _carried_out(peer: "Peer", about: Path, order: Order) -> Outcome:
     [path] = await asyncio.to_thread(resolve, [about])
     await peer.reports_taken()
     async with (await peer.projects()).of(path) as project:
@@ -47,7 +66,7 @@ async def decide(peer: "Peer", about: Path, order: Order) -> Json:
     for left in outcome.left[:MOST_ASKED]:
         if left.why != "unknown" or order.selection.ids:
             tell(peer, "warning", _told(left))
-    return as_json(shown_outcome(outcome))
+    return outcome
 
 
 async def _after_choices(peer: "Peer", port: ProjectPort, order: Order, outcome: Outcome) -> Outcome:

@@ -78,6 +78,7 @@ def _shared(shared_call: ClientCall[Peer], *, notification: bool = False) -> Rou
 
 
 ROUTES: dict[str, Route] = {
+    "initialized": Route(sync.initialized, request=False, notification=True),
     "textDocument/didOpen": told(types.DidOpenParams, sync.opened),
     "textDocument/didChange": told(types.DidChangeParams, sync.changed, wrong=sync.not_understood),
     "textDocument/didSave": told(types.DidSaveParams, sync.saved),

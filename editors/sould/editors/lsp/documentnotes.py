@@ -18,6 +18,7 @@ from sould.agents.reviewclients.reported import Reported
 from sould.agents.reviewclients.reports import Change, Report
 from sould.agents.reviewclients.textbuffer import PositionEncoding, TextBuffer
 from sould.agents.sessions.faces import FaceNotes
+from sould.editors.lsp.lineends import LineEnds
 
 MOST_ADDED: Final = 4 * 1024 * 1024
 """Bytes of lines before they are replaced by how documents are now."""
@@ -32,6 +33,7 @@ class _Line(Struct, frozen=True, omit_defaults=True):
     text: str | None = None
     changes: tuple[Change, ...] = ()
     open: bool = False
+    hides_ends: bool = False
 
 
 class _Open(Struct, frozen=True):
@@ -40,6 +42,7 @@ class _Open(Struct, frozen=True):
     version: int
     digest: str
     buffer: TextBuffer | None
+    hides_ends: bool
 
 
 class KnownDocument(Struct, frozen=True):
@@ -49,13 +52,15 @@ class KnownDocument(Struct, frozen=True):
     version: int
     text: str | None
     digest: str
+    hides_ends: bool
 
 
 class DocumentNotes:
     """Of one editor window. Told of each report after it was taken."""
 
-    def __init__(self, notes: FaceNotes, home: str) -> None:
+    def __init__(self, notes: FaceNotes, home: str, ends: LineEnds) -> None:
         self._notes = notes
+        self._ends = ends
         self._home = Path(home)
         self._texts: set[str] = set()
         """The documents whose text is noted."""
@@ -68,12 +73,16 @@ class DocumentNotes:
             line = decode(raw, type=_Line)
             before = found.pop(line.uri, None)
             if line.changes and before is not None:
-                found[line.uri] = _Open(line.version, "", _changed(before.buffer, line.changes, encoding))
+                found[line.uri] = _Open(
+                    line.version, "", _changed(before.buffer, line.changes, encoding), before.hides_ends
+                )
             elif line.open:
                 buffer = TextBuffer(line.text, encoding) if line.text is not None else None
-                found[line.uri] = _Open(line.version, line.digest, buffer)
+                found[line.uri] = _Open(line.version, line.digest, buffer, line.hides_ends)
         return [
-            KnownDocument(uri, each.version, each.buffer.text if each.buffer is not None else None, each.digest)
+            KnownDocument(
+                uri, each.version, each.buffer.text if each.buffer is not None else None, each.digest, each.hides_ends
+            )
             for uri, each in found.items()
         ]
 
@@ -103,15 +112,16 @@ class DocumentNotes:
 
     def _whole(self, uri: str, path: Path, file: Reported) -> _Line:
         self._texts.discard(uri)
+        hides = self._ends.hides(path)
         if file.buffer is None:
-            return _Line(uri, file.version, open=True)
+            return _Line(uri, file.version, open=True, hides_ends=hides)
         text = file.buffer.text
         if not file.dirty:
-            return _Line(uri, file.version, digest=digest_of(text.encode()), open=True)
+            return _Line(uri, file.version, digest=digest_of(text.encode()), open=True, hides_ends=hides)
         if likelihood(path, PolicyContext(path.parent, home=self._home)) != "no":
-            return _Line(uri, file.version, open=True)
+            return _Line(uri, file.version, open=True, hides_ends=hides)
         self._texts.add(uri)
-        return _Line(uri, file.version, text=text, open=True)
+        return _Line(uri, file.version, text=text, open=True, hides_ends=hides)
 
     def _add(self, line: _Line) -> None:
         data = encode(line) + b"\n"

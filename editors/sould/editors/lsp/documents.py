@@ -15,11 +15,12 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.diskfile import digest_of
-from sould.agents.reviewclients.reports import Change, Report, ReportOutcome
+from sould.agents.reviewclients.reports import Change, Report, ReportOutcome, is_on_disk
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.documentnotes import DocumentNotes, KnownDocument
+from sould.editors.lsp.lineends import LineEnds
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ class _Kept(Struct, frozen=True):
 
     uri: str
     version: int
-    text: str
+    text: str | None
+    """None: it is not known."""
+    dirty: bool
+    hides_ends: bool
 
 
 class Documents:
@@ -49,7 +53,8 @@ class Documents:
         self._peer = peer
         self._uris: dict[Path, str] = {}
         """Of the open ones, by resolved path."""
-        self._notes = DocumentNotes(peer.services.memory.notes, peer.home)
+        self.ends = LineEnds()
+        self._notes = DocumentNotes(peer.services.memory.notes, peer.home, self.ends)
         self._lost: set[Path] = set()
         """Open ones whose unsaved text is not known, as the user was told."""
         self._turn = asyncio.Lock()
@@ -73,7 +78,7 @@ class Documents:
         await self._take(uri, Report("change", lost=True))
 
     async def saved(self, uri: str, text: str | None) -> None:
-        """It is on disk as it is."""
+        """It is on disk as it is. `text` is the editor's; Emacs says only the part that is not narrowed away."""
         await self._take(uri, Report("save", text=text))
 
     async def closed(self, uri: str) -> None:
@@ -113,20 +118,27 @@ class Documents:
 
     def pack(self) -> bytes:
         """All of them, for the next daemon."""
-        found = [(uri, self._reported(path)) for path, uri in self._uris.items()]
-        kept = [_Kept(uri, file.version, file.buffer.text) for uri, file in found if file and file.buffer]
+        found = [(uri, self._reported(path), self.ends.hides(path)) for path, uri in self._uris.items()]
+        kept = [
+            _Kept(uri, file.version, file.buffer.text if file.buffer is not None else None, file.dirty, hides_ends)
+            for uri, file, hides_ends in found
+            if file is not None
+        ]
         return encode(kept)
 
     async def take_up(self, packed: bytes) -> None:
         """Those that an earlier daemon packed, or noted when it was killed."""
         if packed:
             for kept in decode(packed, type=list[_Kept]):
-                await self._take(kept.uri, Report("open", kept.version, kept.text))
+                unsaved = kept.dirty if kept.text is None else None
+                report = Report("open", kept.version, kept.text, unsaved=unsaved)
+                await self._take(kept.uri, report, hides_ends=kept.hides_ends)
             return
         for known in self._notes.known(self._peer.can.encoding):
             text = await asyncio.to_thread(_text_of, known)
             unsaved = True if text is None and not known.digest else None
-            await self._take(known.uri, Report("open", known.version, text, unsaved=unsaved))
+            report = Report("open", known.version, text, unsaved=unsaved)
+            await self._take(known.uri, report, hides_ends=known.hides_ends)
 
     def _note(self, path: Path, uri: str, report: Report) -> None:
         file = self._reported(path)
@@ -138,8 +150,8 @@ class Documents:
             known = ((uri, path, self._reported(path)) for path, uri in self._uris.items())
             self._notes.renew((uri, path, file) for uri, path, file in known if file is not None)
 
-    async def _take(self, uri: str, report: Report) -> ReportOutcome | None:
-        """None: it is about no document that is open."""
+    async def _take(self, uri: str, report: Report, *, hides_ends: bool | None = None) -> ReportOutcome | None:
+        """None: it is about no document that is open. `hides_ends`: `LineEnds.hides`, where the text is as the file has it."""
         async with self._turn:
             named = path_of(uri)
             if named is None:
@@ -150,6 +162,10 @@ class Documents:
                 self._uris[path] = uri
             elif path not in self._uris:
                 return None
+            if hides_ends is None:
+                report = await asyncio.to_thread(self._as_in_file, path, report)
+            elif hides_ends:
+                self.ends.hide(path)
             outcome = await reports.take(report, named)
             if outcome == "outdated":
                 return outcome
@@ -157,10 +173,34 @@ class Documents:
             self._note(path, uri, report)
             if report.event == "close":
                 del self._uris[path]
+                self.ends.forget(path)
                 await self._peer.news.forget(path)
             elif report.event == "open":
                 await self._peer.news.follow(path)
             return outcome
+
+    def _as_in_file(self, path: Path, report: Report) -> Report:
+        """What the editor says, with the line ends that the file has. Blocks."""
+        if report.event == "save":
+            return self._as_saved(path, report.text)
+        if report.event == "open":
+            self.ends.decide(path, report.text or "")
+        return self.ends.inward(path, report)
+
+    def _as_saved(self, path: Path, text: str | None) -> Report:
+        """With the text where it is needed, and is what the disk holds."""
+        file, before = self._reported(path), self.ends.hides(path)
+        known = file.buffer.text if file is not None and file.buffer is not None else None
+        if text is None and known is not None:
+            text = self.ends.outward(path, known)
+        if text is None:
+            return Report("save")
+        self.ends.decide(path, text)
+        if known is not None and self.ends.hides(path) == before:
+            return Report("save")
+        report = self.ends.inward(path, Report("save", text=text))
+        fits = report.text is not None and is_on_disk(path, report.text)
+        return report if fits else Report("save", lost=True)
 
     def _tell(self, path: Path, report: Report, outcome: ReportOutcome) -> None:
         """Say once that unsaved text is not known, until it is again."""

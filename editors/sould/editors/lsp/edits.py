@@ -29,6 +29,7 @@ REPORTED_WITHIN: Final = 10.0
 MORE_WITHIN: Final = 2.0
 """Seconds in which it goes on, if what it reported is not what was to be written; then that is what it made of it."""
 _LABEL: ContextVar[str] = ContextVar("label", default="Edit by sould")
+_APPLIED: ContextVar[asyncio.Event | None] = ContextVar("applied", default=None)
 
 
 @contextmanager
@@ -39,6 +40,16 @@ def labelled(label: str) -> Generator[None]:
         yield
     finally:
         _LABEL.reset(token)
+
+
+@contextmanager
+def noticed(applied: asyncio.Event) -> Generator[None]:
+    """Set it when the editor says that it has applied an edit that is made within the block; it may not have reported it by then."""
+    token = _APPLIED.set(applied)
+    try:
+        yield
+    finally:
+        _APPLIED.reset(token)
 
 
 class EditorEdits:
@@ -64,6 +75,8 @@ class EditorEdits:
             return None
         if file.buffer is not None and file.buffer.text == text:
             return Taken(text, saved)
+        if (applied := _APPLIED.get()) is not None:
+            applied.set()
         now = await self._reported(path, text, file.version)
         return Taken(now.buffer.text, saved) if now is not None and now.buffer is not None else None
 
@@ -84,7 +97,11 @@ class EditorEdits:
     async def _apply(self, path: Path, text: str, file: Reported) -> bool:
         if file.buffer is None or not self._peer.can.applies_edits:
             return False
-        edits = tuple(text_edits(file.buffer.text, text, self._peer.can.encoding))
+        ends = self._peer.documents.ends
+        edits = [
+            replace(each, new_text=ends.outward(path, each.new_text))
+            for each in text_edits(file.buffer.text, text, self._peer.can.encoding)
+        ]
         params = types.ApplyEditParams(_LABEL.get(), self._workspace_edit(path, file.version, edits))
         try:
             async with asyncio.timeout(PATIENCE):

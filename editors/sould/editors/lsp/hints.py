@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 async def show_hints(peer: "Peer", paths: set[Path]) -> None:
-    """Tell those of open documents, all of each."""
+    """Tell those of open documents, all of each; none where the user does not want them."""
     for path in paths:
         uri = peer.documents.uri(path)
-        hunks = await hunks_of(peer, uri)
+        hunks = await hunks_of(peer, uri) if peer.hints else ()
         hints = [_hint(hunk, place, len(hunks)) for place, hunk in enumerate(hunks, 1)]
         told = types.PublishDiagnosticsParams(uri, hints)
         peer.connection.notify("textDocument/publishDiagnostics", written(told))

@@ -43,6 +43,8 @@ class EditorCapabilities(Struct, frozen=True):
     progress: bool = False
     shows_content: bool = False
     """It shows documents whose text the server has."""
+    has_settings: bool = False
+    """It can be asked for its user's settings."""
     writes: bool = False
     """Ours: it puts our edits into its buffers, and saves them when it is asked to."""
     knows_us: bool = False
@@ -103,6 +105,7 @@ def _capabilities(raw: Json) -> EditorCapabilities:
         action_kinds=isinstance(_object(document, "codeAction").get("codeActionLiteralSupport"), dict),
         progress=_flag(window, "workDoneProgress"),
         shows_content=isinstance(workspace.get("textDocumentContent"), dict),
+        has_settings=_flag(workspace, "configuration"),
         writes=_flag(ours, "writes"),
         knows_us=isinstance(own, dict),
     )

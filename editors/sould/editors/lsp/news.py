@@ -5,7 +5,7 @@ What happens within a moment is told as one. An editor that cannot be told asks 
 
 import asyncio
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -49,6 +49,8 @@ class EditorNews:
         self._followed: dict[Path, _Followed] = {}
         """By root."""
         self._changed: set[Path] = set()
+        self._chosen = False
+        """The user wants other things to be shown than before."""
         self._telling: asyncio.Task[None] | None = None
 
     async def follow(self, path: Path) -> None:
@@ -75,6 +77,13 @@ class EditorNews:
                 known.stack.close()
                 del self._followed[root]
 
+    def renew(self) -> None:
+        """The user wants to be shown something else."""
+        self._chosen = True
+        for known in self._followed.values():
+            for path in known.paths:
+                self._note(str(path))
+
     def end(self) -> None:
         """The editor is gone."""
         for known in self._followed.values():
@@ -94,13 +103,15 @@ class EditorNews:
             shown = {path for known in self._followed.values() for path in known.paths} & changed
             if not shown:
                 continue
-            if self._peer.hints:
+            chosen, self._chosen = self._chosen, False
+            if self._peer.hints or chosen:
                 await self._hint(shown)
-            if self._peer.can.refreshes_lenses:
-                try:
-                    await self._peer.connection.request("workspace/codeLens/refresh", None)
-                except (RpcError, ConnectionGoneError):
-                    return
+            await self._refresh_lenses()
+
+    async def _refresh_lenses(self) -> None:
+        if self._peer.can.refreshes_lenses:
+            with suppress(RpcError, ConnectionGoneError):
+                await self._peer.connection.request("workspace/codeLens/refresh", None)
 
     async def _hint(self, paths: set[Path]) -> None:
         try:

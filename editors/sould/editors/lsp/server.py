@@ -68,7 +68,7 @@ class Methods:
         """See `Dispatcher`. What comes before the handshake is dropped, as the protocol has it, but for the end."""
         if method == "exit":
             await self._peer.end()
-        elif self._peer.editor is not None and method != "initialized" and not self._peer.leaving:
+        elif self._peer.editor is not None and not self._peer.leaving:
             await self._table.notification(method, params)
 
 

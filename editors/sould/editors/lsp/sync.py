@@ -6,8 +6,7 @@ from sould.agents.reviewclients.params import ReportParams
 from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import parsed
-from sould.editors.lsp import types
-from sould.editors.lsp.introduction import read_settings
+from sould.editors.lsp import settings, types
 from sould.editors.lsp.progress import PREFIX
 
 if TYPE_CHECKING:
@@ -42,10 +41,17 @@ async def closed(peer: "Peer", params: types.DocumentParams) -> None:
     await peer.documents.closed(params.text_document.uri)
 
 
+async def initialized(peer: "Peer", raw: dict[str, Any]) -> None:
+    """The handshake is over: the user's settings can be asked for."""
+    await settings.ask(peer)
+
+
 async def configured(peer: "Peer", params: types.DidChangeConfigurationParams) -> None:
-    """The user chose other settings."""
-    if isinstance(params.settings, dict) and peer.editor is not None:
-        peer.choose(read_settings(cast("dict[str, Any]", params.settings), peer.editor.settings))
+    """The user chose other settings. An editor that does not say which is asked."""
+    if isinstance(params.settings, dict):
+        await settings.take(peer, cast("dict[str, Any]", params.settings))
+    else:
+        await settings.ask(peer)
 
 
 async def folders_changed(peer: "Peer", params: types.DidChangeFoldersParams) -> None:

@@ -255,6 +255,19 @@ class ApplyEditParams(Shape, frozen=True):
     edit: WorkspaceEdit
 
 
+class ConfigurationItem(Shape, frozen=True):
+    """Settings of one section, for a place."""
+
+    section: str
+    scope_uri: str | None = None
+
+
+class ConfigurationParams(Shape, frozen=True):
+    """`workspace/configuration`."""
+
+    items: Sequence[ConfigurationItem]
+
+
 class ShowMessageParams(Shape, frozen=True):
     """`window/showMessage`."""
 

@@ -24,6 +24,9 @@ _SHOWN = """\
 _CANDIDATES = """\
 (let ((asking (active-minibuffer-window)))
   (when asking (with-selected-window asking (all-completions "" minibuffer-completion-table))))"""
+_MINIBUFFER = """\
+(let ((asking (active-minibuffer-window)))
+  (when asking (with-selected-window asking (minibuffer-contents-no-properties))))"""
 _QUOTED = str.maketrans({"&": "&&", " ": "&_", "\n": "&n"})
 _UNQUOTED = {"&&": "&", "&_": " ", "&n": "\n", "&-": "-"}
 
@@ -108,9 +111,16 @@ class Emacs(TerminalEditor):
 
     def choose(self, title: str) -> None:
         until(lambda: any(each.startswith(title) for each in self._candidates()), PATIENCE, f"{title} asked")
-        self.screen.press("C-a", "C-k")  # eglot's questions begin with the first answer
-        self.screen.type(title)
+        until(lambda: self._entered(title), PATIENCE, f"{title} in the minibuffer")
         self.screen.press("Tab", "Enter")
+
+    def _entered(self, title: str) -> bool:
+        """Type it in the place of what is there: eglot's questions begin with the first answer, which may come late."""
+        self.screen.press("C-a", "C-k")
+        self.screen.type(title)
+        with suppress(AssertionError):
+            until(lambda: self.lisp(_MINIBUFFER) == title, 5.0)
+        return self.lisp(_MINIBUFFER) == title
 
     def _candidates(self) -> list[str]:
         """What can be chosen in the minibuffer now."""
