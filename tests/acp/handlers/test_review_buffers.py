@@ -7,7 +7,7 @@ import pytest
 from tests.acp.handlers.test_review import CHANGED, edited, listed, reviewer
 
 from soultest.acpclient import AcpClient, AgentError
-from soultest.bench import Bench, Watcher, call
+from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.acp import Connect
 from soultest.reviewschema import judge
 
@@ -23,6 +23,7 @@ class Editor:
         self.text = path.read_text()
         self.saved = True
         self.version = 1
+        self.taken = 0
 
     async def report(self, event: str, **more: Any) -> str:
         """What became of a report."""
@@ -55,7 +56,10 @@ class Editor:
 
     async def take_one(self) -> None:
         """Take the next edit."""
-        request = await self.client.wait_request("_sould/review/write")
+        method = "_sould/review/write"
+        await self.client.wait_for(lambda _: len(self.client.asked(method)) > self.taken)
+        request = self.client.asked(method)[self.taken]
+        self.taken += 1
         self.client.answer(request, self.takes(request))
 
 
@@ -187,3 +191,74 @@ async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_ses
         assert path.read_text() == "a\nb\nc\n"
         [hunk] = await listed(client, bench)
         assert [line["text"] for line in hunk["lines"]] == ["B\n"]
+
+
+async def test_what_an_editor_did_not_take_is_left_with_its_number_and_the_reason(
+    bench: Bench, connect: Connect
+) -> None:
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    cwd = str(bench.project)
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        [hunk] = await listed(client, bench)
+        await client.request("_sould/review/reject", cwd=cwd, all=True)
+        editor = Editor(client, bench.project / "a.txt")
+        await editor.open()
+        await editor.type(2, 1, "!")
+        undoing = client.start("_sould/review/undo", cwd=cwd, hunks=[{"id": hunk["id"]}])
+        client.answer(await client.wait_request("_sould/review/write"), {"outcome": "outdated"})
+        [left] = (await undoing)["left"]
+        assert (left["id"], left["why"]) == (hunk["id"], "failed")
+        assert "B, which did not take this edit" in left["message"]
+        assert editor.text == "a\nb\nc!\n"
+
+
+@pytest.mark.parametrize("takes_edits", [True, False])
+async def test_a_rejected_new_file_that_an_editor_shows_is_back_when_the_reject_is_taken_back(
+    bench: Bench, connect: Connect, *, takes_edits: bool
+) -> None:
+    bench.script(call("WriteFile", path="new.txt", content="x\ny\n"), "text: done")
+    path, cwd = bench.project / "new.txt", str(bench.project)
+    async with bench.running(), connect() as client:
+        meta: Json = {"_meta": {"sould": {"buffers": True}}} if takes_edits else {}
+        await client.initialize(meta, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        await finish(await bench.new("review"), "go")
+        editor = Editor(client, path)
+        await editor.open()
+        [hunk] = await listed(client, bench)
+        await client.request("_sould/review/reject", cwd=cwd, all=True)
+        assert not path.exists()
+
+        outcome = await client.request("_sould/review/undo", cwd=cwd, hunks=[{"id": hunk["id"]}])
+
+        assert [done["id"] for done in outcome["done"]] == [hunk["id"]]
+        assert (path.read_text(), editor.text) == ("x\ny\n", "x\ny\n")
+        assert [each["id"] for each in await listed(client, bench)] == [hunk["id"]]
+
+
+async def test_a_rejected_new_file_with_words_in_an_editor_stays_there_and_comes_back_with_them(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(call("WriteFile", path="new.txt", content="x\ny\n"), "text: done")
+    path, cwd = bench.project / "new.txt", str(bench.project)
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        await finish(await bench.new("review"), "go")
+        editor = Editor(client, path)
+        await editor.open()
+        await editor.type(1, 0, "mine\n")
+        [hunk] = await listed(client, bench)
+        rejecting = client.start("_sould/review/reject", cwd=cwd, all=True)
+        await editor.take_one()
+        outcome = await rejecting
+        assert [done["verdict"] for done in outcome["done"]] == ["reject"]
+        assert (editor.text, editor.saved) == ("mine\n", False)
+
+        undoing = client.start("_sould/review/undo", cwd=cwd, hunks=[{"id": hunk["id"]}])
+        await editor.take_one()
+        assert [done["id"] for done in (await undoing)["done"]] == [hunk["id"]]
+
+        assert (editor.text, editor.saved) == ("x\nmine\ny\n", False)

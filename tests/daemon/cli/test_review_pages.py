@@ -312,3 +312,18 @@ def test_an_empty_answer_decides_nothing(user: User) -> None:
         screen.type("q")
         screen.expect("2 hunks left")
         assert screen.wait() == 0
+
+
+def test_ctrl_c_ends_it_and_says_how_many_are_left(user: User) -> None:
+    two_files(user)
+    with terminal(user, "review") as screen:
+        screen.expect("(1/2) ")
+        screen.expect("Keep this hunk")
+        screen.type("y")
+        screen.expect("(2/2) ")
+        screen.expect("Keep this hunk")
+        screen.interrupt()
+        screen.expect("1 hunk left to be reviewed.")
+        assert screen.wait() == 130
+        assert "Traceback" not in screen.seen
+    assert len(pending(user)) == 1

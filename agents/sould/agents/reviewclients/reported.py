@@ -146,7 +146,8 @@ class ReportedWorkspace:
                 )
             if digest_of(file.buffer.text.encode()) != digest_expected(expected):
                 raise FileChangedError(f"{path} is not what it was when it was read; read it again")
-        if file is None or edits is None or file.buffer is None or not (file.dirty or edits.of_saved):
+        is_new = digest_expected(expected) is None  # gone from below its buffer, which follows the disk
+        if file is None or edits is None or file.buffer is None or is_new or not (file.dirty or edits.of_saved):
             return await self._disk.write_text(path, text, expected=expected)
         if not file.dirty and (await self._disk.read_text(path)).digest != digest_expected(expected):
             raise FileChangedError(f"{path} is not what it was when it was read; read it again")

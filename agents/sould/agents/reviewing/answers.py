@@ -128,10 +128,9 @@ def still_streaming(hunk: ReviewedHunk) -> LeftHunk:
     return LeftHunk(hunk.id, hunk.path, "still_streaming", message, hunk)
 
 
-def failed(hunk: ReviewedHunk | None, error: Exception) -> LeftHunk:
+def failed(event: Decided, hunk: ReviewedHunk | None, error: Exception) -> LeftHunk:
     """The disk, or whoever wrote there meanwhile, was against it."""
-    number, path = (hunk.id, hunk.path) if hunk is not None else (0, "")
-    return LeftHunk(number, path, "failed", str(error), hunk)
+    return LeftHunk(event.hunk_id, event.path, "failed", str(error), hunk)
 
 
 def refused(number: int, answer: object, state: ReviewState, path: str = "") -> LeftHunk:

@@ -46,7 +46,7 @@ class CarryingOut:
                 await self._project.settle_all([step.event.n for step in todo], written=False)
                 if isinstance(error, FileChangedError):
                     await self._look(path)
-                outcomes.append(Outcome(left=tuple(failed(step.hunk, error) for step in todo)))
+                outcomes.append(Outcome(left=tuple(failed(step.event, step.hunk, error) for step in todo)))
                 break
             await self._project.settle_all([step.event.n for step in run], written=True)
             state = self._project.review.state

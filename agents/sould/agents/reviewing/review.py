@@ -242,7 +242,9 @@ class Review(LookingReview):
         try:
             events = await self._project.append_numbered([step.event for step in steps])
         except OSError as error:
-            return Outcome(tuple(withdrawn.values()), (*left, *(failed(step.hunk, error) for step in steps)))
+            return Outcome(
+                tuple(withdrawn.values()), (*left, *(failed(step.event, step.hunk, error) for step in steps))
+            )
         steps = [replace(step, event=event) for step, event in zip(steps, events, strict=True)]
         now = [step for step in steps if step.event.verdict != "reject" or self._held.isdisjoint(step.event.sessions)]
         later = tuple(

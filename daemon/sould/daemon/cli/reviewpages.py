@@ -17,6 +17,7 @@ from sould.agents.reviewing.answers import LeftHunk
 from sould.agents.reviewing.listing import ReviewedHunk
 from sould.agents.wording import plural
 from sould.daemon.cli import pager
+from sould.daemon.cli.output import CANCELLED
 from sould.daemon.cli.reviewclient import Chosen, How, ReviewClient, Verdict
 from sould.daemon.cli.reviewedfiles import ReviewedFiles
 from sould.daemon.cli.reviewparts import Fineness, Part, finer, parts
@@ -74,7 +75,15 @@ class Pages:
         """Hunks that an editor lets its user review already: nobody is asked twice."""
 
     def run(self) -> None:
-        """Ask about each, until the last one or `q`."""
+        """Ask about each, until the last one or `q`. What was answered is done, also when Ctrl-C ends it."""
+        try:
+            self._ask_about_each()
+        except KeyboardInterrupt:
+            click.echo()
+            self._end()
+            raise SystemExit(CANCELLED) from None
+
+    def _ask_about_each(self) -> None:
         self._load()
         if not self._pages:
             self._say("Nothing is to be reviewed." if not self._elsewhere else "")
