@@ -128,3 +128,14 @@ def test_rejected_parts_of_a_hunk_come_back_where_they_were_in_whatever_order() 
             story.take_back(number)
 
         assert story.current == "top\none\ntwo\nthree\nbottom\n", order
+
+
+def test_what_the_user_adds_below_a_hunk_without_a_last_line_end_is_outside_of_it() -> None:
+    story = Story.of("a\n")
+    story.agent("T1", "a\nb\nc")
+
+    story.user("a\nb\nc\nmine\n")
+
+    assert (story.base, list(story.hunks.values())) == ("a\nmine\n", [("", "b\nc\n", {"T1"})])
+    story.reject(1)
+    assert story.current == "a\nmine\n"

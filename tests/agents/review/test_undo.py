@@ -257,3 +257,18 @@ def test_a_hunk_that_is_back_leaves_others_the_ids_that_they_got_by_an_undo() ->
     story.user("3\n", "disk")
 
     assert [each.hunk.ids for each in story.text.hunks] == [(2,), (1,)]
+
+
+def test_a_last_line_has_no_end_again_when_what_was_put_below_it_is_undone() -> None:
+    story = Story.of("1")
+    story.agent("T1", "", call="first")
+    story.user("2\n", returning=False)
+    story.agent("T2", "")
+    story.undo_calls("first")
+    assert (story.base, story.current) == ("1\n2\n", "1")
+    before = story.hunks
+
+    story.agent("T3", "1\n4\n")
+    story.undo("T3")
+
+    assert (story.base, story.current, story.hunks) == ("1\n2\n", "1", before)

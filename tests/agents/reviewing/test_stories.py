@@ -39,3 +39,25 @@ async def test_a_new_file_with_a_line_of_the_user_comes_back_when_its_deletion_i
     assert desk.text("a.txt") == "x\nmine\ny\n"
     await desk.decide("reject")
     assert desk.text("a.txt") == "mine\n"
+
+
+@pytest.mark.parametrize("typed", ["", "mine\n"])
+async def test_a_deletion_is_to_be_reviewed_again_when_the_turn_that_made_the_file_again_is_undone(
+    desk: ReviewDesk, typed: str
+) -> None:
+    desk.user("a.txt", "x\ny\n")
+    await desk.agent("a.txt", None, "T1")
+    [deletion] = await desk.hunks()
+    await desk.agent("a.txt", "agent\n", "T2")
+    desk.user("a.txt", f"agent\n{typed}")
+    before = await desk.hunks()
+
+    await desk.undo("T2")
+
+    [again] = await desk.hunks()
+    assert (again.id, again.kind) == (deletion.id, "delete")
+    await desk.redo()
+    assert await desk.hunks() == before
+    await desk.undo("T2", name="u2")
+    await desk.decide("reject", deletion.id, choice="replace")
+    assert desk.text("a.txt") == "x\ny\n"

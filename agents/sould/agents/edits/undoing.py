@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sould.agents.edits.history import PastWrite
 from sould.agents.review.difference import edits_between
-from sould.agents.review.file import Kind, TrackedFile, ended
+from sould.agents.review.file import FileChange, Kind, TrackedFile, ended
 from sould.agents.review.lines import line_end
 from sould.agents.review.places import bounded, moved
 from sould.agents.review.text import ReviewedText
@@ -151,16 +151,26 @@ class _TakingBack:
         for kind in ("rename", "mode", "line_ends"):
             self._take_change(write, kind)
         is_as_it_was = self._file.text.current == now.text.current
-        now = self._file
         if before.exists:
             return
-        others = tuple(each for each in now.changes if each.kind != "add")
+        others = tuple(each for each in self._file.changes if each.kind != "add")
+        changes = (*others, *self._deleted_again(now, write))
+        now = self._file
         if not now.text.current:
-            self._file = replace(now, exists=False, in_base=False, changes=others)
+            self._file = replace(now, exists=False, in_base=before.in_base, changes=changes)
         elif not now.text.hunks:
-            self._file = replace(now, in_base=True, changes=others)
+            self._file = replace(now, in_base=True, changes=changes)
             if is_as_it_was and told == (len(self._conflicts), len(self._kept)):
                 self._conflicts.append("changed")  # nothing in it is the write's any more, but it made the file
+        else:
+            self._file = replace(now, changes=changes if len(changes) > len(others) else now.changes)
+
+    def _deleted_again(self, earlier: TrackedFile, write: PastWrite) -> list[FileChange]:
+        """The deletions that were to be reviewed before a write that made the file again: the text is in it no more."""
+        known = {each.id for each in self._file.changes} | {each.change.id for each in self._file.decided}
+        deletions = (each for each in write.before.changes if each.kind == "delete" and each.id not in known)
+        left = {*earlier.text.base}.difference(self._file.text.base)
+        return [each for each in deletions if each.text is not None and not left.isdisjoint(each.text.base)]
 
     def _take_lines(self, write: PastWrite) -> None:
         text, before, after = self._file.text, write.before.text, write.after.text

@@ -137,6 +137,11 @@ class _Undoing:
 def _before(line: WovenLine) -> Fate:
     """A line without what was undone."""
     fate = Fate(line, line.state, line.text, line.ended)
+    for end in reversed(line.end_changes):
+        if not end.step.undone:
+            break
+        ended = end.ended or line.ended or line.text
+        fate = Fate(line, line.state, end.text, ended if len(ended) > len(end.text) else "")
     for change in reversed(line.causes):
         if not change.step.undone:
             break

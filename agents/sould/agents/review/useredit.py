@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit, applied
-from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
-from sould.agents.review.lines import Lines
+from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed, size
+from sould.agents.review.lines import Lines, without_ends
 from sould.agents.review.retyping import is_version, pairs, retyped
 from sould.agents.review.splice import AwayState, Left, Piece, Splicing, Taken, merged, trimmed
 
@@ -19,10 +19,23 @@ How: TypeAlias = Literal["typed", "disk", "git"]
 def user_pieces(parts: Sequence[Part], edits: Sequence[LineEdit], how: How) -> Iterable[Piece]:
     """The text after edits that no agent made, in order."""
     text = Splicing(parts)
-    for edit in reversed(edits):
+    for edit in reversed(_below_last_apart(parts, edits)):
         taken = text.take(edit.start, edit.stop)
         text.put(_changed(taken, edit.lines, how) if taken.parts else _beside_removal(text, edit.lines))
     return text.normal_pieces(trimmed, _gone)
+
+
+def _below_last_apart(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Sequence[LineEdit]:
+    """The same edits; where a last line in a hunk got the end that it had not, what stands below it is outside of the hunk."""
+    last = next((part for part in reversed(parts) if part.lines), None)
+    if not edits or not isinstance(last, Hunk) or edits[-1].stop < sum(map(size, parts)):
+        return edits
+    start, stop, lines = edits[-1].start, edits[-1].stop, edits[-1].lines
+    count = stop - start
+    line = last.lines[-1].text
+    if not 0 < count < len(lines) or lines[count - 1] == line or without_ends(lines[count - 1 : count]) != (line,):
+        return edits
+    return (*edits[:-1], LineEdit(start, stop, lines[:count]), LineEdit(stop, stop, lines[count:]))
 
 
 def by_hunk(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Sequence[LineEdit]:

@@ -52,6 +52,14 @@ class Change(Struct, frozen=True):
     ended: str
 
 
+class EndChange(Struct, frozen=True):
+    """The last line of base and of the text got an end in a step, or lost it. `text` and `ended`: what it was before."""
+
+    step: Step
+    text: str
+    ended: str
+
+
 class _Entry(Struct, frozen=True):
     """A line as a text has it."""
 
@@ -78,6 +86,7 @@ class WovenLine:
         self.hunks: Final[list[Hunk]] = []
         self.changes: Final[list[Change]] = []
         self.causes: tuple[Change, ...] = ()
+        self.end_changes: Final[list[EndChange]] = []
         self._causes: Final[dict[LineState, tuple[Change, ...]]] = {}
 
     @property
@@ -123,6 +132,12 @@ class WovenLine:
 
     def show(self, entry: _Entry, step: Step | None = None) -> None:
         """It is in the text like this; `step`: since when, None where it always was."""
+        if (
+            step is not None
+            and self.state == entry.state == "same"
+            and (entry.text, entry.ended) != (self.text, self.ended)
+        ):
+            self.end_changes.append(EndChange(step, self.text, self.ended))
         self._be(entry.state, step, entry.hunk)
         self.text, self.ended = entry.text, entry.ended
         self.line = entry.line if entry.state == "written" else self.line
