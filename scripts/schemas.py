@@ -21,7 +21,7 @@ from sould.agents.reviewclients import params, shapes
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 
-REQUESTS: Final[dict[str, tuple[type[BaseModel], type[shapes.Shape]]]] = {
+REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "review/list": (params.ListReviewParams, shapes.ReviewList),
     "review/subscribe": (params.ProjectParams, shapes.ReviewList),
     "review/unsubscribe": (params.ProjectParams, shapes.Nothing),
@@ -37,6 +37,8 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[shapes.Shape]]]] = {
     "inbox/show": (inboxparams.ShowParams, inboxshapes.InboxItem),
     "inbox/subscribe": (inboxparams.InboxParams, inboxshapes.InboxList),
     "inbox/unsubscribe": (inboxparams.InboxParams, shapes.Nothing),
+    "editor/tools": (editorparams.ToolsParams, editorshapes.OfferedTools),
+    "editor/run": (editorparams.RunParams, editorshapes.RunAnswer),
     "editor/state": (editorparams.StateParams, shapes.Nothing),
     "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
 }

@@ -33,6 +33,7 @@ from sould.acp.schema import (
     WaitingParams,
 )
 from sould.agents.editorclients.requests import METHODS as EDITOR
+from sould.agents.editorclients.requests import STATE
 from sould.agents.errors import (
     NoModelError,
     OptionError,
@@ -58,7 +59,7 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
 """Failures whose code is not -32603 (D17)."""
 
 
-TOLD = frozenset({REPORT, *EDITOR})
+TOLD = frozenset({REPORT, STATE})
 """What clients of every protocol may also send as notifications."""
 
 

@@ -17,6 +17,21 @@ LONGEST_SELECTION = 8_000
 """Characters that are kept of a selection."""
 
 
+class ToolsParams(Inbound):
+    """`_sould/editor/tools`: those that somebody can serve in the project of the directory `cwd`."""
+
+    cwd: str
+
+
+class RunParams(Inbound):
+    """`_sould/editor/run`: call a tool in the project of the directory `cwd`, for the agent that is called `agent`."""
+
+    cwd: str
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    agent: Annotated[str, Field(max_length=100)] = ""
+
+
 class PlaceParams(Inbound):
     """A place in a text."""
 

@@ -1,14 +1,23 @@
 """What clients tell of the editor tools they serve: the methods below `_sould/editor` (docs/editor-clients.md)."""
 
+import asyncio
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from sould.agents.editorclients.params import StateParams
-from sould.agents.reviewclients.methods import ClientCall, method
-from sould.agents.rpc.params import Json
+from msgspec import to_builtins
+
+from sould.agents.editorclients.params import RunParams, StateParams, ToolsParams
+from sould.agents.editorclients.shapes import OfferedTool, OfferedTools, RunAnswer, RunError
+from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.site import OtherAgent
+from sould.agents.reviewclients.methods import ClientCall, method, wrong
+from sould.agents.rpc.params import Json, absolute
 
 if TYPE_CHECKING:
     from sould.agents.editorclients.client import ConnectedEditor
+    from sould.agents.sessions.faces import FaceServices
     from sould.agents.sessions.hostport import HostPort
 
 STATE: Final = "_sould/editor/state"
@@ -17,6 +26,16 @@ FORGOTTEN: Final = "_sould/editor/forgotten"
 
 class EditorPeer(Protocol):
     """Who serves editor tools."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def services(self) -> "FaceServices":
+        """What the daemon gives it, with the environment of its process."""
+        ...
 
     async def host(self) -> "HostPort":
         """All sessions."""
@@ -38,5 +57,38 @@ async def state(client: EditorPeer, params: StateParams) -> Json:
     return {}
 
 
-METHODS: Final[Mapping[str, ClientCall[EditorPeer]]] = {STATE: method(StateParams, state)}
-"""By name; all of them may also be notifications."""
+async def tools(client: EditorPeer, params: ToolsParams) -> Json:
+    """What an agent that is not ours is offered in a directory."""
+    agent = await _agent(client, params.cwd, "")
+    offered = (await client.host()).other_agents.offered(agent)
+    shown = (OfferedTool(tool.name, tool.description, tool.does, tool.schema) for tool in offered)
+    return to_builtins(OfferedTools(tuple(shown)))
+
+
+async def run(client: EditorPeer, params: RunParams) -> Json:
+    """One call of such an agent."""
+    agent = await _agent(client, params.cwd, params.agent)
+    others = (await client.host()).other_agents
+    try:
+        done = await others.call(agent, params.tool, params.arguments, os.urandom(8).hex())
+    except EditorToolError as error:
+        return to_builtins(RunAnswer(error=RunError(error.code, error.worded)))
+    if done.rejected is not None:
+        return to_builtins(RunAnswer(error=RunError("denied", done.rejected.message)))
+    return to_builtins(RunAnswer(done.data, done.meta, partial=done.failed))
+
+
+async def _agent(client: EditorPeer, cwd: str, name: str) -> OtherAgent:
+    directory = Path(await asyncio.to_thread(os.path.realpath, absolute(cwd, "cwd")))
+    if not await asyncio.to_thread(directory.is_dir):
+        raise wrong("cwd", f"There is no directory {cwd[:200]!r}.")
+    process = client.services.client
+    return OtherAgent(name or client.name, directory, process.environment, process.umask)
+
+
+METHODS: Final[Mapping[str, ClientCall[EditorPeer]]] = {
+    STATE: method(StateParams, state),
+    "_sould/editor/tools": method(ToolsParams, tools),
+    "_sould/editor/run": method(RunParams, run),
+}
+"""By name; `STATE` may also be a notification."""

@@ -22,5 +22,36 @@ class EditorCall(Shape, frozen=True):
     session_id: str = ""
 
 
+class OfferedTool(Shape, frozen=True):
+    """A tool as a model is told of it. `does`: `read`, `show`, `write` or `run`."""
+
+    name: str
+    description: str
+    does: str
+    schema: dict[str, Any]
+
+
+class OfferedTools(Shape, frozen=True):
+    """The answer to `tools`."""
+
+    tools: tuple[OfferedTool, ...]
+
+
+class RunError(Shape, frozen=True):
+    """Why a call came to nothing; `message` has the candidates, if there are any."""
+
+    code: str
+    message: str
+
+
+class RunAnswer(Shape, frozen=True):
+    """The answer to `run`: `data` and `meta`, or `error`. `partial`: not all was written."""
+
+    data: dict[str, Any] | None = None
+    meta: dict[str, Any] | None = None
+    error: RunError | None = None
+    partial: bool = False
+
+
 class Forgotten(Shape, frozen=True):
     """`_sould/editor/forgotten`: say `_sould/editor/state` again."""

@@ -21,3 +21,12 @@ class Site(Struct, frozen=True):
     def directories(self) -> tuple[Path, ...]:
         """All of them."""
         return (self.root, *self.additional)
+
+
+class OtherAgent(Struct, frozen=True):
+    """An agent of another program, over MCP: what people call it, where it works, with which environment."""
+
+    name: str
+    cwd: Path
+    environment: Mapping[str, str]
+    umask: int

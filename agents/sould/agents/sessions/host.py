@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -37,6 +38,9 @@ from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
 from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.otheragents import OtherAgents
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +99,13 @@ class SessionHost:
     def editors(self) -> EditorBackends:
         """Who can serve editor tools, to whatever session."""
         return self._services.editors
+
+    @property
+    def other_agents(self) -> "OtherAgents":
+        """Editor tools for agents that are not ours."""
+        from sould.agents.sessions.otheragents import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
+
+        return OtherAgents(self._services)
 
     @property
     def sessions(self) -> Mapping[str, Session]:

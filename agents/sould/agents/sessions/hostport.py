@@ -8,6 +8,7 @@ import time
 from collections.abc import Container, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.otheragents import OtherAgents
 
 
 class PruneRule(Struct, frozen=True):
@@ -103,6 +107,11 @@ class HostPort:
     def editors(self) -> EditorBackends:
         """Who can serve editor tools; an editor's client joins and leaves here."""
         return self._host.editors
+
+    @property
+    def other_agents(self) -> "OtherAgents":
+        """Editor tools for agents that are not ours, in any project."""
+        return self._host.other_agents
 
     # --- projects, with sessions or without ---------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from sould.agents.editorclients.requests import METHODS as EDITOR
+from sould.agents.editorclients.requests import STATE
 from sould.agents.errors import SouldError
 from sould.agents.inboxclients.requests import METHODS as INBOX
 from sould.agents.reviewclients.methods import ClientCall
@@ -92,7 +93,7 @@ ROUTES: dict[str, Route] = {
     "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
     **{name: _shared(call) for name, call in METHODS.items() if name != REPORT},
     **{name: _shared(call) for name, call in INBOX.items()},
-    **{name: _shared(call, notification=True) for name, call in EDITOR.items()},
+    **{name: _shared(call, notification=name == STATE) for name, call in EDITOR.items()},
     REPORT: Route(sync.report, notification=True),
 }
 

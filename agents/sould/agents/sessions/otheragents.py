@@ -1,0 +1,123 @@
+"""Editor tools for agents that are not ours, over MCP: the same catalogue, judged by the same rules, reviewed as the same hunks.
+
+Such an agent asks its own user before it calls; here nobody can be asked. What a session of ours in mode `review` would ask about
+is denied: what lies outside the project, secrets, protected files, what runs something and no rule allows.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from sould.agents.editortools.calls import Done, EditorCalls, as_tool_error
+from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
+from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.routing import ON_DISK
+from sould.agents.editortools.site import OtherAgent, Site
+from sould.agents.editortools.writing import EditWriter
+from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.llm.pool import key_variables
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.policy import CallExternal, Mode
+from sould.agents.permissions.policycontext import PolicyContext, SecretNames
+from sould.agents.permissions.protected import account_places
+from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.port import no_commands
+from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.sessions.shared import HostServices
+from sould.agents.toolapi.base import RefusedError, ToolCallContext, tool_error
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from sould.agents.wording import faulty
+from sould.agents.workspace import WorkspaceError
+
+UNASKED: Final = "This needs a person's yes, and over MCP nobody can be asked. Do it another way, or ask your user to."
+
+
+class _Reviews:
+    """What goes ahead unasked: as in the mode `review`. A `CurrentMode`."""
+
+    mode: Mode = "review"
+
+
+class OtherAgents:
+    """The editor tools of a daemon, for any of them."""
+
+    def __init__(self, services: HostServices) -> None:
+        self._services = services
+
+    def offered(self, agent: OtherAgent) -> Sequence[EditorTool]:
+        """The tools that somebody can serve where it works, in the catalogue's order."""
+        served = {*ON_DISK, *self._services.editors.served(self._site(agent))}
+        return [tool for name, tool in CATALOGUE.items() if name in served]
+
+    async def call(self, agent: OtherAgent, name: str, arguments: Mapping[str, object], call_id: str) -> Done:
+        """Do it.
+
+        Raises:
+            EditorToolError
+            OSError, SouldError: the project cannot be opened.
+        """
+        tool = CATALOGUE.get(name)
+        if tool is None:
+            raise EditorToolError("invalid", f"There is no tool {name[:80]!r}.")
+        try:
+            given = tool.params.model_validate(arguments)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise EditorToolError("invalid", faulty(".".join(map(str, first["loc"])) or "arguments", first)) from error
+        call = ToolCallContext(call_id, 0, tool=name)
+        async with self._files(agent) as (recorded, approval):
+            files = CallFiles(recorded, approval, self._services.files.projects.locks).for_call(call)
+            calls = EditorCalls(self._services.editors, self._site(agent), recorded)
+            try:
+                if tool.does == "run":
+                    await approval.request(call, CallExternal(name, arguments), sender=name, description=name)
+                return await calls.make(tool, given, files, EditWriter(files, approval, call))
+            except RefusedError as refused:
+                raise EditorToolError("denied", refused.result.message) from refused
+            except WorkspaceError as error:
+                raise as_tool_error(error) from error
+
+    def _site(self, agent: OtherAgent) -> Site:
+        trusted = self._services.policy.trust.state(agent.cwd) == "trusted"
+        return Site(agent.cwd, (), self._environment(agent).variables, trusted, client_id=agent.name)
+
+    def _environment(self, agent: OtherAgent) -> Environment:
+        keys = PROVIDER_KEYS | key_variables(self._services.configuration.live.now)
+        return Environment(agent.environment, provider_keys=keys, outside=(agent.cwd,), umask=agent.umask)
+
+    @asynccontextmanager
+    async def _files(self, agent: OtherAgent) -> AsyncGenerator[tuple[SessionFiles, Approval]]:
+        environment, projects = self._environment(agent), self._services.files.projects
+        approval = self._approval(agent, environment)
+        disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
+        author = Author(f"mcp:{agent.name}", None, environment.home, approval, agent.umask)
+        recorded = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, author)
+        try:
+            yield recorded, approval
+        finally:
+            await recorded.aclose()
+
+    def _approval(self, agent: OtherAgent, environment: Environment) -> Approval:
+        policy, config = self._services.policy, self._services.configuration.live
+        where = PolicyContext.of(agent.cwd, (), environment, policy.own, (), account_places(environment.home))
+
+        def names() -> SecretNames:
+            return SecretNames(config.now.secrets.certain, config.now.secrets.likely)
+
+        return Approval(
+            ask=_deny,
+            rules=policy.rules,
+            trust=policy.trust.state(agent.cwd),
+            modes=_Reviews(),
+            where=replace(where, secret_names=names),
+        )
+
+
+async def _deny(request: ApprovalRequest) -> ApprovalResponse:
+    """An `Ask` for where nobody is."""
+    raise RefusedError(tool_error(UNASKED, brief="Nobody can be asked"))
