@@ -7,14 +7,15 @@ from pathlib import Path
 
 from sould.agents.config import Config
 from sould.daemon.cli.main import COMMANDS
+from sould.daemon.cli.setup.editors import EDITORS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, text: str = README) -> list[str]:
     """The fenced blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_the_configuration_it_shows_is_valid() -> None:
@@ -26,12 +27,20 @@ def test_the_configuration_it_shows_is_valid() -> None:
 
 
 def test_the_settings_of_editors_are_json_and_start_our_command() -> None:
-    shown = [block for block in blocks("json") if '"sould"' in block]
-    assert len(shown) == 3
+    pages = [(ROOT / "docs" / "editors" / f"{name}.md").read_text() for name in ("zed", "jetbrains", "sublime", "acp")]
+    shown = [block for page in pages for block in blocks("json", page)]
+    assert len(shown) == len(pages)
     for block in shown:
         (servers,) = json.loads(block).values()
-        assert servers["sould"]["command"].endswith("sould")
-        assert servers["sould"]["args"] == ["acp"]
+        entry = servers["sould"]
+        words = " ".join(entry["command"]) if "args" not in entry else f"{entry['command']} {entry['args'][0]}"
+        assert re.fullmatch(r"(/.*/)?sould (acp|lsp)", words)
+
+
+def test_each_editor_that_setup_knows_has_its_line() -> None:
+    section = README.split("## Connect your editor")[1].split("\n## ")[0]
+    named = re.findall(r"^\| [^|]+ \| `sould setup ([a-z]+)` \|", section, re.MULTILINE)
+    assert sorted(named) == sorted(EDITORS)
 
 
 def test_every_command_it_names_exists() -> None:
