@@ -167,3 +167,131 @@ async def test_an_older_version_changes_nothing(bench: Bench, connect_editor: Co
         )
         await editor.press((await editor.lenses(uri))[1])
         assert editor.buffers[uri].text == "1\ntwo\n"
+
+
+async def test_ids_of_any_size_are_answered_as_they_were_and_nested_json_is_refused(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    async with bench.running(), connect_editor(check=False) as editor:
+        for identifier in (2**31 - 1, -5, 0, "x" * 10_000, ""):
+            editor.send({"jsonrpc": "2.0", "id": identifier, "method": "sould/nothing", "params": {}})
+            answer = await editor.wait_for(lambda message, wanted=identifier: message.get("id") == wanted)
+            assert answer["error"]["code"] == -32002
+        for body in (
+            b'{"jsonrpc": "2.0", "id": 1' + b"0" * 5_000 + b', "method": "sould/nothing"}',
+            b'{"jsonrpc": "2.0", "id": [[]], "method": "sould/nothing"}',
+            b'{"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        ):
+            before = len([each for each in editor.messages if "error" in each])
+            editor.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            await editor.wait_for(
+                lambda _, before=before: len([each for each in editor.messages if "error" in each]) > before
+            )
+        await goes_on(editor)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_a_position_within_a_character_is_before_it(
+    bench: Bench, connect_editor: ConnectEditor, encoding: str
+) -> None:
+    """The second half of a surrogate pair, or a byte in the middle: nothing is torn."""
+    await edited(bench, {"a.txt": ("1\n😀😀\n", "one\n😀😀\n")})
+    able = {**FULL, "general": {"positionEncodings": [encoding]}}
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(able, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        width = {"utf-8": 4, "utf-16": 2, "utf-32": 1}[encoding]
+        inside = {"line": 1, "character": 2 * width - (0 if encoding == "utf-32" else 1)}
+        after = {"line": 1, "character": 2 * width}
+        change = {"range": {"start": inside, "end": after}, "text": "!"}
+        editor.notify("textDocument/didChange", textDocument={"uri": uri, "version": 2}, contentChanges=[change])
+        editor.buffers[uri].text = "one\n😀😀!\n" if encoding == "utf-32" else "one\n😀!\n"
+        editor.buffers[uri].version = 2
+        await editor.press((await editor.lenses(uri))[1])
+        assert editor.buffers[uri].text == ("1\n😀😀!\n" if encoding == "utf-32" else "1\n😀!\n")
+
+
+async def test_a_document_that_is_too_large_is_told_when_it_is_changed_and_the_connection_goes_on(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    path = bench.project / "large.txt"
+    path.write_text("0123456789abcde\n" * 600_000)
+    async with bench.running(), connect_editor(pipe=1024 * 1024) as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(path)
+        assert await editor.lenses(uri) == []
+        assert editor.told("window/showMessage") == []
+        editor.type(uri, "0123456789abcde\n" * 600_000, "0123456789abcde\n" * 600_001)
+        told = await editor.wait_told("window/showMessage")
+        assert told["message"].startswith("large.txt: it is too large")
+        await goes_on(editor)
+
+
+async def test_thousands_of_changes_at_once_are_all_taken(bench: Bench, connect_editor: ConnectEditor) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n", "one\n2\n")})
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        for number in range(3_000):
+            end = len(editor.buffers[uri].text)
+            editor.replace(uri, end, end, f"{number}\n")
+        await editor.press((await editor.lenses(uri))[1])
+        assert editor.buffers[uri].text == "1\n2\n" + "".join(f"{number}\n" for number in range(3_000))
+
+
+async def test_a_document_that_is_opened_twice_is_as_it_was_said_last_and_closed_once(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n", "one\n2\n")})
+    path = bench.project / "a.txt"
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        editor.open(path, "one\n2\nlost\n")
+        uri = editor.open(path)
+        editor.type(uri, "2\n", "two\n")
+        await editor.press((await editor.lenses(uri))[1])
+        assert editor.buffers[uri].text == "1\ntwo\n"
+        editor.close(uri)
+        editor.notify("textDocument/didClose", textDocument={"uri": uri})
+        await goes_on(editor)
+
+
+async def test_a_uri_is_the_same_file_however_its_characters_are_written(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"ä #%.txt": ("1\n2\n", "one\n2\n")})
+    path = bench.project / "ä #%.txt"
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(path)
+        assert "%C3%A4" in uri
+        everything = "file://localhost" + "".join(f"%{byte:02x}" for byte in str(path).encode()).replace("%2f", "/")
+        assert [each["command"]["title"] for each in await editor.lenses(everything)][:2] == ["Keep", "Reject"]
+        editor.type(uri, "2\n", "two\n")
+        await editor.execute("sould.rejectFile", {"uri": everything})
+        assert editor.buffers[uri].text == "1\ntwo\n"
+        for broken in ("file:///%ff%fe", "file:///%00", "file:///%zz", "file:relative", "FILE:///a"):
+            assert await editor.lenses(broken) == []
+
+
+async def test_an_exit_without_a_shutdown_ends_the_connection(bench: Bench, connect_editor: ConnectEditor) -> None:
+    async with bench.running(), connect_editor() as editor:
+        editor.notify("exit")
+        await editor.ended.wait()
+
+
+async def test_a_handshake_that_makes_no_sense_is_one_of_an_editor_that_can_nothing(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    async with bench.running(), connect_editor() as editor:
+        wrong: Json = {
+            "capabilities": {"workspace": 7, "window": [], "general": {"positionEncodings": "utf-8"}},
+            "workspaceFolders": [7, {"uri": 7}, {"uri": "untitled:x"}],
+            "initializationOptions": ["sould"],
+            "clientInfo": "editor",
+        }
+        said = await editor.request("initialize", wrong)
+        assert said["capabilities"]["positionEncoding"] == "utf-16"
+        editor.notify("workspace/didChangeConfiguration", settings={"sould": {"lenses": "no", "hints": 7}})
+        editor.notify("workspace/didChangeWorkspaceFolders", event={"added": [{"uri": "x" * 100_000}], "removed": []})
+        await goes_on(editor)

@@ -55,6 +55,8 @@ class Documents:
         """Of the open ones, by resolved path."""
         self.ends = LineEnds()
         self._notes = DocumentNotes(peer.services.memory.notes, peer.home, self.ends)
+        self._too_large: set[Path] = set()
+        """Open ones whose text is not kept."""
         self._lost: set[Path] = set()
         """Open ones whose unsaved text is not known, as the user was told."""
         self._turn = asyncio.Lock()
@@ -205,12 +207,15 @@ class Documents:
     def _tell(self, path: Path, report: Report, outcome: ReportOutcome) -> None:
         """Say once that unsaved text is not known, until it is again."""
         file = self._reported(path)
+        if file is None or file.buffer is not None:
+            self._too_large.discard(path)
+        elif outcome == "tooLarge":
+            self._too_large.add(path)
         if file is None or file.buffer is not None or not file.dirty:
             self._lost.discard(path)
         elif path not in self._lost and report.event == "change":
             self._lost.add(path)
-            why = LOST if outcome == "needsText" else TOO_LARGE
-            tell(self._peer, "warning", f"{path.name}: {why}")
+            tell(self._peer, "warning", f"{path.name}: {TOO_LARGE if path in self._too_large else LOST}")
 
 
 def _text_of(known: KnownDocument) -> str | None:
