@@ -50,7 +50,7 @@ COMMANDS: dict[str, Entry] = {
     "logs": Entry("logs", "logs", "Show the daemon's log."),
     "doctor": Entry("doctor.command", "doctor", "Find problems with this installation, and how to fix them."),
     "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),
-    "setup": Entry("setup.command", "setup", "Connect an editor: edits its settings, checks them, takes them back."),
+    "setup": Entry("setup.command", "setup", "Connect an editor: edit its settings, check or undo that."),
     "config": Entry("config", "config", "Check, find and edit the configuration."),
     "login": Entry("login", "login", "Store a model provider's key."),
     "logout": Entry("login", "logout", "Remove a model provider's key."),
