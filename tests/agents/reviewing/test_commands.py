@@ -220,7 +220,7 @@ async def test_what_a_background_command_changes_is_pending(bench: Bench) -> Non
         go.unlink()
         await at.turn()
         assert ("new.txt", "text", "new\n") in await at.shown()
-        await at.reject()
+        await at.reject(*[each.id for each in await at.pending()])
         assert at.text("b.txt") == "1\n2\n3\n"
 
 
@@ -237,7 +237,10 @@ async def test_what_a_background_command_changes_is_its_doing_also_when_somebody
         await asyncio.to_thread(go.write_text, "go\n")
         await asyncio.to_thread(said.read_text)
         assert await at.shown() == [("b.txt", "text", "one\n"), ("b.txt", "text", "three\n")]
-        await at.reject()
+        outcome = await at.reject()
+        assert [each.why for each in outcome.left] == ["unsure"]
+        assert at.text("b.txt") == "1\n2\nthree\n"
+        await at.reject(outcome.left[0].id)
         assert at.text("b.txt") == "1\n2\n3\n"
         await asyncio.to_thread(go.write_text, "end\n")
 
@@ -255,3 +258,59 @@ async def test_what_the_user_wrote_before_a_command_is_the_users_also_when_no_cl
         async with bench.port.project(bench.project, Path.home(), "editor") as port:
             await port.decide(Order("reject", Selection(), "test"))
     assert (bench.project / "b.txt").read_text() == "1\n2\n3\nmine\n"
+
+
+async def test_decisions_are_made_while_a_background_command_goes_on_writing(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text("1\n2\n3\n4\n5\n")
+    go, said = bench.root / "go", bench.root / "said"
+    for pipe in (go, said):
+        os.mkfifo(pipe)
+    steps = ("sed -i s/2/two/ b.txt", "sed -i s/4/four/ b.txt; echo new > new.txt", "sed -i s/2/zwei/ b.txt")
+    work = "; ".join(f"read go < {go}; {step}; echo done > {said}" for step in steps)
+    start = call("Shell", command=f"{work}; read go < {go}", description="later", run_in_background=True)
+
+    async def step() -> None:
+        await asyncio.to_thread(go.write_text, "go\n")
+        await asyncio.to_thread(said.read_text)
+
+    async with desk(bench, start, "text: 1", shell("true"), "text: 2") as at:
+        await at.turn()
+        await step()
+        [first] = await at.pending()
+        outcome = await at.reject(first.id)
+        assert [each.id for each in outcome.done] == [first.id]
+        assert at.text("b.txt") == "1\n2\n3\n4\n5\n"
+        await step()
+        assert await at.shown() == [("b.txt", "text", "four\n"), ("new.txt", "text", "new\n")]
+        kept = next(each for each in await at.pending() if each.path.endswith("new.txt"))
+        await at.port.decide(Order("keep", Selection((kept.id,)), "test"))
+        await step()
+        assert await at.shown() == [("b.txt", "text", "zwei\n"), ("b.txt", "text", "four\n")]
+        await asyncio.to_thread(go.write_text, "end\n")
+        await at.turn()
+        await at.reject(*[each.id for each in await at.pending()])
+        assert at.text("b.txt") == "1\n2\n3\n4\n5\n"
+        assert at.text("new.txt") == "new\n"
+
+
+async def test_what_the_user_may_have_written_beside_a_background_command_is_not_rejected_with_everything(
+    bench: Bench,
+) -> None:
+    (bench.project / "b.txt").write_text("1\n2\n3\n")
+    (bench.project / "mine.txt").write_text("1\n")
+    end = bench.root / "end"
+    os.mkfifo(end)
+    server = call("Shell", command=f"read go < {end}", description="a server", run_in_background=True)
+    edit = call("StrReplaceFile", path="b.txt", edit={"old": "2", "new": "two"})
+    async with desk(bench, server, edit, "text: 1") as at:
+        await at.turn()
+        at.user("mine.txt", "1\nby hand, in an editor that says nothing\n")
+        outcome = await at.reject()
+        assert [Path(each.path).name for each in outcome.done] == ["b.txt"]
+        assert [(Path(each.path).name, each.why) for each in outcome.left] == [("mine.txt", "unsure")]
+        assert at.text("mine.txt") == "1\nby hand, in an editor that says nothing\n"
+        [hunk] = await at.pending()
+        assert hunk.unsure
+        await at.port.decide(Order("keep", Selection(), "test"))
+        assert not await at.pending()
+        await asyncio.to_thread(end.write_text, "end\n")

@@ -68,6 +68,7 @@ export interface ShownHunk {
   before?: string;
   after?: string;
   committed?: boolean;
+  unsure?: boolean;
   shownIn?: string;
   earlier?: boolean;
   beforeSize?: number | null;
@@ -250,8 +251,8 @@ export interface DoneHunk {
  *     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
  *     `present` now; without it, it has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`).
  *     `conflict`: something of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions
- *     had a part in it, so name the hunk itself. `still_streaming`: the agent has not written it yet. `not_there`: its text is not
- *     in the file. `changed`: it cannot be undone.
+ *     had a part in it, so name the hunk itself. `unsure`: the user may have written it, so likewise. `still_streaming`: the agent
+ *     has not written it yet. `not_there`: its text is not in the file. `changed`: it cannot be undone.
  */
 export interface LeftHunk {
   id: number;
@@ -266,7 +267,8 @@ export interface LeftHunk {
     | "not_there"
     | "shared"
     | "still_streaming"
-    | "unknown";
+    | "unknown"
+    | "unsure";
   message: string;
   present?: ShownHunk | null;
   mixed?: string[];

@@ -66,10 +66,11 @@ class Intent(_Event, frozen=True, kw_only=True, tag="intent", gc=False):
 class Captured(Intent, frozen=True, kw_only=True, tag="captured", gc=False):
     """A change that was found after a command, or another program that a call ran, had made it.
 
-    `shared`: somebody else may have made it as well. `moved_from`: the file was at that path before.
+    `shared`: somebody else may have made it as well, the user where `unsure`. `moved_from`: the file was at that path before.
     """
 
     shared: bool = False
+    unsure: bool = False
     moved_from: str = ""
     moved_before: str = ""
     """The digest of what it held there; what it `changed` is relative to that."""

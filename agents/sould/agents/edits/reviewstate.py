@@ -191,7 +191,8 @@ class ReviewState(Struct):
         if event.secret:
             self.secret.add(event.path)
         file = file.numbered(first_id or self.next_id)
-        agent = AgentCall(event.session_id, event.turn_id, event.call_id, event.subagent, event.model, shown_in)
+        unsure = isinstance(event, Captured) and event.unsure
+        agent = AgentCall(event.session_id, event.turn_id, event.call_id, event.subagent, event.model, shown_in, unsure)
         if self.round is not None:
             self._note_answer(agent)
         if before:

@@ -41,6 +41,7 @@ def captured(change: Change, call: AgentCall, *, allowed: bool) -> Captured:
         model=call.model,
         timestamp=time.time(),
         shared=change.shared,
+        unsure=change.unsure,
         secret=change.secret,
         allowed=allowed,
     )

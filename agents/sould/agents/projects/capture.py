@@ -291,9 +291,13 @@ class Capture(Struct):
         others = self.writers.others(self.session_id, since)
         by_user = self.projects.buffers.written_since(since)
         at_work = {each.call.subagent for each in self._intervals.values() if not each.done}
-        unsure = interval.background or len(at_work) > 1
+        with_others = interval.background or len(at_work) > 1
         judged = [
-            replace(each, shared=each.shared or unsure or each.path in by_user or _lies_in(each.path, others))
+            replace(
+                each,
+                shared=each.shared or with_others or each.path in by_user or _lies_in(each.path, others),
+                unsure=each.shared or interval.background or each.path in by_user,
+            )
             for each in changes
             if is_text(each.path) and not (interval.background and each.path in by_user)
         ]

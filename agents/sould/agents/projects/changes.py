@@ -29,6 +29,8 @@ class Change(Struct, frozen=True):
     shared: bool = False
     secret: bool = False
     """Its contents are in memory only."""
+    unsure: bool = False
+    """The user may have done it, while a program of the call ran."""
     met: tuple[ReviewedHunk, ...] = ()
     """Hunks of other sessions that it changed or ended, as they were before."""
 

@@ -18,7 +18,8 @@ from sould.agents.review.lines import Lines
 class AgentCall(Struct, frozen=True, array_like=True, gc=False):
     """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent.
 
-    `shown_in`: the editor that took the write and lets its user review it, "" where none does (D43).
+    `shown_in`: the editor that took the write and lets its user review it, "" where none does (D43). `unsure`: the user may have
+    written it meanwhile.
     """
 
     session_id: str
@@ -27,6 +28,7 @@ class AgentCall(Struct, frozen=True, array_like=True, gc=False):
     subagent: str = ""
     model: str = ""
     shown_in: str = ""
+    unsure: bool = False
 
 
 class Line(Struct, frozen=True, array_like=True, gc=False):

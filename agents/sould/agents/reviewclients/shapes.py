@@ -21,6 +21,7 @@ LeftReason: TypeAlias = Literal[
     "unknown",
     "conflict",
     "shared",
+    "unsure",
     "changed",
     "failed",
 ]
@@ -74,6 +75,8 @@ class ShownHunk(Shape, frozen=True):
     after: str = ""
     committed: bool = False
     """An agent's own command committed it."""
+    unsure: bool = False
+    """The user may have written it, while a program of the agent ran: decide about it by its id, it is left by all other rejects."""
     shown_in: str = ""
     """The editor that lets its user review it already: "in review in Zed"."""
     earlier: bool = False
@@ -161,8 +164,8 @@ class LeftHunk(Shape, frozen=True):
     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
     `present` now; without it, it has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`).
     `conflict`: something of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions
-    had a part in it, so name the hunk itself. `still_streaming`: the agent has not written it yet. `not_there`: its text is not
-    in the file. `changed`: it cannot be undone.
+    had a part in it, so name the hunk itself. `unsure`: the user may have written it, so likewise. `still_streaming`: the agent
+    has not written it yet. `not_there`: its text is not in the file. `changed`: it cannot be undone.
     """
 
     id: int

@@ -64,6 +64,7 @@ def shown_hunk(hunk: ReviewedHunk) -> ShownHunk:
         before=hunk.before,
         after=hunk.after,
         committed=hunk.committed,
+        unsure=hunk.unsure,
         earlier=hunk.earlier,
         shown_in=hunk.shown_in,
         before_size=hunk.before_size,

@@ -29,6 +29,7 @@ Why: TypeAlias = Literal[
     "unknown",
     "conflict",
     "shared",
+    "unsure",
     "changed",
     "failed",
 ]
@@ -61,6 +62,7 @@ class LeftHunk(Struct, frozen=True):
     needs_choice: words of the user are in the lines `mixed`; choose drop or mine. hunk_stale: it is `present` now, None when it
     ended. already_decided: `by` whom, `at` which time (seconds since 1970), `state` kept or rejected. conflict: something of
     the user's is at `path`; choose replace where `choices` has it. shared: other turns or sessions had a part in it.
+    unsure: the user may have written it.
     still_streaming: it is not written yet.
     """
 
@@ -120,6 +122,12 @@ def shared(hunk: ReviewedHunk, selection: Selection) -> LeftHunk:
     """Others had a part in it."""
     what = "a later turn" if selection.turn_id else "another session"
     return LeftHunk(hunk.id, hunk.path, "shared", f"{what} changed it, too: decide about it by itself", hunk)
+
+
+def unsure(hunk: ReviewedHunk) -> LeftHunk:
+    """It may be the user's."""
+    message = "a program of the agent ran while it was written, so it may be yours: decide about it by itself"
+    return LeftHunk(hunk.id, hunk.path, "unsure", message, hunk)
 
 
 def still_streaming(hunk: ReviewedHunk) -> LeftHunk:

@@ -57,6 +57,11 @@ class ReviewedHunk(Struct, frozen=True):
         return next(iter(shown.values())) if calls == shown.keys() and len(set(shown.values())) == 1 else ""
 
     @property
+    def unsure(self) -> bool:
+        """The user may have written some of it, while a program of an agent ran: it is never rejected with others."""
+        return any(agent.unsure for agent in self.agents)
+
+    @property
     def sessions(self) -> frozenset[str]:
         """Those whose agents had a part in it."""
         return frozenset(agent.session_id for agent in self.agents)

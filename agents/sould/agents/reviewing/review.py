@@ -28,6 +28,7 @@ from sould.agents.reviewing.answers import (
     still_streaming,
     together,
     undecided,
+    unsure,
 )
 from sould.agents.reviewing.carryingout import CarryingOut, answer_to, steps_of
 from sould.agents.reviewing.comments import ReviewComments
@@ -275,8 +276,10 @@ class Review(LookingReview):
             return sorted(((number, pending.get(number)) for number in ids), key=_is_rename), []
         chosen = [each for each in pending.values() if order.selection.has(each)]
         others = [shared(each, order.selection) for each in chosen if order.selection.others_in(each)]
-        alone = [(each.id, each) for each in chosen if not order.selection.others_in(each)]
-        return sorted(alone, key=_is_rename), others
+        alone = [each for each in chosen if not order.selection.others_in(each)]
+        left = [each for each in alone if each.unsure and order.verdict == "reject"]
+        sure = [(each.id, each) for each in alone if each not in left]
+        return sorted(sure, key=_is_rename), [*others, *map(unsure, left)]
 
 
 def _is_rename(chosen: tuple[int, ReviewedHunk | None]) -> bool:

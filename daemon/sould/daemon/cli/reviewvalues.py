@@ -33,7 +33,7 @@ def outcome_of(answer: Answer) -> Outcome:
 
 
 def _hunk(shown: Answer) -> ReviewedHunk:
-    agents = tuple(_agents(shown["agents"], shown.get("shownIn", "")))
+    agents = tuple(_agents(shown["agents"], shown.get("shownIn", ""), unsure=shown.get("unsure", False)))
     return ReviewedHunk(
         id=shown["id"],
         digest=shown["digest"],
@@ -53,7 +53,7 @@ def _hunk(shown: Answer) -> ReviewedHunk:
     )
 
 
-def _agents(shown: Iterable[Answer], shown_in: str) -> Iterable[AgentCall]:
+def _agents(shown: Iterable[Answer], shown_in: str, *, unsure: bool) -> Iterable[AgentCall]:
     for agent in shown:
         yield AgentCall(
             agent["sessionId"],
@@ -62,6 +62,7 @@ def _agents(shown: Iterable[Answer], shown_in: str) -> Iterable[AgentCall]:
             agent.get("subagent", ""),
             agent.get("model", ""),
             shown_in=shown_in,
+            unsure=unsure,
         )
 
 
