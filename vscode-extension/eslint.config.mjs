@@ -18,7 +18,7 @@ const focus = [
 ];
 
 export default tseslint.config(
-  { ignores: ["dist", "src/protocol/review.ts", "*.mjs", "scripts", "node_modules"] },
+  { ignores: ["dist", "src/protocol/review.ts", "src/protocol/inbox.ts", "*.mjs", "scripts", "node_modules"] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
@@ -34,7 +34,7 @@ export default tseslint.config(
   },
   { files: ["src/editor/reveal.ts"], rules: { "no-restricted-syntax": "off" } },
   {
-    files: ["src/review/**", "src/protocol/**", "src/connection/program.ts"],
+    files: ["src/review/**", "src/inbox/**", "src/protocol/**", "src/connection/program.ts"],
     rules: { "no-restricted-imports": ["error", { paths: ["vscode"], patterns: ["../editor/*"] }] },
   },
   { files: ["test/**"], rules: { "max-lines-per-function": "off" } },

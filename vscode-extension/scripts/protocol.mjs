@@ -1,10 +1,8 @@
-// Writes src/protocol/review.ts from the JSON Schemas of docs/schemas/review; with --check, fails when it is not what they say.
+// Writes src/protocol/review.ts and inbox.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
-const SCHEMAS = new URL("../../docs/schemas/review/", import.meta.url);
-const TYPES = new URL("../src/protocol/review.ts", import.meta.url);
-const BANNER = "// Written by scripts/protocol.mjs from docs/schemas/review; change the daemon's shapes, and run it again.";
+const PARTS = ["review", "inbox"];
 
 /** `keep.params.json` describes `KeepParams`. */
 function nameOf(file) {
@@ -13,10 +11,10 @@ function nameOf(file) {
 }
 
 /** One schema with a definition for each type, whichever file it stands in. */
-async function gather() {
+async function gather(schemas) {
   const definitions = {};
-  for (const file of (await readdir(SCHEMAS)).sort()) {
-    const { $defs = {}, $schema: _, title: __, ...top } = JSON.parse(await readFile(new URL(file, SCHEMAS), "utf8"));
+  for (const file of (await readdir(schemas)).sort()) {
+    const { $defs = {}, $schema: _, title: __, ...top } = JSON.parse(await readFile(new URL(file, schemas), "utf8"));
     Object.assign(definitions, $defs);
     if (!top.$ref) definitions[nameOf(file)] = { ...top, title: nameOf(file) };
   }
@@ -38,23 +36,28 @@ function plain(value, isProperty = false) {
   );
 }
 
-const definitions = plain(await gather());
-const all = { title: "ReviewProtocol", type: "object", definitions, additionalProperties: false };
-const written = await compile(all, "ReviewProtocol", {
-  bannerComment: BANNER,
-  additionalProperties: false,
-  unreachableDefinitions: true,
-  style: { printWidth: 120 },
-});
-const types = written
-  .replace("export interface ReviewProtocol {}\n", "")
-  .replace(/ \*\n \* This interface was referenced by `ReviewProtocol`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "");
-if (process.argv.includes("--check")) {
-  const kept = await readFile(TYPES, "utf8").catch(() => "");
-  if (kept !== types) {
-    console.error("src/protocol/review.ts is not what docs/schemas/review says: run node scripts/protocol.mjs");
-    process.exit(1);
+async function typesOf(part) {
+  const definitions = plain(await gather(new URL(`../../docs/schemas/${part}/`, import.meta.url)));
+  const all = { title: "Everything", type: "object", definitions, additionalProperties: false };
+  const written = await compile(all, "Everything", {
+    bannerComment: `// Written by scripts/protocol.mjs from docs/schemas/${part}; change the daemon's shapes, and run it again.`,
+    additionalProperties: false,
+    unreachableDefinitions: true,
+    style: { printWidth: 120 },
+  });
+  return written
+    .replace("export interface Everything {}\n", "")
+    .replace(/ \*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
+    .replace(/\/\*\*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "");
+}
+
+for (const part of PARTS) {
+  const file = new URL(`../src/protocol/${part}.ts`, import.meta.url);
+  const types = await typesOf(part);
+  if (!process.argv.includes("--check")) {
+    await writeFile(file, types);
+  } else if (types !== (await readFile(file, "utf8").catch(() => ""))) {
+    console.error(`src/protocol/${part}.ts is not what docs/schemas/${part} says: run node scripts/protocol.mjs`);
+    process.exitCode = 1;
   }
-} else {
-  await writeFile(TYPES, types);
 }

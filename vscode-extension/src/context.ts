@@ -9,11 +9,13 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { Connection, type Starting } from "./connection/connection";
 import { findProgram, type Found } from "./connection/program";
+import { Answerer } from "./editor/answer";
 import { Badges } from "./editor/badges";
 import { Bases } from "./editor/base";
 import { Buffers } from "./editor/buffers";
 import { Chooser } from "./editor/chosen";
 import { Decider } from "./editor/decide";
+import { Inbox } from "./editor/inbox";
 import { Keys } from "./editor/keys";
 import { Lenses } from "./editor/lenses";
 import { Navigator } from "./editor/navigate";
@@ -25,6 +27,7 @@ import { Threads } from "./editor/threads";
 import { Titles } from "./editor/titles";
 import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
+import { InboxModel } from "./inbox/model";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
@@ -39,6 +42,8 @@ export class Context implements vscode.Disposable {
   readonly decider: Decider;
   readonly navigator: Navigator;
   readonly threads: Threads;
+  readonly answerer: Answerer;
+  readonly #inbox: Inbox;
   readonly #buffers: Buffers;
   readonly #version: string;
   readonly #subscriptions: { dispose(): void }[];
@@ -59,6 +64,9 @@ export class Context implements vscode.Disposable {
     this.decider = new Decider(this.review, this.model, this.#buffers);
     this.navigator = new Navigator(this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
+    const waiting = new InboxModel();
+    this.#inbox = new Inbox(this.connection, waiting, log);
+    this.answerer = new Answerer(this.connection, waiting, this.#inbox);
     this.#subscriptions = [
       this.log,
       this.connection,
@@ -66,6 +74,8 @@ export class Context implements vscode.Disposable {
       bases,
       titles,
       this.threads,
+      this.#inbox,
+      this.answerer,
       new Lenses(this.model, this.places),
       new Painter(this.model, this.places),
       new QuickDiff(this.model, this.places),
@@ -131,6 +141,7 @@ export class Context implements vscode.Disposable {
       this.review.forget();
       this.#buffers.reportAll();
       void this.#followed();
+      void this.#inbox.follow();
     }
   }
 
@@ -151,6 +162,8 @@ export class Context implements vscode.Disposable {
   #told(method: string, params: unknown): void {
     if (method === "_sould/review/changed") {
       this.review.changed(params);
+    } else if (method === "_sould/inbox/changed") {
+      this.#inbox.changed(params);
     } else if (method === "_sould/review/forgotten") {
       this.#buffers.reportAll();
     }

@@ -4,7 +4,9 @@ import { NotConnected } from "./connection/connection";
 import { Context } from "./context";
 import { diagnosis } from "./diagnose";
 import type { Chosen } from "./editor/chosen";
+import type { EditNode, ItemNode } from "./editor/inbox";
 import type { Verdict } from "./editor/review";
+import type { Item } from "./protocol/inboxshapes";
 import type { Hunk } from "./protocol/shapes";
 
 type Handler = (...given: unknown[]) => Promise<void> | void;
@@ -19,7 +21,7 @@ export function activate(extension: vscode.ExtensionContext): void {
 }
 
 function commands(context: Context): Record<string, Handler> {
-  const { decider, navigator, threads } = context;
+  const { answerer, decider, navigator, threads } = context;
   return {
     "sould.start": () => start(context),
     "sould.keep": (...given) => decide(context, "keep", given),
@@ -39,6 +41,11 @@ function commands(context: Context): Record<string, Handler> {
     "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
     "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
     "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
+    "sould.answer": (node) => answerer.ask(isItem(node) ? node.item : undefined),
+    "sould.approve": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "approve" })),
+    "sould.refuse": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "rejectWithWords" })),
+    "sould.showItem": (node) => ofItem(node, (item) => answerer.show(item)),
+    "sould.showAsked": (node) => answerer.showEdit(node as EditNode),
     "sould.diagnose": () => diagnose(context),
     "sould.log": () => { context.log.show(); },
   };
@@ -114,6 +121,16 @@ async function ofFile(context: Context, does: (path: string) => Promise<void>): 
     return;
   }
   await does(path);
+}
+
+function isItem(node: unknown): node is ItemNode {
+  return typeof node === "object" && node !== null && "kind" in node && node.kind === "item";
+}
+
+async function ofItem(node: unknown, does: (item: Item) => Promise<void>): Promise<void> {
+  if (isItem(node)) {
+    await does(node.item);
+  }
 }
 
 async function diagnose(context: Context): Promise<void> {

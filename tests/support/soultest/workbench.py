@@ -219,14 +219,14 @@ class Workbench:
         """What has the focus: its classes."""
         return str(self.page.evaluate("document.activeElement?.className ?? ''"))
 
-    def tree(self, text: str) -> Locator:
-        """A row of the view of changes."""
+    def tree(self, text: str | re.Pattern[str]) -> Locator:
+        """A row of one of our views."""
         return self.page.locator(".pane-body .monaco-list-row", has_text=text)
 
-    def show_changes(self) -> None:
-        """Opens the view of changes by a click on its icon."""
+    def show_sould(self) -> None:
+        """Opens our views by a click on their icon."""
         self.page.locator('.activitybar a.action-label[aria-label^="sould"]').click(force=True)
-        expect(self.page.locator(".part.sidebar .composite.title", has_text="Changes")).to_be_visible()
+        expect(self.page.locator(".pane-header", has_text="Changes")).to_be_visible()
 
 
 @contextmanager

@@ -5,6 +5,7 @@
  * shape has: `Agreement` does not compile when one of them is another.
  */
 import * as z from "zod";
+import type { Agree, Agreed } from "./agreement";
 import type * as wire from "./review";
 
 const agent = z.object({
@@ -152,18 +153,6 @@ export type ReviewOutcome = z.infer<typeof reviewOutcome>;
 export type Left = z.infer<typeof left>;
 export type Write = z.infer<typeof write>;
 export type WriteResult = wire.WriteResult;
-
-type Solid<T> = T extends (infer Each)[]
-  ? Solid<Each>[]
-  : T extends object
-    ? { [Key in keyof T]-?: Solid<Exclude<T[Key], undefined>> }
-    : T;
-// The usual test of equality: two conditional types are the same one only where A and B are.
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never;
-type Agree<Shape extends z.ZodType, Wire> = Same<Solid<z.input<Shape>>, Solid<Wire>>;
-
-type Agreed<Each extends true[]> = Each;
 
 /** Each shape is as docs/schemas/review says it is. */
 export type Agreement = Agreed<[

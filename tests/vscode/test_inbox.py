@@ -1,0 +1,83 @@
+"""What waits for a person, in a real workbench: seen in every project, answered once."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from soultest.daemon import until
+from soultest.workbench import PATIENCE, Workbench
+from soultest.world import SOULD, World, call
+
+pytestmark = [pytest.mark.vscode, pytest.mark.timeout(400)]
+
+Open = Callable[[], Workbench]
+
+
+@contextmanager
+def asking(world: World, *scripts: str) -> Generator[Path]:
+    """An agent of another editor, in another project, that asks before it goes on; nobody answers there."""
+    elsewhere = world.root / "elsewhere"
+    elsewhere.mkdir()
+    world.script(scripts)
+    world.start()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([SOULD, "acp"], env=world.environment, stdin=pipe, stdout=pipe, text=True) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+
+        def say(number: int, method: str, **params: object) -> None:
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            print(json.dumps(message), file=client.stdin, flush=True)
+
+        say(1, "initialize", protocolVersion=1)
+        say(2, "session/new", cwd=str(elsewhere), mcpServers=[])
+        answers = map(json.loads, client.stdout)
+        session = next(each["result"]["sessionId"] for each in answers if each.get("id") == 2)
+        say(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Do it"}])
+        next(each for each in answers if each.get("method") == "session/request_permission")
+        yield elsewhere
+        assert next(each for each in answers if each.get("id") == 3)["result"]["stopReason"] == "end_turn"
+        client.stdin.close()
+
+
+def connected(window: Workbench) -> None:
+    """Nothing has been changed here, so the user says that it is to begin."""
+    window.show_sould()
+    window.page.locator(".pane-body a.monaco-button", has_text="Show Changes of Agents").click()
+
+
+def test_an_approval_of_another_project_is_given_where_the_user_works(world: World, open_window: Open) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    with asking(world, call("Shell", "s", command="touch made && echo 'made it'"), "text: Done.") as elsewhere:
+        marker = elsewhere / "made"
+        window = open_window()
+        connected(window)
+        expect(window.status("1 waiting")).to_be_visible()
+        assert not marker.exists()
+        expect(window.tree("touch made && echo 'made it'").last).to_be_visible()
+        window.status("1 waiting").click()
+        window.page.locator(".quick-input-list .monaco-list-row").first.click()
+        until(marker.exists, PATIENCE, "the command")
+        expect(window.status("1 waiting")).to_have_count(0)
+
+
+def test_what_is_answered_elsewhere_is_gone_here(world: World, open_window: Open) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    with asking(world, call("WriteFile", "w", path="new.txt", content="new\n"), "text: Done."):
+        window = open_window()
+        connected(window)
+        expect(window.status("1 waiting")).to_be_visible()
+        window.tree(re.compile("new.txt")).last.click()
+        expect(window.page.locator(".tab.active", has_text="new.txt")).to_be_visible()
+        window.shows("new")
+        (item,) = json.loads(world.sould("inbox", "--json").stdout)["items"]
+        assert world.sould("approve", item["id"]).returncode == 0
+        expect(window.status("1 waiting")).to_have_count(0)
+        expect(window.page.locator(".pane-body", has_text="No agent waits for you")).to_be_visible()
+    assert (world.root / "elsewhere" / "new.txt").read_text() == "new\n"

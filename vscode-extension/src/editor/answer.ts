@@ -1,0 +1,182 @@
+/** Answers what waits, when the user asks to: by a list of what can be said, and a line for words. Never a modal dialog. */
+import * as vscode from "vscode";
+import type { Connection } from "../connection/connection";
+import type { InboxModel } from "../inbox/model";
+import { choicesOf, pageOf, whereOf, type Choice } from "../inbox/words";
+import type { AnswerParams, GivenAnswer } from "../protocol/inbox";
+import { answered, type AskedEdit, type Item, type Question } from "../protocol/inboxshapes";
+import type { EditNode, Inbox } from "./inbox";
+
+export const ASKED_SCHEME = "sould-asked";
+const OWN_WORDS = "Other…";
+
+/** An item of the list of answers; `own`: the user's words are asked for. */
+interface Option extends vscode.QuickPickItem {
+  readonly own: boolean;
+}
+
+export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  readonly #connection: Connection;
+  readonly #model: InboxModel;
+  readonly #inbox: Inbox;
+  /** What was asked to be written, by the path of its document. Kept while the window is open: its tabs may be. */
+  readonly #texts = new Map<string, string>();
+  readonly #registration: vscode.Disposable;
+
+  constructor(connection: Connection, model: InboxModel, inbox: Inbox) {
+    this.#connection = connection;
+    this.#model = model;
+    this.#inbox = inbox;
+    this.#registration = vscode.workspace.registerTextDocumentContentProvider(ASKED_SCHEME, this);
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.path) ?? "";
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+  }
+
+  /** Offers all that can be answered to an item, or to the one that waits longest. */
+  async ask(item = this.#model.items[0]): Promise<void> {
+    if (item === undefined) {
+      vscode.window.setStatusBarMessage("$(check) Nothing waits for you", 5_000);
+      return;
+    }
+    const title = `${item.title} — ${whereOf(item)}`;
+    const picked = await vscode.window.showQuickPick(choicesOf(item), { title, placeHolder: placeOf(item), ignoreFocusOut: true });
+    if (picked !== undefined) {
+      await this.choose(item, picked);
+    }
+  }
+
+  /** Gives one of the answers that `choicesOf` has. */
+  async choose(item: Item, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
+    switch (choice.decision) {
+      case "approve":
+        await this.#answer({ id: item.id, decision: "approve", scope: choice.scope ?? "once" });
+        break;
+      case "reject":
+        await this.#answer({ id: item.id, decision: "reject" });
+        break;
+      case "rejectWithWords":
+        await this.#rejectWithWords(item);
+        break;
+      case "dismiss":
+        await this.#answer({ id: item.id, decision: "dismiss" });
+        break;
+      case "answer":
+        await this.#answerQuestions(item);
+        break;
+      case "show":
+        await this.show(item);
+    }
+  }
+
+  /** All of an item: its changes as diffs, anything else as a page. */
+  async show(item: Item): Promise<void> {
+    const whole = await this.#inbox.whole(item);
+    if (whole.edits.length > 0) {
+      for (const at of whole.edits.keys()) {
+        await this.showEdit({ kind: "edit", item: whole, at });
+      }
+      return;
+    }
+    await vscode.commands.executeCommand("vscode.open", this.#document(whole, "asked.txt", pageOf(whole)), { preview: true });
+  }
+
+  /** One change that waits, beside what is there. */
+  async showEdit(node: EditNode): Promise<void> {
+    const given = node.item.edits[node.at];
+    const edit = given?.cut ? (await this.#inbox.whole(node.item)).edits[node.at] : given;
+    if (edit !== undefined) {
+      const [before, after] = this.#sides(node, edit);
+      await vscode.commands.executeCommand("vscode.diff", before, after, `${basename(edit.path)} (asked: ${node.item.title})`, { preview: true });
+    }
+  }
+
+  #sides(node: EditNode, edit: AskedEdit): [vscode.Uri, vscode.Uri] {
+    const name = basename(edit.path);
+    return [
+      this.#document(node.item, `${node.at}/before/${name}`, edit.before),
+      this.#document(node.item, `${node.at}/after/${name}`, edit.after),
+    ];
+  }
+
+  #document(item: Item, name: string, text: string): vscode.Uri {
+    const path = `/${item.id}/${name}`;
+    this.#texts.set(path, text);
+    return vscode.Uri.from({ scheme: ASKED_SCHEME, path });
+  }
+
+  async #rejectWithWords(item: Item): Promise<void> {
+    const words = await vscode.window.showInputBox({
+      title: `Reject: ${item.title}`,
+      prompt: "What should the agent do instead?",
+      ignoreFocusOut: true,
+    });
+    if (words !== undefined) {
+      await this.#answer({ id: item.id, decision: "reject", words });
+    }
+  }
+
+  async #answerQuestions(item: Item): Promise<void> {
+    const answers: GivenAnswer[] = [];
+    for (const question of item.questions) {
+      const given = await askOne(question);
+      if (given === undefined) {
+        return;
+      }
+      answers.push(given);
+    }
+    await this.#answer({ id: item.id, decision: "answer", answers });
+  }
+
+  async #answer(params: AnswerParams): Promise<void> {
+    const answer = answered.parse(await this.#connection.request("_sould/inbox/answer", params));
+    if (answer.outcome !== "taken") {
+      void vscode.window.showInformationMessage(`sould: ${answer.message}`);
+    }
+  }
+}
+
+/** undefined: the user went away, and nothing is answered. */
+async function askOne(question: Question): Promise<GivenAnswer | undefined> {
+  const title = [question.header, question.question].filter(Boolean).join(": ");
+  if (question.options.length === 0) {
+    return await ownWords(title, question);
+  }
+  const options: Option[] = question.options.map((option) => ({ label: option.label, detail: option.description, own: false }));
+  if (question.words !== "") {
+    options.push({ label: OWN_WORDS, detail: question.words, own: true });
+  }
+  const asked = { title, placeHolder: question.body, ignoreFocusOut: true };
+  const picked = question.several
+    ? await vscode.window.showQuickPick(options, { ...asked, canPickMany: true })
+    : await vscode.window.showQuickPick(options, asked);
+  if (picked === undefined) {
+    return undefined;
+  }
+  const all = Array.isArray(picked) ? (picked) : [picked];
+  const chosen = all.filter((option) => !option.own).map((option) => option.label);
+  if (!all.some((option) => option.own)) {
+    return { chosen };
+  }
+  const own = await ownWords(title, question);
+  return own && { chosen, ...own };
+}
+
+async function ownWords(title: string, question: Question): Promise<GivenAnswer | undefined> {
+  const words = await vscode.window.showInputBox({ title, prompt: question.body, value: question.default, ignoreFocusOut: true });
+  return words === undefined ? undefined : { words };
+}
+
+function placeOf(item: Item): string {
+  const [command] = item.commands;
+  return command ? `${command.command}  (in ${command.directory})` : (item.lines[0] ?? "");
+}
+
+function basename(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,169 @@
+/**
+ * What waits for a person, in every project: a view, a part of the status bar, and a notification when nobody looks at this window.
+ *
+ * The notification is one that VS Code lets us take away again: whatever is answered elsewhere is gone here, too.
+ */
+import * as vscode from "vscode";
+import type { Connection } from "../connection/connection";
+import type { InboxModel } from "../inbox/model";
+import { whereOf } from "../inbox/words";
+import { inboxChanged, inboxItem, inboxList, type AskedEdit, type Item } from "../protocol/inboxshapes";
+
+export interface ItemNode {
+  readonly kind: "item";
+  readonly item: Item;
+}
+
+export interface EditNode {
+  readonly kind: "edit";
+  readonly item: Item;
+  readonly at: number;
+}
+
+export interface LineNode {
+  readonly kind: "line";
+  readonly text: string;
+  readonly detail: string;
+}
+
+export type InboxNode = ItemNode | EditNode | LineNode;
+
+export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly #connection: Connection;
+  readonly #model: InboxModel;
+  readonly #log: (line: string) => void;
+  readonly #view: vscode.TreeView<InboxNode>;
+  readonly #status: vscode.StatusBarItem;
+  readonly #notified = new Map<string, () => void>();
+  readonly #subscriptions: { dispose(): void }[];
+
+  constructor(connection: Connection, model: InboxModel, log: (line: string) => void) {
+    this.#connection = connection;
+    this.#model = model;
+    this.#log = log;
+    this.#view = vscode.window.createTreeView("sould.inbox", { treeDataProvider: this });
+    this.#status = vscode.window.createStatusBarItem("sould.inbox", vscode.StatusBarAlignment.Right, 101);
+    this.#status.name = "sould: waiting for you";
+    this.#subscriptions = [
+      this.#view,
+      this.#status,
+      model.onDidChange(() => { this.#refresh(); }),
+      vscode.window.onDidChangeWindowState((state) => { if (state.focused) { this.#endNotifications(() => true); } }),
+    ];
+  }
+
+  /** Asks for all that waits, and for news of it. */
+  async follow(): Promise<void> {
+    try {
+      this.#model.take(inboxList.parse(await this.#connection.request("_sould/inbox/subscribe", {})).items);
+    } catch (problem) {
+      this.#log(`inbox: ${String(problem)}`);
+    }
+  }
+
+  /** Takes `_sould/inbox/changed`. */
+  changed(params: unknown): void {
+    if (this.#model.change(inboxChanged.parse(params))) {
+      void this.follow();
+    }
+  }
+
+  /** The item with all that lists leave out. */
+  async whole(item: Item): Promise<Item> {
+    return inboxItem.parse(await this.#connection.request("_sould/inbox/show", { id: item.id }));
+  }
+
+  getChildren(node?: InboxNode): InboxNode[] {
+    if (node === undefined) {
+      return this.#model.items.map((item) => ({ kind: "item", item }));
+    }
+    return node.kind === "item" ? partsOf(node.item) : [];
+  }
+
+  getTreeItem(node: InboxNode): vscode.TreeItem {
+    const shown = treeItem(node);
+    shown.contextValue = node.kind === "item" ? node.item.kind : node.kind;
+    return shown;
+  }
+
+  dispose(): void {
+    this.#endNotifications(() => true);
+    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#changed.dispose();
+  }
+
+  #refresh(): void {
+    const { items } = this.#model;
+    const [oldest] = items;
+    this.#view.badge = oldest ? { value: items.length, tooltip: `${items.length} waiting for you` } : undefined;
+    if (oldest === undefined) {
+      this.#status.hide();
+    } else {
+      this.#status.text = `$(bell-dot) ${items.length} waiting`;
+      this.#status.tooltip = `${oldest.title}\n${whereOf(oldest)}`;
+      this.#status.command = "sould.answer";
+      this.#status.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+      this.#status.show();
+    }
+    this.#endNotifications((id) => this.#model.item(id) === undefined);
+    items.forEach((item) => { this.#notify(item); });
+    this.#changed.fire();
+  }
+
+  /** Once for each item, and only while the user is elsewhere. */
+  #notify(item: Item): void {
+    if (vscode.window.state.focused || this.#notified.has(item.id)) {
+      return;
+    }
+    const title = `sould waits for you: ${item.title} (${whereOf(item)})`;
+    void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () =>
+      new Promise<void>((resolve) => { this.#notified.set(item.id, resolve); }),
+    );
+  }
+
+  #endNotifications(which: (id: string) => boolean): void {
+    for (const [id, end] of this.#notified) {
+      if (which(id)) {
+        end();
+        this.#notified.delete(id);
+      }
+    }
+  }
+}
+
+function partsOf(item: Item): InboxNode[] {
+  const commands = item.commands.map((each): LineNode => ({ kind: "line", text: each.command, detail: each.directory }));
+  const edits = item.edits.map((_, at): EditNode => ({ kind: "edit", item, at }));
+  const questions = item.questions.map((each): LineNode => ({ kind: "line", text: each.question, detail: each.header }));
+  const remembered = item.scopes.filter((scope) => scope.remembers !== "");
+  const scopes = remembered.map((each): LineNode => ({ kind: "line", text: each.label, detail: each.remembers }));
+  return [...commands, ...edits, ...questions, ...scopes];
+}
+
+function treeItem(node: InboxNode): vscode.TreeItem {
+  const { None, Expanded } = vscode.TreeItemCollapsibleState;
+  if (node.kind === "line") {
+    const line = new vscode.TreeItem(node.text, None);
+    line.description = node.detail;
+    line.tooltip = [node.text, node.detail].filter(Boolean).join("\n");
+    return line;
+  }
+  if (node.kind === "edit") {
+    const edit = node.item.edits[node.at] as AskedEdit;
+    const shown = new vscode.TreeItem(vscode.Uri.file(edit.path), None);
+    shown.description = edit.isNew ? "new file" : "shows the change";
+    shown.iconPath = vscode.ThemeIcon.File;
+    shown.command = { command: "sould.showAsked", title: "Show Change", arguments: [node] };
+    return shown;
+  }
+  const { item } = node;
+  const shown = new vscode.TreeItem(item.title, Expanded);
+  shown.id = `inbox ${item.id}`;
+  shown.description = whereOf(item);
+  shown.iconPath = new vscode.ThemeIcon(item.kind === "approval" ? "shield" : "question");
+  shown.tooltip = [item.title, ...item.lines].join("\n");
+  shown.accessibilityInformation = { label: `${item.kind}: ${item.title}, ${whereOf(item)}` };
+  return shown;
+}

@@ -1,0 +1,44 @@
+/** What waits for a person, in all projects of the daemon. Pure. An item that ended anywhere is gone here. */
+import type { InboxChanged, Item } from "../protocol/inboxshapes";
+
+export class InboxModel {
+  #items = new Map<string, Item>();
+  readonly #listening = new Set<() => void>();
+
+  /** Calls back when something waits more, less, or otherwise. Returns what ends that. */
+  onDidChange(listener: () => void): { dispose(): void } {
+    this.#listening.add(listener);
+    return { dispose: () => this.#listening.delete(listener) };
+  }
+
+  /** What waits longest first. */
+  get items(): Item[] {
+    return [...this.#items.values()].sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+  }
+
+  item(id: string): Item | undefined {
+    return this.#items.get(id);
+  }
+
+  /** Take a whole list. */
+  take(items: readonly Item[]): void {
+    this.#items = new Map(items.map((item) => [item.id, item]));
+    this.#tell();
+  }
+
+  /** Take what changed. Returns whether the list is to be asked for again. */
+  change(news: InboxChanged): boolean {
+    for (const item of news.items) {
+      this.#items.set(item.id, item);
+    }
+    for (const { id } of news.ended) {
+      this.#items.delete(id);
+    }
+    this.#tell();
+    return news.everything;
+  }
+
+  #tell(): void {
+    this.#listening.forEach((listener) => { listener(); });
+  }
+}

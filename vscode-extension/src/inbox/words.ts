@@ -1,0 +1,58 @@
+/** What a request is called, and what may be answered to it. Pure. Its texts come from models and repositories: text, never markup. */
+import * as path from "node:path";
+import type { AnswerParams } from "../protocol/inbox";
+import type { Item } from "../protocol/inboxshapes";
+
+/** One answer that can be given by a click. */
+export interface Choice {
+  readonly label: string;
+  readonly detail: string;
+  readonly decision: "approve" | "reject" | "rejectWithWords" | "show" | "dismiss" | "answer";
+  readonly scope?: NonNullable<AnswerParams["scope"]>;
+}
+
+/** All answers to a request, the most careful approval first. */
+export function choicesOf(item: Item): Choice[] {
+  const show: Choice = { label: "Show", detail: "All of it, beside what you are doing", decision: "show" };
+  if (item.kind !== "approval") {
+    return [
+      { label: "Answer…", detail: item.questions.length === 1 ? "1 question" : `${item.questions.length} questions`, decision: "answer" },
+      show,
+      { label: "Dismiss", detail: "The agent goes on without an answer", decision: "dismiss" },
+    ];
+  }
+  const approvals = item.scopes.map((offered): Choice => ({
+    label: offered.label,
+    detail: offered.remembers ? `Not asked again: ${offered.remembers}` : "Asked again the next time",
+    decision: "approve",
+    scope: offered.scope,
+  }));
+  return [
+    ...approvals,
+    { label: "Reject…", detail: "Say why, and the agent tries another way", decision: "rejectWithWords" },
+    { label: "Reject, and End the Turn", detail: "Without a word", decision: "reject" },
+    show,
+  ];
+}
+
+/** Who asks, where: "shop · Tidy up". */
+export function whereOf(item: Item): string {
+  const project = path.basename(item.session.project || item.session.cwd);
+  return [project, item.asker || item.session.title].filter(Boolean).join(" · ");
+}
+
+/** The whole request, as a page of text. */
+export function pageOf(item: Item): string {
+  const parts = [item.title, `${whereOf(item)} (${item.session.cwd})`, ""];
+  for (const command of item.commands) {
+    parts.push(`In ${command.directory}:`, "", ...command.command.split("\n").map((line) => `    ${line}`), "");
+  }
+  parts.push(...item.lines);
+  if (item.more > 0) {
+    parts.push(`… and ${item.more} lines more`);
+  }
+  for (const asked of item.questions) {
+    parts.push("", asked.question, asked.body, ...asked.options.map((option) => `- ${option.label}  ${option.description}`));
+  }
+  return `${parts.join("\n")}\n`;
+}
