@@ -272,3 +272,14 @@ def test_a_last_line_has_no_end_again_when_what_was_put_below_it_is_undone() -> 
     story.undo("T3")
 
     assert (story.base, story.current, story.hunks) == ("1\n2\n", "1", before)
+
+
+def test_a_last_line_that_others_removed_keeps_its_end_when_what_was_put_below_it_is_undone() -> None:
+    story = Story.of("1")
+    story.agent("T1", "2\n1", call="first")
+    story.agent("T1", "2\n1\n3\n", call="second", allowed=True)
+    story.agent("T2", "")
+
+    story.undo("T1")
+
+    assert (story.base, story.current) == ("1\n3\n", "")

@@ -75,8 +75,9 @@ class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     @property
     def digest(self) -> str:
         """What a decision names beside the id: 16 hexadecimal digits over base and current lines, not over their place."""
-        sides = (f"{len(side)}:{sum(map(len, side))}\n{''.join(side)}" for side in (self.base, self.texts))
-        return hashlib.sha256("".join(sides).encode()).hexdigest()[:16]
+        base, text = "".join(self.base), "".join([line.text for line in self.lines])
+        sides = f"{len(self.base)}:{len(base)}\n{base}{len(self.lines)}:{len(text)}\n{text}"
+        return hashlib.sha256(sides.encode()).hexdigest()[:16]
 
     @property
     def turns(self) -> frozenset[str]:

@@ -84,8 +84,10 @@ def _place(away: Away, edits: Sequence[LineEdit]) -> tuple[int, int]:
     return start + shift, stop + shift + grown
 
 
-def returned(parts: Sequence[Part], before: Lines, edits: Sequence[LineEdit], away: Sequence[Away]) -> list[Piece]:
-    """The text after `edits` with the hunks whose text they brought back.
+def returned(
+    parts: Sequence[Part], before: Lines, edits: Sequence[LineEdit], away: Sequence[Away]
+) -> list[Piece] | None:
+    """The text after `edits` with the hunks whose text they brought back, None where they brought none back.
 
     `before` is the text before the edits; `away` has its places there and the hunk that went last at its end.
     """
@@ -95,6 +97,8 @@ def returned(parts: Sequence[Part], before: Lines, edits: Sequence[LineEdit], aw
         at = _found(now, before, edits, each) if each.state in RETURNING and each.hunk.id not in found else None
         if at is not None and all(_apart(at, each.hunk, place, other.hunk) for place, other in found.values()):
             found[each.hunk.id] = at, each
+    if not found:
+        return None
     text = Splicing(parts)
     for at, each in sorted(found.values(), key=lambda pair: pair[0])[::-1]:
         taken = text.take(at, at + len(each.hunk.lines))

@@ -65,7 +65,10 @@ class ReviewedText(Struct, frozen=True, gc=False):
         after = self.changed(user_pieces(self.parts, edits, how), edits)
         if not returning:
             return after
-        return after.changed(returned(after.parts, self.current, edits, self.away), ())
+        back = returned(after.parts, self.current, edits, self.away) if self.away else None
+        if back is None and not any(each.below for each in after.away):
+            return after
+        return after.changed(after.parts if back is None else back, ())
 
     def changed(self, pieces: Iterable[Piece], edits: Sequence[LineEdit], turn_id: str = "") -> "ReviewedText":
         """With other parts; `edits` say what that did to the current text, `turn_id` whose agent did it."""

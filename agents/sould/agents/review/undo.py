@@ -137,7 +137,7 @@ class _Undoing:
 def _before(line: WovenLine) -> Fate:
     """A line without what was undone."""
     fate = Fate(line, line.state, line.text, line.ended)
-    for end in reversed(line.end_changes):
+    for end in reversed(line.end_changes) if line.state == "same" else ():
         if not end.step.undone:
             break
         ended = end.ended or line.ended or line.text
