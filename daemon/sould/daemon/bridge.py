@@ -35,6 +35,10 @@ def bridge() -> None:
     if sys.platform == "win32":
         sys.exit("sould runs on Linux and macOS; on Windows, install and run it inside WSL.")
     asked = sys.argv[1:]
+    if asked == ["status", "--line"]:
+        from sould.daemon.statusline import print_line  # noqa: PLC0415 -- an editor has no use for it
+
+        sys.exit(print_line())
     # ACP's terminal log-in appends `login`
     if asked and asked[0] in FACES and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
         connect()

@@ -129,6 +129,27 @@ class McpState(ControlModel, frozen=True):
     pid: int | None = None
 
 
+class ProjectState(ControlModel, frozen=True):
+    """One project that is open: in a session in memory, or in a client."""
+
+    root: str
+    sessions: int
+    running: int
+    """Sessions in which a turn runs."""
+    waiting: int
+    """Requests that wait for a person."""
+    hunks: int
+    """Hunks to be reviewed."""
+
+
+class Counts(ControlModel, frozen=True):
+    """`counts`: the same of all projects, for a status bar."""
+
+    running: int
+    waiting: int
+    hunks: int
+
+
 class Status(ControlModel, frozen=True):
     """`status`: everything `sould status` prints."""
 
@@ -156,6 +177,8 @@ class Status(ControlModel, frozen=True):
     loops: tuple[LoopInfo, ...] = ()
     config_file: str = ""
     """The configuration file it reads, whether or not it is there."""
+    projects: tuple[ProjectState, ...] = ()
+    counts: Counts = Counts(0, 0, 0)
 
 
 class Force(ControlModel, frozen=True):
@@ -351,6 +374,7 @@ class FsckReport(ControlModel, frozen=True):
 CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "ping": (Nothing, Pong),
     "status": (Nothing, Status),
+    "counts": (Nothing, Counts),
     "stop": (Force, Leaving),
     "restart": (Force, Leaving),
     "shutdown_if_idle": (Nothing, IfIdle),

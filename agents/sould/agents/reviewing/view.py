@@ -32,6 +32,7 @@ class ReviewView:
         self.root = project.root
         self.upcoming = UpcomingWrites(project.review.followers)
         self._project = project
+        self._counted = (-1, 0)
 
     @property
     def _files(self) -> Mapping[str, TrackedFile]:
@@ -72,6 +73,13 @@ class ReviewView:
     def pending_files(self) -> set[str]:
         """The paths of the files of which something is pending."""
         return {file.path for file in self._project.review.state.pending()}
+
+    @property
+    def count(self) -> int:
+        """How many hunks are pending; counted anew when something happened."""
+        if self._counted[0] != self.revision:
+            self._counted = self.revision, sum(len(each.hunks) for each in self.pending())
+        return self._counted[1]
 
     def _unsaved(self) -> Mapping[str, tuple[str, ...]]:
         return {str(path): self.files.buffers.unsaved_in(path) for path in self.files.buffers.unsaved()}

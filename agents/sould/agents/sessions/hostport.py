@@ -119,6 +119,11 @@ class HostPort:
         """The root of the project that a file or a directory belongs to: see `ProjectPort.root_of`."""
         return await asyncio.to_thread(ProjectPort.root_of, self._host.projects, path, home)
 
+    @property
+    def pending_hunks(self) -> Mapping[Path, int]:
+        """How many hunks are to be reviewed in each project that is open."""
+        return {review.root: review.count for review in self._host.projects.open_reviews}
+
     def project(self, root: Path, home: Path, client_id: str) -> AbstractAsyncContextManager[ProjectPort]:
         """A project for a client, as long as the block lasts. Raises as `ProjectPort.opened`."""
         return ProjectPort.opened(self._host.projects, root, home, client_id)

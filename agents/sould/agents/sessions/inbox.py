@@ -111,6 +111,8 @@ class Inbox:
         self._store = store
         self._notes = notes
         self._since = notes.load()
+        self._questions: set[str] = set()
+        """Of `_since`, those that end with the daemon, and are not noted."""
         self._live: dict[str, _Watched] = {}
         self._stored: dict[str, tuple[Waiting, ...]] = {}
         """What was read of those that are not in memory."""
@@ -164,6 +166,11 @@ class Inbox:
         stored = (each for waiting in self._stored.values() for each in waiting)
         return tuple(sorted((*self.live, *stored), key=lambda each: each.since))
 
+    @property
+    def count(self) -> int:
+        """How much waits, in sessions in memory and on disk, as far as is known without looking."""
+        return sum(map(len, self._since.values()))
+
     async def find(self, request_id: str) -> Waiting | None:
         """The request, if it waits."""
         return next((each for each in await self.all() if each.request.id == request_id), None)
@@ -207,6 +214,8 @@ class Inbox:
         if isinstance(message, ForAPerson):
             request_id = message.id
             self._since.setdefault(session_id, {}).setdefault(request_id, record.timestamp)
+            if isinstance(message, QuestionRequest):
+                self._questions.add(request_id)
         else:
             request_id = _about(message)
             if request_id not in self._since.get(session_id, {}):
@@ -217,13 +226,14 @@ class Inbox:
 
     def _end(self, ended: Ended) -> None:
         del self._since[ended.session_id][ended.id]
+        self._questions.discard(ended.id)
         self._ended[ended.id] = ended
         if len(self._ended) > REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
     def _note(self, session_id: str) -> None:
         since = self._since[session_id]
-        self._notes.note(session_id, since)
+        self._notes.note(session_id, {key: at for key, at in since.items() if key not in self._questions})
         if not since:
             del self._since[session_id]
 

@@ -8,32 +8,40 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from sould.agents.errors import why_refused
 from sould.agents.privatefile import write_private
-from sould.agents.store.store import DoLater
+
+if TYPE_CHECKING:
+    from sould.agents.store.store import DoLater
 
 logger = logging.getLogger(__name__)
+
+
+def load_notes(directory: Path) -> dict[str, dict[str, float]]:
+    """By session: the ids of its requests, and since when each waits, in wall seconds. Blocks."""
+    found: dict[str, dict[str, float]] = {}
+    with contextlib.suppress(OSError):
+        for path in directory.iterdir():
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                found[path.name] = msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+    return found
 
 
 class WaitingNotes:
     """One small file for each session, in a directory of their own."""
 
-    def __init__(self, directory: Path, later: DoLater) -> None:
+    def __init__(self, directory: Path, later: "DoLater") -> None:
         """`later` writes them, in the order in which they come."""
         self._directory = directory
         self._later = later
 
     def load(self) -> dict[str, dict[str, float]]:
-        """By session: the ids of its requests, and since when each waits, in wall seconds. Blocks."""
-        found: dict[str, dict[str, float]] = {}
-        with contextlib.suppress(OSError):
-            for path in self._directory.iterdir():
-                with contextlib.suppress(OSError, msgspec.DecodeError):
-                    found[path.name] = msgspec.json.decode(path.read_bytes(), type=dict[str, float])
-        return found
+        """See `load_notes`."""
+        return load_notes(self._directory)
 
     def note(self, session_id: str, since: Mapping[str, float]) -> None:
         """What a session waits for now; nothing of it is noted when that is nothing."""

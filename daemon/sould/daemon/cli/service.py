@@ -17,6 +17,7 @@ from sould.daemon.configuration.configfile import other_configuration
 from sould.daemon.control import Leaving, McpState, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
+from sould.daemon.statusline import print_line
 
 POLL_S = 0.02
 TIMES = "×"  # noqa: RUF001 -- the sign is meant
@@ -24,7 +25,8 @@ TIMES = "×"  # noqa: RUF001 -- the sign is meant
 
 @click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-def status(as_json: bool) -> None:
+@click.option("--line", "as_line", is_flag=True, help="Print one line for a status bar, or nothing.")
+def status(as_json: bool, as_line: bool) -> None:
     """Show the daemon, who is connected, and what is running.
 
     Exits 0 when the daemon is running, 1 when it is not (which is no fault: it starts when it is needed).
@@ -32,7 +34,10 @@ def status(as_json: bool) -> None:
     Examples:
       sould status
       sould status --json | jq .memory.pss_bytes
+      sould status --line
     """
+    if as_line:
+        sys.exit(print_line())
     try:
         with ControlClient.connect() as daemon:
             found = daemon.status()

@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from sould.daemon.control import (
     ArchiveParams,
     ConnectionInfo,
     ControlModel,
+    Counts,
     Force,
     ForkParams,
     Found,
@@ -40,6 +42,7 @@ from sould.daemon.control import (
     Memory,
     Nothing,
     Pong,
+    ProjectState,
     PrunedRow,
     PruneParams,
     PruneReport,
@@ -72,7 +75,7 @@ Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
 LOOKS = frozenset(
     {
-        *("ping", "status", "requests.show", "fsck"),
+        *("ping", "status", "counts", "requests.show", "fsck"),
         *("sessions.list", "sessions.search", "sessions.show", "sessions.export"),
     }
 )
@@ -96,6 +99,7 @@ class ControlFace:
         self._handlers: dict[str, Handler] = {
             "ping": self._ping,
             "status": self._status,
+            "counts": self._count,
             "stop": self._stop,
             "restart": self._restart,
             "shutdown_if_idle": self._shutdown_if_idle,
@@ -182,6 +186,37 @@ class ControlFace:
             state_dir=self._paths.state,
             log_file=self._paths.log,
             config_file=str(config_path(self._paths, self._paths.environment)),
+            projects=await self._projects(sessions),
+            counts=await self._count(Nothing()),
+        )
+
+    async def _count(self, _: Nothing) -> Counts:
+        built = self._sessions.built
+        if built is None:
+            from sould.agents.store.waitingnotes import load_notes  # noqa: PLC0415 -- msgspec is all it needs
+
+            noted = await asyncio.to_thread(load_notes, Path(self._paths.state, "waiting"))
+            return Counts(running=0, waiting=sum(map(len, noted.values())), hunks=0)
+        port = built.port
+        running = sum(session.running for session in port.sessions.values())
+        return Counts(running=running, waiting=port.inbox.count, hunks=sum(port.pending_hunks.values()))
+
+    async def _projects(self, sessions: "tuple[SessionPort, ...]") -> tuple[ProjectState, ...]:
+        built = self._sessions.built
+        if built is None:
+            return ()
+        home, hunks = Path(self._paths.environment.get("HOME", "/")), built.port.pending_hunks
+        waiting = Counter(each.session.cwd for each in await built.port.inbox.all())
+        roots = {cwd: await built.port.project_root(cwd, home) for cwd in {*waiting, *(s.info.cwd for s in sessions)}}
+        return tuple(
+            ProjectState(
+                root=str(root),
+                sessions=sum(roots[each.info.cwd] == root for each in sessions),
+                running=sum(each.running for each in sessions if roots[each.info.cwd] == root),
+                waiting=sum(count for cwd, count in waiting.items() if roots[cwd] == root),
+                hunks=hunks.get(root, 0),
+            )
+            for root in sorted({*roots.values(), *hunks})
         )
 
     async def _stop(self, params: Force) -> Reply:
