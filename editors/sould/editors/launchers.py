@@ -97,6 +97,11 @@ _HINTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 """Variables of an editor's own terminal, their value where it counts, and the programs that open a file there."""
 
 
+_ASKED: Final = ("PATH", "NVIM", "TMUX", "VISUAL", "EDITOR", *dict.fromkeys(variable for variable, _, _ in _HINTS))
+MOST_KNOWN: Final = 100
+"""Environments of which it is known what they name."""
+
+
 class Command(Protocol):
     """What is run to open something."""
 
@@ -177,22 +182,25 @@ def _remote(nvim: str, server: str, target: Target, *, focus: bool) -> Sequence[
 
 
 class Launchers:
-    """An `EditorBackend` for sessions whose environment names an editor. What was found holds for the environment."""
+    """An `EditorBackend` for sessions whose environment names an editor. What was found is looked for once for each environment."""
 
     id = "launcher"
     name = "a launcher"
 
     def __init__(self) -> None:
-        self._known: tuple[Mapping[str, str], Launcher | None] | None = None
+        self._known: dict[tuple[object, ...], Launcher | None] = {}
 
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""
         return frozenset((OPEN,)) if self._launcher(site) is not None else frozenset[str]()
 
     def _launcher(self, site: Site) -> Launcher | None:
-        if self._known is None or self._known[0] is not site.environment:
-            self._known = (site.environment, launcher_of(site))
-        return self._known[1]
+        about = (site.directories, *map(site.environment.get, _ASKED))
+        if about not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[about] = launcher_of(site)
+        return self._known[about]
 
     async def call(self, tool: str, given: Arguments, where: Where) -> EditorResult:
         """See `EditorBackend`."""

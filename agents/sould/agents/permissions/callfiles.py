@@ -90,6 +90,26 @@ class OtherWork:
 ALONE: Final = OtherWork()
 
 
+class KnownProblems(Protocol):
+    """What was wrong in a file before it was written."""
+
+
+class WriteProblems:
+    """What is wrong in files, as editors know: subclass it. As it is, nothing is known."""
+
+    __slots__ = ()
+
+    async def known(self, files: "CallFiles", path: Path) -> KnownProblems | None:
+        """What is wrong in a file now; None: nobody knows. Does not take long, and fails never."""
+
+    async def new(self, files: "CallFiles", path: Path, known: KnownProblems) -> Sequence[str]:
+        """What is wrong now and was not then, a line each."""
+        return ()
+
+
+UNKNOWN: Final = WriteProblems()
+
+
 class CallFiles:
     """A `Workspace` in which opening asks; one for each call. Whoever is refused gets a RefusedError, which ends the call."""
 
@@ -101,9 +121,12 @@ class CallFiles:
         call: ToolCallContext = NO_CALL,
         looks: Looks = UNHEARD,
         others: OtherWork = ALONE,
+        problems: WriteProblems = UNKNOWN,
     ) -> None:
         self.others = others
         """What a write may meet."""
+        self.problems = problems
+        """What a write may break."""
         self._looks = looks
         self._workspace = workspace
         self._approval = approval
@@ -117,7 +140,7 @@ class CallFiles:
         inner = self._workspace
         if isinstance(inner, PerCall):
             inner = cast("Workspace", inner.for_call(call))
-        return CallFiles(inner, self._approval, self._locks, call, self._looks, self.others)
+        return CallFiles(inner, self._approval, self._locks, call, self._looks, self.others, self.problems)
 
     # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
 

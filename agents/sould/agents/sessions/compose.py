@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sould.agents.config import Config
 from sould.agents.dmail.router import Mailbox
+from sould.agents.editortools.newproblems import NewProblems
 from sould.agents.editortools.site import Site
 from sould.agents.editortools.source import EditorTools
 from sould.agents.environment import PROVIDER_KEYS, Environment
@@ -327,7 +328,9 @@ async def open_files(
     capture.tell(LateNotices(log))
     files.watch(capture)
     others = OtherSessions(stored.info.id, files, names, permission.company, projects.at_work)
-    judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others)
+    site = partial(_site, workplace, permission.approval, clients, stored.info.id)
+    problems = NewProblems(host.editors, site, files)
+    judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others, problems=problems)
     return WorkFiles(judged, files, clients, Rewinder(log, files, mailbox), others)
 
 
@@ -405,19 +408,19 @@ def make_servers(
 def make_editor_tools(services: SessionServices) -> EditorTools:
     """What editors and language servers can do for the session's agents."""
     files, approval = services.files, services.permission.approval
-    site = partial(_site, services)
+    workplace, session = services.workplace, services.session_id
+    site = partial(_site, workplace, approval, files.clients, session)
     return EditorTools(services.host.editors, site, files.judged, files.recorded, approval)
 
 
-def _site(services: SessionServices) -> Site:
-    workplace, files = services.workplace, services.files
+def _site(workplace: Workplace, approval: Approval, clients: ClientFiles, session_id: str) -> Site:
     return Site(
         workplace.opening.cwd,
         tuple(workplace.directories),
         workplace.environment.variables,
-        services.permission.approval.trust == "trusted",
-        services.session_id,
-        files.clients.asking,
+        approval.trust == "trusted",
+        session_id,
+        clients.asking,
     )
 
 

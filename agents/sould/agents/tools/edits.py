@@ -89,6 +89,7 @@ async def _carry_out(
         files.others.allowed(path.path, contest)
     just_read = JustRead(before)
     expected: Expected = just_read if held is not None else just_read.digest
+    known = await files.problems.known(files, path.path)
     writer = files.for_call(replace(call, allowed=True)) if consent.seen else files
     try:
         written = await writer.write_text(path.path, proposal.text, expected=expected)
@@ -106,6 +107,9 @@ async def _carry_out(
     if user_edits:
         extras["user_edits"] = user_edits
         notes.append(f"But the text changed while it was saved (a formatter, or the user):\n{user_edits}")
+    if known is not None and (broken := await files.problems.new(files, path.path, known)):
+        extras["new_problems"] = list(broken)
+        notes.append("\n".join(["It brought errors that were not there before:", *broken]))
     if others := await files.others.beside(path.path):
         notes.append(f"Changes of others in it are not reviewed yet: {others}.")
     return tool_ok(message=" ".join(notes), display=(diff,), extras=extras)
