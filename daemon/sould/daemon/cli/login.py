@@ -65,7 +65,7 @@ def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: boo
     where = _store(name, _read_key(name), allow_file=allow_file)
     click.echo(f"The key of {name} is stored in {where}.", err=True)
     if name not in loaded.config.providers:
-        _configure(known[name], loaded)
+        configure(known[name], loaded)
 
 
 @click.command(cls=Command)
@@ -148,8 +148,8 @@ def _store(provider: str, key: SecretStr, *, allow_file: bool) -> str:
     return "the system's keyring" if where == "keyring" else file
 
 
-def _configure(service: Found, loaded: Loaded) -> None:
-    """Add the provider and its model to the configuration file, so that the key has something to open."""
+def configure(service: Found, loaded: Loaded) -> None:
+    """Add the provider and its models to the configuration file, so that a key has something to open."""
     path = config_path(Paths(os.environ), os.environ)
     tables = _tables(service, default=not loaded.config.default_model and not loaded.config.models)
     if path.suffix != ".toml":

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import tomllib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from soultest.cliuser import User
+from soultest.faulty import model_server
 from soultest.terminal import terminal
 from soultest.world import SOULD
 
@@ -384,9 +386,58 @@ def test_alone_at_a_terminal_it_asks_for_each(user: User) -> None:
         shown.expect("sould is set up")
         shown.expect("Connect Kate?")
         shown.type("n")
+        shown.expect("No model is set up yet")
+        shown.type("n")
+        shown.expect("Later: sould login")
         assert shown.wait() == 0
     assert '"sould"' in path.read_text()
     assert not kate.exists()
+
+
+# --- the first model ---------------------------------------------------------------------------------------------------
+
+
+def test_somebody_without_a_model_can_store_a_key_at_once(user: User) -> None:
+    with terminal(user, "setup", "zed") as shown:
+        shown.expect("No model is set up yet")
+        shown.expect("[1] A key, or a sign-in")
+        shown.type("1")
+        shown.expect("Provider (kimi, openai, openrouter)")
+        shown.type("openai")
+        shown.expect("not shown")
+        shown.type("sk-0123456789")
+        shown.expect("[y/N]")
+        shown.type("y")
+        shown.expect("Try: sould run")
+        assert shown.wait() == 0
+    with terminal(user, "setup", "zed") as shown:
+        shown.expect("set up already")
+        assert shown.wait() == 0
+    assert "No model" not in shown.seen
+
+
+def test_somebody_with_a_server_of_their_own_gets_its_models(user: User) -> None:
+    with model_server() as url, terminal(user, "setup", "zed") as shown:
+        shown.expect("No model is set up yet")
+        shown.type("2")
+        shown.expect("Its address")
+        shown.type(url)
+        shown.expect("Try: sould run")
+        assert shown.wait() == 0
+    config = tomllib.loads((user.config / "config.toml").read_text())
+    assert config["providers"]["local"] == {"type": "openai", "base_url": url}
+    assert config["default_model"] == "local/test-model"
+
+
+def test_a_server_that_is_not_there_is_said(user: User) -> None:
+    with terminal(user, "setup", "zed") as shown:
+        shown.expect("No model is set up yet")
+        shown.type("2")
+        shown.expect("Its address")
+        shown.type("http://127.0.0.1:9/v1")
+        shown.expect("No model server answers at http://127.0.0.1:9/v1")
+        assert shown.wait() == 0
+    assert not (user.config / "config.toml").exists()
 
 
 # --- VS Code's extension -----------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str 
     The editor's own configuration is edited: comments and layout stay, and so does all that is yours. What was there
     before is kept beside the file, as FILE.sould-backup. A second time changes nothing.
 
+    Where no model is set up yet, a terminal is asked for one at the end: a key, a sign-in, or a server on this machine.
+
     Examples:
       sould setup
       sould setup zed --dry-run
@@ -53,6 +55,10 @@ def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str 
         _offer(places, dry_run=dry_run, check=check, undo=undo)
     else:
         _one(EDITORS[editor], places, dry_run=dry_run, check=check, undo=undo)
+    if not (dry_run or check or undo):
+        from sould.daemon.cli.setup.firstmodel import offer_model  # noqa: PLC0415 -- the model client is slow to import
+
+        offer_model()
 
 
 def _one(editor: Editor, places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
