@@ -113,6 +113,14 @@ def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str,
             assert decide(run(line), everything, "trusted", "full", where).decision == "ask", line
 
 
+@pytest.mark.parametrize("path", [".venv/bin/pylsp", "web/node_modules/typescript/lib/tsserver.js"])
+def test_what_is_installed_in_a_project_is_run_unasked_so_that_changing_it_asks(
+    path: str, where: PolicyContext
+) -> None:
+    for mode in MODES[1:]:
+        assert decide(edit(path), Rules((Rule("allow", "edit"),)), "trusted", mode, where).decision == "ask"
+
+
 @pytest.mark.parametrize(
     "path", ["a.py", ".gitignore", "github/workflows/x", "agents.mdx", "docs/git/config", "environment.py"]
 )

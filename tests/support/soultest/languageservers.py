@@ -1,5 +1,6 @@
 """Language servers over a real guard, in this process: the scripted one (`langserver.py`) in a project of its own."""
 
+import asyncio
 import json
 import os
 import sys
@@ -47,10 +48,13 @@ class Served:
         """A daemon's, while the block lasts."""
         guard = ProcessGuard()
         config = FixedConfig(Config(languageservers=self.settled("ok")))
-        pool = LanguageServerPool(guard, config, Watches(), "1")
         try:
-            async with pool.running():
-                yield pool
+            async with asyncio.TaskGroup() as group:
+                pool = LanguageServerPool(group, guard, config, Watches(), "1")
+                try:
+                    yield pool
+                finally:
+                    pool.close()
         finally:
             await guard.aclose()
 

@@ -4,7 +4,7 @@ A file is shown when it is asked about and stays so, for its server to be quick,
 time: servers compare, and pieces that went wrong once would be wrong for ever.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -16,8 +16,6 @@ from sould.agents.workspace import TextFile
 
 MOST_SHOWN: Final = 64
 """Files at once."""
-LARGEST: Final = 4 * 1024 * 1024
-"""Characters of a file that is shown."""
 
 
 class Notify(Protocol):
@@ -46,11 +44,6 @@ class Documents:
         """The one that was asked about last is the last one."""
         self._versions = 0
 
-    @property
-    def shown(self) -> tuple[Path, ...]:
-        """The files that are shown."""
-        return tuple(self._shown)
-
     def show(self, file: TextFile) -> int:
         """Show a file as it is now; its version there."""
         before = self._shown.pop(file.path, None)
@@ -74,10 +67,15 @@ class Documents:
             self._notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
             self._problems.hidden(path)
 
-    def version(self, path: Path) -> int | None:
-        """Of what is shown of a file."""
+    def outdated(self, changed: Collection[Path], unsaved: Collection[Path]) -> Sequence[Path]:
+        """The files that are shown otherwise than they are: the disk has another text, or nobody holds that one unsaved any more."""
+        shown = self._shown.items()
+        return [path for path, each in shown if path in changed or (each.unsaved and path not in unsaved)]
+
+    def digest(self, path: Path) -> str:
+        """Of what is shown of a file; "": nothing."""
         shown = self._shown.get(path)
-        return shown.version if shown is not None else None
+        return shown.digest if shown is not None else ""
 
     def _send(self, file: TextFile, version: int, *, known: bool) -> None:
         uri = file.path.as_uri()

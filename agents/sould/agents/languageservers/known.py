@@ -42,7 +42,9 @@ def _all(name: str, suffixes: str) -> Mapping[str, str]:
 _PYRIGHT: Final = {
     "python": {"analysis": {"diagnosticMode": "openFilesOnly", "autoSearchPaths": True, "useLibraryCodeForTypes": True}}
 }
-_NO_DOWNLOADS: Final = {"disableAutomaticTypingAcquisition": True, "hostInfo": "sould"}
+_NO_DOWNLOADS: Final = {"disableAutomaticTypingAcquisition": True}
+_TSSERVER: Final = {**_NO_DOWNLOADS, "hostInfo": "sould", "tsserver": {"useSyntaxServer": "never"}}
+"""A second server for syntax alone would answer half of a question while the first one still reads the project."""
 _CARGO: Final = {
     "cargo": {"buildScripts": {"enable": False}},
     "procMacro": {"enable": False},
@@ -75,7 +77,7 @@ LANGUAGES: Final = (
             ".jsx": "javascriptreact",
         },
         (
-            KnownServer("typescript-language-server", ("typescript-language-server", "--stdio"), options=_NO_DOWNLOADS),
+            KnownServer("typescript-language-server", ("typescript-language-server", "--stdio"), options=_TSSERVER),
             KnownServer("vtsls", ("vtsls", "--stdio"), settings={"typescript": _NO_DOWNLOADS}),
         ),
         ("tsconfig.json", "jsconfig.json", "package.json"),

@@ -70,15 +70,17 @@ class _Slot(Struct):
 
 
 class LanguageServerPool:
-    """`running` owns every server's task; `used` is only called inside it."""
+    """`group` owns every server's task; who made the pool ends it before the group."""
 
-    def __init__(self, guard: ProcessGuard, config: LiveConfig, watches: Watches, version: str) -> None:
+    def __init__(
+        self, group: asyncio.TaskGroup, guard: ProcessGuard, config: LiveConfig, watches: Watches, version: str
+    ) -> None:
         """`version`: sould's, as servers are told it. `watches`: those of the daemon."""
         self.config = config
+        self._group = group
         self._guard = guard
         self._watches = watches
         self._version = version
-        self._group: asyncio.TaskGroup | None = None
         self._slots: dict[tuple[object, ...], _Slot] = {}
         self._watching = False
         self._making_room = asyncio.Lock()
@@ -89,19 +91,12 @@ class LanguageServerPool:
         running = (slot.server for slot in self._slots.values() if slot.server is not None)
         return tuple(server for server in running if not server.ended.is_set())
 
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None, None]:
-        """Own the servers; when this is left they have ended, with all their processes."""
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            try:
-                yield
-            finally:
-                self._group = None
-                for slot in self._slots.values():
-                    if slot.task is not None:
-                        slot.task.cancel()
-                self._slots.clear()
+    def close(self) -> None:
+        """Let all of them end; the group waits for that."""
+        for slot in self._slots.values():
+            if slot.task is not None:
+                slot.task.cancel()
+        self._slots.clear()
 
     def of(self, root: Path) -> Sequence[LanguageServer]:
         """Those of a project."""
@@ -168,7 +163,6 @@ class LanguageServerPool:
         await idle.ended.wait()
 
     def _start(self, launch: Launch, slot: _Slot) -> LanguageServer:
-        assert self._group is not None, "the pool does not run"
         server = LanguageServer(launch, self._guard, self.config, self._watches, self._version)
         slot.begin(server, self._group.create_task(self._run(server, slot), name=f"language server {launch.name}"))
         if not self._watching:

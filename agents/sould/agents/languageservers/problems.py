@@ -36,6 +36,8 @@ class ToldProblems:
         self._shown: dict[Path, tuple[int, int]] = {}
         """The version of each file that is shown, and how often something had been told by then."""
         self._count = 0
+        self._versions = False
+        """It says which version it means, so that what comes without is of another text."""
         self._news = asyncio.Event()
 
     def shown(self, path: Path, version: int) -> None:
@@ -55,6 +57,7 @@ class ToldProblems:
             return
         version = said.version if isinstance(said.version, int) and not isinstance(said.version, bool) else None
         newest, _ = self._shown.get(path, (None, 0))
+        self._versions = self._versions or version is not None
         if version is not None and newest is not None and version != newest:
             return  # of a text that is not this one, or that nobody showed it
         self._count += 1
@@ -82,7 +85,7 @@ class ToldProblems:
     def _fresh(self, path: Path) -> Told | None:
         told = self._files.get(path)
         version, before = self._shown.get(path, (None, 0))
-        if told is None or (told.version is None and told.count <= before):
+        if told is None or (told.version is None and (self._versions or told.count <= before)):
             return None
         return told if told.version in (None, version) else None
 

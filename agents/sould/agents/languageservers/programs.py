@@ -5,19 +5,22 @@ little of the session's environment, so that no key reaches them and sessions of
 """
 
 import os
-import shlex
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
-from sould.agents.config import LanguageServers
+from sould.agents.config import LanguageName, LanguageServers
 from sould.agents.environment import find_program
-from sould.agents.languageservers.known import LANGUAGES, KnownServer, Language
+from sould.agents.languageservers.known import LANGUAGES, KnownServer, Language, language_of
+from sould.agents.languageservers.sources import PASSED_OVER
 
 OWN_PROGRAMS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
 """Where a project has programs of its own."""
+MOST_LOOKED_AT: Final = 5000
+"""Names, to know which languages a project is written in."""
 _PYTHONS: Final = (".venv", "venv")
 PASSED: Final = frozenset(
     {
@@ -99,9 +102,38 @@ def told(settings: Mapping[str, Any], section: str) -> Any:
     return found  # pyright: ignore[reportUnknownVariableType] -- JSON
 
 
-def shown(launch: Launch) -> str:
-    """How it was started, for people."""
-    return shlex.join(launch.argv)
+def program_places(root: Path, variables: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """Where programs are looked for, and when something came or went there last."""
+    path = variables.get("PATH", os.defpath).split(os.pathsep)
+    return tuple((place, _changed(place)) for place in (*(str(root / each) for each in OWN_PROGRAMS), *path))
+
+
+def _changed(place: str) -> int:
+    try:
+        return os.stat(place).st_mtime_ns
+    except (OSError, ValueError):
+        return 0
+
+
+def languages_in(root: Path) -> list[Language]:
+    """The languages of a project, those with most files first, as far as a short look at it tells. Blocks."""
+    found: Counter[LanguageName] = Counter()
+    pending, seen = deque([root]), 0
+    while pending and seen < MOST_LOOKED_AT:
+        try:
+            with os.scandir(pending.popleft()) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        seen += len(entries)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and entry.name not in PASSED_OVER:
+                    pending.append(Path(entry.path))
+            elif (language := language_of(Path(entry.name))) is not None:
+                found[language.name] += 1
+    by_name = {language.name: language for language in LANGUAGES}
+    return [by_name[name] for name, _ in found.most_common()]
 
 
 def _own_programs(root: Path) -> Iterator[str]:

@@ -7,8 +7,9 @@ behind. Nothing here knows what is asked.
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
@@ -47,7 +48,7 @@ MOST_UNREAD: Final = 32 * 1024 * 1024
 _LIMITS: Final = Limits(line=32 * 1024 * 1024, in_flight=256, bad_lines=10, bad_seconds=10.0)
 MIB: Final = 1024 * 1024
 _CAN: Final[Mapping[str, Any]] = {
-    "general": {"positionEncodings": ["utf-16", "utf-8", "utf-32"]},
+    "general": {"positionEncodings": ["utf-32", "utf-16", "utf-8"]},
     "workspace": {
         "configuration": True,
         "workspaceFolders": True,
@@ -282,13 +283,31 @@ class LanguageServer:
             self._uses -= 1
             self._touch()
 
-    async def look(self) -> None:
-        """Tell it which files of the project changed since it was told last."""
+    async def look(self, unsaved: Collection[Path] = ()) -> Sequence[Path]:
+        """Tell it which files of the project changed since it was told last.
+
+        `unsaved`: those that an editor holds unsaved now. Returns the files to be shown again, because they are others by now.
+        """
         async with self._looking:
             events = await asyncio.to_thread(self._sources.look)
         if events:
             changes = [{"uri": event.path.as_uri(), "type": event.kind} for event in events]
             self.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        documents = self._documents
+        return documents.outdated({event.path for event in events}, unsaved) if documents is not None else ()
+
+    def hide(self, path: Path) -> None:
+        """Show it a file no longer."""
+        if self._documents is not None:
+            self._documents.hide(path)
+
+    def newest(self, most: int) -> Sequence[Path]:
+        """The project's source files that were changed last, as they were looked at."""
+        return self._sources.newest(most)
+
+    def is_shown(self, file: TextFile) -> bool:
+        """It is shown this very text."""
+        return self._documents is not None and self._documents.digest(file.path) == file.digest
 
     def show(self, file: TextFile) -> int:
         """Show it a file as it is now; the version of what it is shown.
@@ -299,10 +318,6 @@ class LanguageServer:
         if self._documents is None or self._connection is None:
             raise ServerGoneError(self.trouble)
         return self._documents.show(file)
-
-    def version(self, file: TextFile) -> int | None:
-        """Of what it is shown of a file."""
-        return self._documents.version(file.path) if self._documents is not None else None
 
     @property
     def memory(self) -> int:
@@ -319,8 +334,8 @@ class LanguageServer:
         else:
             connection.notify(method, dict(params))
 
-    async def ask(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
-        """Its answer, JSON of any shape.
+    async def ask(self, method: str, params: Mapping[str, Any], seconds: float, *, hurry: bool = False) -> Any:
+        """Its answer, JSON of any shape. `hurry`: that it takes longer than this says nothing of it.
 
         Raises:
             RpcError: it refused.
@@ -339,7 +354,7 @@ class LanguageServer:
             raise ServerGoneError(self.trouble) from None
         except TimeoutError:
             computed = self._seconds_taken() - began > seconds * IDLE_SHARE
-            at_work = computed or self._signs != heard or bool(self.messages.working)
+            at_work = hurry or computed or self._signs != heard or bool(self.messages.working)
             if at_work and asyncio.get_running_loop().time() - self._answered < PATIENCE:
                 raise ServerBusyError(self.messages.working) from None
             self.stop(f"it did not answer within {seconds:g} s")

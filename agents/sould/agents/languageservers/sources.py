@@ -4,6 +4,7 @@ Where inotify tells, a look goes only where something happened; else it goes eve
 over. Blocks: use it in a thread. Never opens a file.
 """
 
+import heapq
 import os
 import stat
 import time
@@ -75,16 +76,15 @@ class SourceFiles:
                 self._look_again(folder, changed.trees)
         return [] if first else self._events
 
-    def newest(self, suffixes: Collection[str]) -> Path | None:
-        """The file of these kinds that was changed last, as it was looked at."""
+    def newest(self, most: int) -> list[Path]:
+        """The source files that were changed last, as they were looked at."""
         fitting = (
             (seen[0], folder, name)
             for folder, files in self._folders.items()
             for name, seen in files.items()
-            if name.endswith(tuple(suffixes))
+            if name.endswith(self._suffixes)
         )
-        found = max(fitting, default=None)
-        return self._root / found[1] / found[2] if found is not None else None
+        return [self._root / folder / name for _, folder, name in heapq.nlargest(most, fitting)]
 
     def _look_everywhere(self) -> None:
         self._old, self._folders, self._below, self._size = self._folders, {}, {}, 0

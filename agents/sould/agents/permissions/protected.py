@@ -33,6 +33,8 @@ _PAIRS: Final = frozenset(
         *((".cargo", name) for name in ("config", "config.toml")),
     }
 )
+_INSTALLED: Final = _set(".venv venv node_modules site-packages")
+"""What is installed there is run unasked, as by language servers."""
 _FILES: Final = _set(
     """.gitmodules .gitattributes .nvim.lua .nvimrc .vimrc .exrc .dir-locals.el .dir-locals-2.el .editorconfig agents.md
     claude.md gemini.md .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .gitlab-ci.yml .travis.yml .drone.yml
@@ -70,6 +72,8 @@ def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False
     for name in parts:
         if name in _TREES or any(fnmatchcase(name, pattern) for pattern in _TREE_PATTERNS):
             return f"{path} is in {name}, which configures or runs things by itself"
+    if not named and (name := next((name for name in parts if name in _INSTALLED), "")):
+        return f"{path} is in {name}, from which programs are run"
     for pair in pairwise(parts):
         if pair in _PAIRS:
             return f"{path} is in {'/'.join(pair)}, which runs by itself"

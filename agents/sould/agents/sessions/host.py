@@ -76,7 +76,8 @@ class SessionHost:
     async def serve(self) -> None:
         """Own the sessions' tasks until `aclose`; all turns are ended and all journals closed when this returns."""
         with contextlib.closing(self._services.policy.changes):
-            async with self._services.mcp.running(), asyncio.TaskGroup() as group:
+            services = self._services
+            async with services.mcp.running(), services.languages.running(), asyncio.TaskGroup() as group:
                 self._group = group
                 group.create_task(
                     asyncio.to_thread(self._store.forget_blank, time.time() - BLANK_S), name="blank sessions"

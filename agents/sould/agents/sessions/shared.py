@@ -10,6 +10,7 @@ from sould.agents.dmail.router import DMailRouter, Mailbox
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.filechanges import FileChanges
 from sould.agents.hooks.engine import Hooks
+from sould.agents.languageservers.backend import LanguageServers
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
@@ -99,6 +100,8 @@ class HostServices(Struct, frozen=True):
     """What the sessions tell their users of the daemon."""
     editors: EditorBackends
     """Who can serve editor tools."""
+    languages: LanguageServers
+    """The last of them before the disk: the daemon's own language servers."""
     dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""
 

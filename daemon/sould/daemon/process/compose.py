@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sould.agents.config import Config
 from sould.agents.editortools.routing import EditorBackends
+from sould.agents.languageservers.backend import LanguageServers
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
@@ -135,6 +136,7 @@ def compose(paths: Paths) -> Composition:
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)
+    languages = LanguageServers(guard, config, projects.buffers, projects.watches, VERSION)
     services = HostServices(
         storage=Storage(store, writer, state),
         configuration=UserConfiguration(config, Path(paths.config)),
@@ -148,7 +150,8 @@ def compose(paths: Paths) -> Composition:
         guard=guard,
         mcp=mcp,
         news=config.news,
-        editors=EditorBackends(projects.buffers.holders, (Launchers(),)),
+        editors=EditorBackends(projects.buffers.holders, (languages, Launchers())),
+        languages=languages,
     )
     host = SessionHost(services)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)
