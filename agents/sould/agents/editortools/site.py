@@ -2,8 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+
+Sharing: TypeAlias = Literal["off", "ask", "on"]
+"""Whether agents may know what the user looks at in a project."""
+SHARED: Final = frozenset({"editor_state", "terminal_read"})
+"""The tools that tell it."""
 
 
 class Site(Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sould.agents.editortools.routing import EditorBackends
-from sould.agents.editortools.site import Site
+from sould.agents.editortools.site import Sharing, Site
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.projects.sessionfiles import SessionFiles
@@ -19,6 +19,8 @@ _NONE: Final[Mapping[str, Tool[Any]]] = {}
 
 CurrentSite: TypeAlias = Callable[[], Site]
 """Where the session works, as it is now, and for whom."""
+CurrentSharing: TypeAlias = Callable[[], Sharing]
+"""What the user chose for the project, as it is now."""
 
 
 class EditorTools:
@@ -31,12 +33,14 @@ class EditorTools:
         files: CallFiles,
         recorded: SessionFiles,
         approval: Approval,
+        sharing: CurrentSharing,
     ) -> None:
         self._backends = backends
         self._site = site
         self._files = files
         self._recorded = recorded
         self._approval = approval
+        self._sharing: CurrentSharing = sharing
         self._access: EditorAccess | None = None
         self._served: Collection[str] = frozenset[str]()
         self._tools: Offer = _NONE
@@ -67,5 +71,7 @@ class EditorTools:
         from sould.agents.editortools.tools import EditorAccess, offered  # noqa: PLC0415 -- not before somebody can serve one
 
         if self._access is None:
-            self._access = EditorAccess(self._backends, self._site, self._files, self._recorded, self._approval)
+            self._access = EditorAccess(
+                self._backends, self._site, self._files, self._recorded, self._approval, self._sharing
+            )
         return offered(served, self._access)

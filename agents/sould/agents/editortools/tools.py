@@ -5,7 +5,7 @@ the same questions and the same review as every edit. Nothing is loaded until so
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import orjson
 from pydantic import BaseModel
@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from sould.agents.editortools.calls import Done, EditorCalls
 from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
 from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.judged import Json
 from sould.agents.editortools.routing import EditorBackends
-from sould.agents.editortools.site import Site
+from sould.agents.editortools.site import SHARED, Sharing, Site
 from sould.agents.editortools.writing import EditWriter
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -22,12 +23,17 @@ from sould.agents.permissions.policy import CallExternal
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.readable import as_lines
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, tool_error, tool_ok
+from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wording import plural
 
 _KINDS: Mapping[str, ToolKind] = {"read": "search", "show": "other", "write": "edit", "run": "execute"}
 
 CurrentSite: TypeAlias = Callable[[], Site]
 """Where the session works, as it is now, and for whom."""
+CurrentSharing: TypeAlias = Callable[[], Sharing]
+"""What the user chose for the project, as it is now."""
+NOT_SHARED: Final = orjson.dumps({"data": {"shared": False}}).decode()
 
 
 class EditorAccess:
@@ -40,10 +46,12 @@ class EditorAccess:
         files: CallFiles,
         recorded: SessionFiles,
         approval: Approval,
+        sharing: CurrentSharing,
     ) -> None:
         self.backends = backends
-        self.site = site
+        self.site: CurrentSite = site
         self.approval = approval
+        self.sharing: CurrentSharing = sharing
         self._files = files
         self._recorded = recorded
 
@@ -87,6 +95,8 @@ class EditorToolOfAgent(Tool[BaseModel]):
 
     async def run(self, params: BaseModel, call: ToolCallContext) -> ToolReturn:
         """Ask, if it runs something; then have it done."""
+        if self._tool.name in SHARED and self._access.sharing() == "off":
+            return tool_ok(NOT_SHARED)
         refused = await self._refused(params, call)
         if refused is not None:
             return refused
@@ -94,25 +104,40 @@ class EditorToolOfAgent(Tool[BaseModel]):
             done = await self._access.make(self._tool, params, call)
         except EditorToolError as error:
             return tool_error(error.worded, brief=str(error)[:100])
-        return as_result(done)
+        return as_result(done, shared_words(done) if self._tool.name in SHARED else "")
 
     async def _refused(self, params: BaseModel, call: ToolCallContext) -> ToolReturn | None:
-        if self._tool.does != "run":
+        asks = self._tool.name in SHARED and self._access.sharing() == "ask"
+        if self._tool.does != "run" and not asks:
             return None
-        arguments = params.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        described = f"Have the editor do {self.name} with\n{as_lines(arguments)}"
+        arguments = params.model_dump(mode="json", by_alias=True, exclude_defaults=not asks)
+        wanted = "Share what you have open in the editor" if asks else f"Have the editor do {self.name}"
+        described = f"{wanted}, with\n{as_lines(arguments)}" if arguments else wanted
         action = CallExternal(self.name, arguments)
         return await self._access.approval.request(call, action, sender=self.name, description=described)
 
 
-def as_result(done: Done) -> ToolReturn:
-    """What a call came to, for a model."""
+def as_result(done: Done, brief: str = "") -> ToolReturn:
+    """What a call came to, for a model; `brief` for people."""
     if done.rejected is not None:
         return done.rejected.model_copy(update={"display": (*done.display, *done.rejected.display)})
     output = orjson.dumps({"data": done.data, "meta": done.meta}).decode()
     if done.failed:
         return tool_error("Not everything was written.", output=output, display=done.display)
-    return tool_ok(output, display=done.display)
+    return tool_ok(output, display=(*done.display, *((BriefBlock(text=brief),) if brief else ())))
+
+
+def shared_words(done: Done) -> str:
+    """What of the editor the agent was told, for its user."""
+    active: Json = done.data.get("active") or {}
+    selected = ""
+    if selection := active.get("selection"):
+        lines: Json = selection["range"]
+        selected = f", lines {lines['start']['line']} to {lines['end']['line']} selected"
+    told = [f"{active['file']}{selected}"] if active else []
+    told += [plural(len(opened), "open file")] if (opened := done.data.get("open")) else []
+    told += ["a terminal"] if done.data.get("output") else []
+    return f"Shared with the agent: {', '.join(told) or 'nothing'}"
 
 
 def offered(tools: Iterable[str], access: EditorAccess) -> dict[str, EditorToolOfAgent]:

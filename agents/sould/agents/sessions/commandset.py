@@ -3,6 +3,7 @@
 from sould.agents.commands.choosing import ModeCommands, OptionCommands
 from sould.agents.commands.context import ContextCommands
 from sould.agents.commands.conversation import Conversation
+from sould.agents.commands.editorcontext import EditorContextCommands
 from sould.agents.commands.flows import FlowCommands
 from sould.agents.commands.loops import LoopCommands
 from sould.agents.commands.looptasks import LoopTasks
@@ -14,7 +15,7 @@ from sould.agents.commands.skills import SkillCommands
 from sould.agents.commands.slash import CommandRegistry, CommandSource
 from sould.agents.commands.travel import TravelCommands
 from sould.agents.commands.workplace import WorkplaceCommands
-from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.compose import Parts, project_memory
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.queueing import PromptQueue
 
@@ -38,6 +39,7 @@ def command_sources(
         _workplace_commands(parts, conversation),
         SharingCommands(conversation, operations.sharing),
         OptionCommands(conversation, parts.choices.options),
+        EditorContextCommands(conversation, project_memory(parts.services.host), workplace.opening.cwd),
         SkillCommands(conversation, workplace.skills),
         loops.tasks.flows,
         loops,

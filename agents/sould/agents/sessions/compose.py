@@ -159,7 +159,7 @@ async def compose(
     models = await open_models(host.models.providers, configuration.live.now, state, opening)
     model = ModelUse(models, costs, make_budgets(storage.directory, configuration.live, log, state, costs))
     attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
-    projects = ProjectMemory(storage.directory / "projects.json")
+    projects = project_memory(host)
     modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     permission = make_permission(policy, configuration.live, stored, log, workplace, switch, Company(attached, modes))
@@ -410,7 +410,14 @@ def make_editor_tools(services: SessionServices) -> EditorTools:
     files, approval = services.files, services.permission.approval
     workplace, session = services.workplace, services.session_id
     site = partial(_site, workplace, approval, files.clients, session)
-    return EditorTools(services.host.editors, site, files.judged, files.recorded, approval)
+    memory = project_memory(services.host)
+    sharing = partial(memory.editor_context, workplace.opening.cwd)
+    return EditorTools(services.host.editors, site, files.judged, files.recorded, approval, sharing)
+
+
+def project_memory(host: HostServices) -> ProjectMemory:
+    """What is remembered of projects."""
+    return ProjectMemory(host.storage.directory / "projects.json")
 
 
 def _site(workplace: Workplace, approval: Approval, clients: ClientFiles, session_id: str) -> Site:

@@ -15,7 +15,7 @@ from sould.agents.editortools.calls import Done, EditorCalls, as_tool_error
 from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.routing import ON_DISK
-from sould.agents.editortools.site import OtherAgent, Site
+from sould.agents.editortools.site import SHARED, OtherAgent, Site
 from sould.agents.editortools.writing import EditWriter
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import key_variables
@@ -29,6 +29,7 @@ from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.port import no_commands
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessions.shared import HostServices
+from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.toolapi.base import RefusedError, ToolCallContext, tool_error
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.wording import faulty
@@ -48,6 +49,7 @@ class OtherAgents:
 
     def __init__(self, services: HostServices) -> None:
         self._services = services
+        self._memory = ProjectMemory(services.storage.directory / "projects.json")
 
     def offered(self, agent: OtherAgent) -> Sequence[EditorTool]:
         """The tools that somebody can serve where it works, in the catalogue's order."""
@@ -69,6 +71,8 @@ class OtherAgents:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise EditorToolError("invalid", faulty(".".join(map(str, first["loc"])) or "arguments", first)) from error
+        if name in SHARED and self._memory.editor_context(agent.cwd) != "on":
+            return Done({"shared": False}, {})
         call = ToolCallContext(call_id, 0, tool=name)
         async with self._files(agent) as (recorded, approval):
             files = CallFiles(recorded, approval, self._services.files.projects.locks).for_call(call)

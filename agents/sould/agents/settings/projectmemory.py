@@ -1,6 +1,6 @@
-"""What is remembered of a project: the mode its user chose last. One small file in the state directory.
+"""What is remembered of a project: the mode its user chose last, and whether its agents may know what they look at.
 
-Never in the project itself, and never `full`: that is chosen anew for every session.
+One small file in the state directory. Never in the project itself, and never `full`: that is chosen anew for every session.
 """
 
 import logging
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from sould.agents.editortools.site import Sharing
 from sould.agents.parsed import Parsed
 from sould.agents.permissions.policy import Mode
 from sould.agents.privatefile import write_private
@@ -17,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 class _Project(Parsed):
     mode: Mode | None = None
+    editor_context: Sharing = "ask"
 
 
 class _Projects(Parsed):
@@ -38,12 +40,24 @@ class ProjectMemory:
         """Remember a choice; `full` is not remembered."""
         if mode == "full":
             return
+        self._change(cwd, mode=mode)
+
+    def editor_context(self, cwd: Path) -> Sharing:
+        """Whether agents may know what the user looks at in this project."""
+        return (self._read().projects.get(str(cwd)) or _Project()).editor_context
+
+    def remember_editor_context(self, cwd: Path, sharing: Sharing) -> None:
+        """Remember a choice."""
+        self._change(cwd, editor_context=sharing)
+
+    def _change(self, cwd: Path, **update: str) -> None:
         content = self._read()
-        content.projects[str(cwd)] = _Project(mode=mode)
+        known = content.projects.get(str(cwd)) or _Project()
+        content.projects[str(cwd)] = known.model_copy(update=update)
         try:
             write_private(self._path, content.model_dump_json(indent=1).encode())
-        except OSError as error:  # the mode holds all the same
-            logger.warning("the mode cannot be saved in %s: %s", self._path, error.strerror)
+        except OSError as error:  # what was chosen holds all the same, for a mode
+            logger.warning("the choice cannot be saved in %s: %s", self._path, error.strerror)
 
     def _read(self) -> _Projects:
         try:
