@@ -202,3 +202,21 @@ async def test_symbols_of_the_project_and_of_a_file(tmp_path: Path) -> None:
             ("Outer/inner", "method", "one"),
         ]
         assert not (await asking.data("symbols", query="nothing")).get("symbols")
+
+
+@pytest.mark.parametrize("mode", ["ok", "pull"])
+async def test_an_edit_says_which_errors_it_brought_and_not_those_that_were_there(tmp_path: Path, mode: str) -> None:
+    async with agent(tmp_path, mode) as asking:
+        await asking.data("diagnostics", files=["a.py"], waitMs=20_000)  # from now on it runs
+        broke = await asking.result("WriteFile", path="a.py", content=f"{TEXT}BAD three\n")
+        assert "bad: BAD three" in broke.message
+        assert "bad: BAD two" not in broke.message
+        mended = await asking.result("WriteFile", path="a.py", content=TEXT)
+        assert "BAD" not in mended.message
+
+
+async def test_an_edit_is_not_held_up_by_a_server_that_says_nothing(tmp_path: Path) -> None:
+    async with agent(tmp_path, "mute") as asking:
+        written = await asking.result("WriteFile", path="a.py", content="BAD three\n")
+        assert not written.is_error
+        assert "BAD" not in written.message

@@ -25,6 +25,7 @@ from sould.agents.workspace import WorkspaceError
 TOOL: Final = "diagnostics"
 BEFORE: Final = 1.0
 """Seconds in which it has to be known what was wrong before; else nothing is compared."""
+WAIT_BEFORE_MS: Final = 800
 WAIT_MS: Final = 1_500
 AFTER: Final = 4.0
 """Seconds that a write is held up at most: `WAIT_MS` for the analysis, and what asking takes."""
@@ -60,7 +61,7 @@ class NewProblems(WriteProblems):
 
     async def known(self, files: CallFiles, path: Path) -> KnownProblems | None:
         """See `WriteProblems`."""
-        return await self._errors(files, path, 0, BEFORE)
+        return await self._errors(files, path, WAIT_BEFORE_MS, BEFORE)
 
     async def new(self, files: CallFiles, path: Path, known: KnownProblems) -> Sequence[str]:
         """See `WriteProblems`."""
@@ -91,7 +92,9 @@ class NewProblems(WriteProblems):
         except (EditorToolError, TimeoutError, WorkspaceError, RefusedError):
             return None
         data = answered.result.data
-        items = data.items if isinstance(data, Problems) else ()
+        if not isinstance(data, Problems) or data.still_analyzing:
+            return None
+        items = data.items
         errors = (each for each in items[:_LIMIT] if each.severity == "error" and each.file == str(path))
         return _Known(answered.backend.id, tuple(errors))
 

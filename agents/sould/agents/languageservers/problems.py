@@ -21,11 +21,12 @@ SETTLING: Final = 0.5
 
 
 class Told(Struct, frozen=True):
-    """Of one file. `count`: how often something was told before this."""
+    """Of one file. `count`: how often something was told before this; `at`: when (seconds of the loop)."""
 
     items: tuple[Diagnostic, ...]
     version: int | None
     count: int
+    at: float
 
 
 class ToldProblems:
@@ -62,7 +63,8 @@ class ToldProblems:
             return  # of a text that is not this one, or that nobody showed it
         self._count += 1
         self._files.pop(path, None)
-        self._files[path] = Told(tuple(each(Diagnostic, said.diagnostics, MOST_IN_A_FILE)), version, self._count)
+        items = tuple(each(Diagnostic, said.diagnostics, MOST_IN_A_FILE))
+        self._files[path] = Told(items, version, self._count, asyncio.get_running_loop().time())
         if len(self._files) > MOST_FILES:
             del self._files[next(iter(self._files))]
         self._news.set()
@@ -78,7 +80,7 @@ class ToldProblems:
             if not await self._heard(until):
                 last = self._files.get(path)
                 return (last.items if last is not None else ()), False
-        while await self._heard(min(until, asyncio.get_running_loop().time() + SETTLING)):
+        while await self._heard(min(until, told.at + SETTLING)):
             told = self._fresh(path) or told
         return told.items, True
 
@@ -91,5 +93,6 @@ class ToldProblems:
 
     async def _heard(self, until: float) -> bool:
         """Whether something is told before then."""
+        left = until - asyncio.get_running_loop().time()
         self._news.clear()
-        return await in_time(max(0.0, until - asyncio.get_running_loop().time()), self._news.wait())
+        return left > 0 and await in_time(left, self._news.wait())
