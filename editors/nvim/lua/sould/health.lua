@@ -37,7 +37,7 @@ local function connections()
   for _, project in ipairs(projects) do
     if require("sould.lsp").connected(project.root) then
       local pending = require("sould.review.state").count(project.root)
-      ok(("%s: connected, %d hunks to review"):format(project.root, pending))
+      ok(("%s: connected, %d hunk%s to review"):format(project.root, pending, pending == 1 and "" or "s"))
     else
       local now = require("sould.status").of(project.root)
       warn(("%s: %s"):format(project.root, now), { ":Sould start", "sould doctor", ":edit " .. vim.lsp.get_log_path() })

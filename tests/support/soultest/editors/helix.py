@@ -18,6 +18,9 @@ theme = "rig"
 [editor]
 gutters = []
 auto-completion = false
+end-of-line-diagnostics = "error"
+[editor.inline-diagnostics]
+cursor-line = "error"
 """
 """Nothing beside the lines of a file, so that the screen is the buffer."""
 THEME = """\
@@ -42,10 +45,14 @@ class Helix(TerminalEditor):
     def _status(self) -> str:
         return self._parts()[1]
 
+    def _normal(self) -> bool:
+        return " NOR " in self._status() and not self._menu()
+
     def keys(self, *keys: str) -> None:
-        """Press keys, one after the other, in normal mode."""
-        self.screen.press("Escape")
-        until(lambda: " NOR " in self._status(), PATIENCE, "normal mode")
+        """Press keys, one after the other, in normal mode. An Escape that does nothing would be taken for Alt with the next key."""
+        if not self._normal():
+            self.screen.press("Escape")
+            until(self._normal, PATIENCE, "normal mode")
         for key in keys:
             self.screen.type(key)
 

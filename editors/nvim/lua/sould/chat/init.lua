@@ -275,6 +275,9 @@ function M.choose(id, value)
       else
         chat.options = result.configOptions or chat.options
         chat.view:name(updates.heading(chat))
+        if not chat.view:visible() then
+          message.say(("%s: %s"):format(id, value))
+        end
       end
     end)
   end)

@@ -95,7 +95,7 @@ end
 ---@param buf integer
 ---@return boolean saved
 local function save(buf)
-  if vim.bo[buf].readonly then
+  if vim.fn.filewritable(vim.api.nvim_buf_get_name(buf)) ~= 1 and vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf)) then
     return false
   end
   local fix = vim.bo[buf].fixendofline
@@ -111,14 +111,28 @@ local function save(buf)
   return done and not vim.bo[buf].modified
 end
 
----Answers `_sould/review/write`.
----@param asked { path: string, version: integer, text: string, save: boolean }
----@return { outcome: string, saved: boolean?, version: integer?, text: string? }
-function M.answer(asked)
-  local buf = state.buffer(asked.path)
-  if not buf or not vim.bo[buf].modifiable or vim.lsp.util.buf_versions[buf] ~= asked.version then
-    return { outcome = "outdated" }
+---Does something to a buffer that its user protects from their own hand ('readonly', 'modifiable'), as with `:view`.
+---@generic T
+---@param buf integer
+---@param does fun(): T
+---@return T
+local function unlocked(buf, does)
+  local modifiable, readonly = vim.bo[buf].modifiable, vim.bo[buf].readonly
+  vim.bo[buf].modifiable, vim.bo[buf].readonly = true, false
+  local fine, result = pcall(does)
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.bo[buf].modifiable, vim.bo[buf].readonly = modifiable, readonly
   end
+  if not fine then
+    error(result, 0)
+  end
+  return result
+end
+
+---@param buf integer
+---@param asked { text: string, save: boolean }
+---@return boolean saved
+local function put(buf, asked)
   break_undo(buf)
   local lines, ended = split(buf, asked.text)
   M.set_lines(buf, lines)
@@ -126,7 +140,20 @@ function M.answer(asked)
     vim.bo[buf].endofline = ended
   end
   break_undo(buf)
-  local saved = asked.save and save(buf)
+  return asked.save and save(buf)
+end
+
+---Answers `_sould/review/write`.
+---@param asked { path: string, version: integer, text: string, save: boolean }
+---@return { outcome: string, saved: boolean?, version: integer?, text: string? }
+function M.answer(asked)
+  local buf = state.buffer(asked.path)
+  if not buf or vim.lsp.util.buf_versions[buf] ~= asked.version then
+    return { outcome = "outdated" }
+  end
+  local saved = unlocked(buf, function()
+    return put(buf, asked)
+  end)
   local text = M.text(buf)
   return {
     outcome = "written",
