@@ -141,8 +141,12 @@ def test_the_agent_is_asked_why_about_lines_and_about_what_is_reported(world: Wo
         editor.screen.wait("shorter", "As you say.")
         editor.keys("gg:Sould fix<CR>")
         wait_told(editor, "nothing is reported here")
+        editor.keys(":Sould why 99<CR>")
+        wait_told(editor, "there is no hunk 99")
         assert editor.lua("return vim.fn.getcompletion('Sould why ', 'cmdline')") == ["1", "2", "3"]
         assert editor.lua("return vim.fn.getcompletion('Sould ex', 'cmdline')") == ["explain"]
+        editor.keys(":new<CR>:Sould explain<CR>")
+        wait_told(editor, "this buffer has no file")
 
 
 def test_a_message_grows_by_pieces_and_its_end_stays_in_sight(world: World, program: Path) -> None:

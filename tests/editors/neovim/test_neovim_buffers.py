@@ -9,6 +9,7 @@ from soultest.editors.neovim import Neovim
 from soultest.editors.plugin import (
     MARKS,
     NEW,
+    OLD,
     ONE,
     THREE,
     TWO,
@@ -22,7 +23,7 @@ from soultest.editors.plugin import (
     wait_told,
 )
 from soultest.screen import PATIENCE
-from soultest.world import World
+from soultest.world import World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
 
@@ -32,10 +33,21 @@ WIDE = f"# 面積\n\tdef 面積(幅, 高):\n\t\treturn 幅 * 高  # é 👩\n\n{
 WIDER = WIDE.replace("幅 * 高", "幅 / 高").replace('word word "', 'word WORD "').replace("last", "LAST")
 
 
+SIGNS = """
+local found, namespace = {}, vim.api.nvim_get_namespaces().sould_hunks
+for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+  if mark[4].sign_text then
+    table.insert(found, ("%d %s"):format(mark[2] + 1, mark[4].sign_hl_group))
+  end
+end
+return found
+"""
+"""The signs of lines."""
+
+
 def wait_many(editor: Neovim, count: int) -> None:
     def counted() -> bool:
-        hunks = pending(editor)
-        return isinstance(hunks, list) and len(hunks) == count
+        return len(pending(editor)) == count
 
     until(counted, PATIENCE, f"{count} hunks")
 
@@ -113,3 +125,65 @@ def test_two_windows_on_a_buffer_and_reading_it_again_keep_the_hunks(world: Worl
         wait_pending(editor, ONE, THREE)
         editor.keys(":bdelete<CR>:edit area.py<CR>")
         wait_pending(editor, ONE, THREE)
+
+
+def test_reading_a_file_again_draws_each_hunk_once(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        drawn = sorted(editor.lua(MARKS))
+        for again in (":edit<CR>", ":edit!<CR>", ":edit other.py<CR>:edit area.py<CR>"):
+            editor.keys(again)
+            wait_pending(editor, ONE, TWO, THREE)
+            until(lambda: sorted(editor.lua(MARKS)) == drawn, PATIENCE, f"the same marks after {again}")
+        assert editor.lua(SIGNS) == ["1 SouldSignAdd", "5 SouldSignChange", "7 SouldSignChange"]
+
+
+def test_the_keys_go_through_all_files_and_counts_are_taken(world: World, program: Path) -> None:
+    (world.project / "b.txt").write_text("b\n")
+    write = call("WriteFile", "b", path="b.txt", content="c\n")
+    world.script([f"{rewrite()[0]}\n{write}", "text: Done."])
+    with opened(world, program) as editor:
+
+        def reached(keys: str, name: str, line: int) -> None:
+            editor.keys(keys)
+            place = [name, line]
+            until(lambda: editor.lua("return { vim.fn.bufname(), vim.fn.line('.') }") == place, PATIENCE, f"{place}")
+
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        reached("2]h", "area.py", 7)
+        reached("]h", "b.txt", 1)
+        reached("[h", "area.py", 7)
+        wait_pending(editor, ONE, TWO, THREE)
+        reached("2[h", "area.py", 1)
+        reached("[h", "b.txt", 1)
+        reached("<C-o>", "area.py", 1)
+
+
+def test_comments_stand_behind_their_lines_until_they_are_sent(world: World, program: Path) -> None:
+    world.script([*rewrite(), "text: I shall name it."])
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys(":5Sould comment<CR>why this name<CR>")
+        editor.screen.wait("def area(width, h): #2 ", "why this name")
+        editor.keys(":7,8Sould comment both lines<CR>")
+        editor.screen.wait("both lines")
+        editor.keys(":Sould comments<CR>")
+        wait_told(editor, "the comments are sent")
+        until(lambda: "both lines" not in "\n".join(editor.screen.lines[:20]), PATIENCE, "no comments")
+
+
+def test_a_file_is_shown_beside_what_was_accepted_last(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        window = spot(editor)[2]
+        editor.keys(":Sould diff<CR>")
+        until(lambda: spot(editor)[3] == 2, PATIENCE, "a second window")
+        beside = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true), '\\n') .. '\\n'"
+        assert editor.lua(beside) == OLD
+        assert spot(editor)[2] == window

@@ -87,7 +87,7 @@ def test_without_the_program_there_is_one_message(world: World, program: Path) -
 
 
 def test_an_old_neovim_has_the_language_server_alone(world: World) -> None:
-    world.script(rewrite())
+    world.script([*rewrite(), "text: Names say more.", "text: It multiplies."])
     with neovim(world, installed("nvim-0.7"), SETTINGS, world.project / "area.py") as editor:
         editor.ready()
         change(world)
@@ -101,6 +101,12 @@ def test_an_old_neovim_has_the_language_server_alone(world: World) -> None:
         editor.shows(NEW)
         editor.keys("gg:Sould next<CR>")
         until(lambda: editor.lua("return vim.fn.line('.')") == 5, PATIENCE, "the next hunk")
+        editor.keys(":Sould why<CR>")
+        wait_told(editor, "Names say more.")
+        editor.keys(":7Sould explain<CR>")
+        wait_told(editor, "It multiplies.")
+        editor.keys(":Sould fix<CR>")
+        wait_told(editor, "nothing is reported here")
         assert "E5108" not in told(editor)
 
 

@@ -19,9 +19,21 @@ local function send(root, command, argument)
   end)
 end
 
+---@return boolean whether the buffer has a file; says so where it has none
+local function has_file()
+  local found = state.path(0) ~= ""
+  if not found then
+    message.say("this buffer has no file; :Sould prompt takes words, and a range of lines")
+  end
+  return found
+end
+
 ---@param call sould.Call
 ---@param command string
 local function about_lines(call, command)
+  if not has_file() then
+    return
+  end
   local root = lsp.root(0)
   send(root, command, {
     uri = vim.uri_from_bufnr(0),
@@ -61,6 +73,9 @@ end
 ---Has fixed what is reported about lines, or, with `file`, about all of the buffer.
 ---@param call sould.Call
 function M.fix(call)
+  if not has_file() then
+    return
+  end
   local root, whole = lsp.root(0), call.text == "file"
   local found = whole and reported.of(0) or reported.of(0, call.first, call.last)
   if #found == 0 then

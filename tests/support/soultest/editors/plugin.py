@@ -79,7 +79,7 @@ def change(world: World) -> None:
     world.sould("run", "--mode", "review", "go")
 
 
-def pending(editor: Neovim) -> object:
+def pending(editor: Neovim) -> list[list[int]]:
     """The hunks of the buffer: each its number, its first line and the line behind its last one, from 1."""
     return editor.lua(
         "return vim.tbl_map(function(p) return { p.hunk.id, p.start + 1, p.stop + 1 } end, require('sould.review.draw').places(0))"

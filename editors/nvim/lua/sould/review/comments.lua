@@ -7,6 +7,7 @@ local state = require("sould.review.state")
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("sould_comments")
+local BEHIND_LABELS = 4097 -- of a hunk, which have the usual 4096
 
 ---@param root string
 ---@param params table
@@ -69,7 +70,7 @@ local function draw(root)
       for _, comment in ipairs(state.comments(root)) do
         if comment.path == path and comment.start < vim.api.nvim_buf_line_count(buf) then
           local text = "  » " .. comment.text:gsub("\n", " ")
-          local options = { virt_text = { { text, "SouldComment" } }, virt_text_pos = "eol" }
+          local options = { virt_text = { { text, "SouldComment" } }, virt_text_pos = "eol", priority = BEHIND_LABELS }
           vim.api.nvim_buf_set_extmark(buf, namespace, comment.start, 0, options)
         end
       end

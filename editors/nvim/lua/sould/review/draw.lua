@@ -261,12 +261,19 @@ function M.render(buf)
   uncover_top(buf)
 end
 
+---@param buf integer
+local function forget(buf)
+  drawn[buf], behind[buf] = nil, nil
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+  coming.forget(buf)
+end
+
 ---Draws everything in a buffer anew, as after it was read again.
 ---@param buf integer
 function M.again(buf)
-  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  drawn[buf] = nil
-  coming.forget(buf)
+  forget(buf)
   M.render(buf)
 end
 
@@ -299,9 +306,9 @@ function M.watch(buf)
         end
       end)
     end,
-    on_detach = function()
-      watched[buf], drawn[buf], behind[buf] = nil, nil, nil
-      coming.forget(buf)
+    on_detach = function() -- also before `:edit` reads the file again, which keeps extmarks
+      watched[buf] = nil
+      forget(buf)
     end,
   })
 end

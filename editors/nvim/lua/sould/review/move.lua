@@ -53,7 +53,7 @@ local function open(path, from)
     vim.cmd("normal! m'")
     vim.cmd.edit(vim.fn.fnameescape(vim.fn.fnamemodify(path, ":.")))
   end
-  lsp.attach(0)
+  lsp.attach(vim.api.nvim_get_current_buf()) -- what is kept of buffers has their numbers
   local places = draw.places(0)
   local place = places[from == "top" and 1 or #places]
   if place then
