@@ -1,6 +1,6 @@
-"""Writes the JSON Schemas of everything below `_sould/review`, `_sould/inbox` and `_sould/editor` to docs/schemas: `make schemas`.
+"""Writes the JSON Schemas of what is said below `_sould/review`, `_sould/inbox` and `_sould/editor`, and the table of editor tools.
 
-They are made of the types that the daemon reads and answers with, so that neither can say what the other does not. With `check`
+`make schemas`. They are made of the types that the daemon reads and answers with, so that neither can say what the other does not. With `check`
 nothing is written; what is not current is named.
 """
 
@@ -15,11 +15,21 @@ from pydantic import BaseModel
 from sould.agents.editorclients import params as editorparams
 from sould.agents.editorclients import shapes as editorshapes
 from sould.agents.editortools.catalogue import CATALOGUE
+from sould.agents.editortools.routing import ON_DISK
 from sould.agents.inboxclients import params as inboxparams
 from sould.agents.inboxclients import shapes as inboxshapes
+from sould.agents.languageservers.backend import TOOLS as TOLD
 from sould.agents.reviewclients import params, shapes
+from sould.editors.launchers import TOOLS as OPENED
+from sould.editors.lsp.documentshower import TOOLS as SHOWN
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
+
+PAGE: Final = FOLDER.parent / "editors.md"
+TABLE_FILE: Final = "../editors.md"
+"""That page as a file below `FOLDER`."""
+TABLE: Final = ("<!-- which editor tools there are: make schemas -->\n", "<!-- end of the table -->")
+DOES: Final = {"read": "looks", "show": "shows", "write": "edits", "run": "runs"}
 
 REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "review/list": (params.ListReviewParams, shapes.ReviewList),
@@ -104,10 +114,36 @@ def _of_shape(shape: type[msgspec.Struct]) -> dict[str, Any]:
     return {**schema, "$defs": definitions}
 
 
+def with_table(page: str) -> str:
+    """The page about editors, with which tools there are and who can serve them."""
+    above, _, rest = page.partition(TABLE[0])
+    _, _, below = rest.partition(TABLE[1])
+    served = [
+        ("an LSP editor without a plugin", SHOWN),
+        ("a launcher", OPENED),
+        ("sould's language servers", TOLD),
+        ("no editor", ON_DISK),
+    ]
+    head = ["tool", "it", "for sould's agents", *(f"by {name}" for name, _ in served)]
+    rows = [
+        [
+            f"`{tool.name}`",
+            DOES[tool.does],
+            "" if tool.own else "yes",
+            *("yes" if tool.name in has else "" for _, has in served),
+        ]
+        for tool in CATALOGUE.values()
+    ]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join([above + TABLE[0].rstrip("\n"), "", *lines, "", TABLE[1] + below])
+
+
 def main(argument: str = "") -> int:
     """Write them, or say which are not current."""
-    wanted = generated()
+    page = PAGE.read_text(encoding="utf-8")
+    wanted = {**generated(), TABLE_FILE: with_table(page)}
     there = {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in FOLDER.glob("*/*.json")}
+    there[TABLE_FILE] = page
     different = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
     if argument == "check":
         for name in different:

@@ -21,7 +21,7 @@ from sould.agents.editortools.results import Opened
 from sould.agents.editortools.site import Site
 from sould.agents.environment import find_program
 
-OPEN: Final = "editor_open"
+TOOLS: Final = frozenset({"editor_open"})
 PATIENCE: Final = 15.0
 """Seconds a launcher has to hand the file over."""
 FOCUS: Final = (
@@ -192,7 +192,7 @@ class Launchers:
 
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""
-        return frozenset((OPEN,)) if self._launcher(site) is not None else frozenset[str]()
+        return TOOLS if self._launcher(site) is not None else frozenset[str]()
 
     def _launcher(self, site: Site) -> Launcher | None:
         about = (site.directories, *map(site.environment.get, _ASKED))

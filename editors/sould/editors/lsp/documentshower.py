@@ -15,7 +15,7 @@ from sould.editors.lsp.places import roots_of
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
-OPEN: Final = "editor_open"
+TOOLS: Final = frozenset({"editor_open"})
 PATIENCE: Final = 15.0
 """Seconds it has."""
 
@@ -31,7 +31,7 @@ class DocumentShower:
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""
         has = any(site.root.is_relative_to(each) or each.is_relative_to(site.root) for each in roots_of(self._peer))
-        return frozenset((OPEN,)) if has else frozenset[str]()
+        return TOOLS if has else frozenset[str]()
 
     def has_open(self, path: Path) -> bool:
         """See `EditorClient`."""
