@@ -1,7 +1,7 @@
 """Writes the JSON Schemas of what is said below `_sould/review`, `_sould/inbox` and `_sould/editor`, and the table of editor tools.
 
-`make schemas`. They are made of the types that the daemon reads and answers with, so that neither can say what the other does not. With `check`
-nothing is written; what is not current is named.
+`make schemas`. They are made of the types that the daemon reads and answers with, so that neither can say what the other does not.
+With `check` nothing is written; what is not current is named.
 """
 
 import json
