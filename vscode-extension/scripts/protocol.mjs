@@ -1,8 +1,8 @@
-// Writes src/protocol/review.ts and inbox.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
+// Writes src/protocol/review.ts, inbox.ts and editor.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
-const PARTS = ["review", "inbox"];
+const PARTS = ["review", "inbox", "editor"];
 
 /** `keep.params.json` describes `KeepParams`. */
 function nameOf(file) {
@@ -13,7 +13,7 @@ function nameOf(file) {
 /** One schema with a definition for each type, whichever file it stands in. */
 async function gather(schemas) {
   const definitions = {};
-  for (const file of (await readdir(schemas)).sort()) {
+  for (const file of (await readdir(schemas)).filter((name) => name !== "catalogue.json").sort()) {
     const { $defs = {}, $schema: _, title: __, ...top } = JSON.parse(await readFile(new URL(file, schemas), "utf8"));
     Object.assign(definitions, $defs);
     if (!top.$ref) definitions[nameOf(file)] = { ...top, title: nameOf(file) };

@@ -30,6 +30,7 @@ import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
+import { serve, WindowState } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
 
 export class Context implements vscode.Disposable {
@@ -44,6 +45,7 @@ export class Context implements vscode.Disposable {
   readonly threads: Threads;
   readonly answerer: Answerer;
   readonly #inbox: Inbox;
+  readonly #state: WindowState;
   readonly #buffers: Buffers;
   readonly #version: string;
   readonly #subscriptions: { dispose(): void }[];
@@ -64,6 +66,7 @@ export class Context implements vscode.Disposable {
     this.decider = new Decider(this.review, this.model, this.#buffers);
     this.navigator = new Navigator(this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
+    this.#state = new WindowState(this.places, (state) => { this.connection.notify("_sould/editor/state", state); });
     const waiting = new InboxModel();
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
@@ -75,6 +78,7 @@ export class Context implements vscode.Disposable {
       titles,
       this.threads,
       this.#inbox,
+      this.#state,
       this.answerer,
       new Lenses(this.model, this.places),
       new Painter(this.model, this.places),
@@ -140,6 +144,7 @@ export class Context implements vscode.Disposable {
     if (this.connection.state === "connected") {
       this.review.forget();
       this.#buffers.reportAll();
+      this.#state.tell();
       void this.#followed();
       void this.#inbox.follow();
     }
@@ -166,12 +171,17 @@ export class Context implements vscode.Disposable {
       this.#inbox.changed(params);
     } else if (method === "_sould/review/forgotten") {
       this.#buffers.reportAll();
+    } else if (method === "_sould/editor/forgotten") {
+      this.#state.tell();
     }
   }
 
   async #asked(method: string, params: unknown): Promise<unknown> {
     if (method === "_sould/review/write") {
       return await write(params, this.places, this.#buffers);
+    }
+    if (method === "_sould/editor/call") {
+      return await serve(params, this.places);
     }
     throw new Error(`This editor has no method ${method}.`);
   }

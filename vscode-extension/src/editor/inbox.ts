@@ -138,7 +138,7 @@ function partsOf(item: Item): InboxNode[] {
   const edits = item.edits.map((_, at): EditNode => ({ kind: "edit", item, at }));
   const questions = item.questions.map((each): LineNode => ({ kind: "line", text: each.question, detail: each.header }));
   const remembered = item.scopes.filter((scope) => scope.remembers !== "");
-  const scopes = remembered.map((each): LineNode => ({ kind: "line", text: each.label, detail: each.remembers }));
+  const scopes = remembered.map((each): LineNode => ({ kind: "line", text: "Can be allowed for longer:", detail: each.remembers }));
   return [...commands, ...edits, ...questions, ...scopes];
 }
 

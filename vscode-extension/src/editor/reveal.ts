@@ -21,3 +21,21 @@ export async function returnTo(uri: vscode.Uri, line: number): Promise<void> {
   const at = new vscode.Position(line, 0);
   await vscode.window.showTextDocument(uri, { preserveFocus: false, selection: new vscode.Range(at, at) });
 }
+
+/** Shows a part of a document for an agent: beside what the user does, who goes on typing where they are. */
+export async function reveal(
+  document: vscode.TextDocument,
+  range: vscode.Range,
+  how: { readonly beside: boolean; readonly focus: boolean },
+): Promise<void> {
+  // In the group where the user types, another document would take the place of theirs, and with it the focus.
+  const typing = vscode.window.activeTextEditor !== undefined;
+  const viewColumn = how.beside || (typing && !how.focus) ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  const visible = vscode.window.visibleTextEditors.find((each) => each.document === document && each.viewColumn !== undefined);
+  const options = { viewColumn: visible?.viewColumn ?? viewColumn, preserveFocus: !how.focus, preview: true };
+  const editor = await vscode.window.showTextDocument(document, options);
+  editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  if (how.focus || visible === undefined) {
+    editor.selection = new vscode.Selection(range.start, range.start);
+  }
+}

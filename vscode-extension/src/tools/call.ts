@@ -1,0 +1,122 @@
+/** What every editor tool has to do with: a call, its document, places as sould counts them (from 1), and errors of the catalogue. */
+import { createHash } from "node:crypto";
+import * as vscode from "vscode";
+import type { Places } from "../editor/places";
+import type { CallResult, EditorCall, FileEdits, Span } from "../protocol/editorshapes";
+
+export type Data = Record<string, unknown>;
+
+/** A call came to nothing; `code` is one of the catalogue's. */
+export class ToolError extends Error {
+  readonly code: string;
+
+  constructor(code: "busy" | "denied" | "failed" | "not_found" | "not_supported" | "stale" | "untrusted_workspace", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** One call: its arguments, by the kinds that the catalogue promises. */
+export class Call {
+  readonly places: Places;
+  readonly #call: EditorCall;
+
+  constructor(call: EditorCall, places: Places) {
+    this.#call = call;
+    this.places = places;
+  }
+
+  get root(): string {
+    return this.#call.root;
+  }
+
+  text(name: string): string {
+    const given = this.#call.arguments[name];
+    return typeof given === "string" ? given : "";
+  }
+
+  number(name: string, otherwise: number): number {
+    const given = this.#call.arguments[name];
+    return typeof given === "number" ? given : otherwise;
+  }
+
+  flag(name: string): boolean {
+    return this.#call.arguments[name] === true;
+  }
+
+  list(name: string): unknown[] {
+    const given = this.#call.arguments[name];
+    return Array.isArray(given) ? given : [];
+  }
+
+  texts(name: string): string[] {
+    return this.list(name).filter((each) => typeof each === "string");
+  }
+
+  /** The file that the call is about, as a document; nothing is shown. Raises ToolError. */
+  async document(file = this.text("file")): Promise<vscode.TextDocument> {
+    try {
+      return await vscode.workspace.openTextDocument(this.places.uriOf(file));
+    } catch {
+      throw new ToolError("not_found", `VS Code cannot open ${file} as text.`);
+    }
+  }
+
+  /** The place that the call is about. Raises ToolError when the document is another one since sould looked. */
+  at(document: vscode.TextDocument): vscode.Position {
+    const { at, digest } = this.#call;
+    if (at === null) {
+      return new vscode.Position(0, 0);
+    }
+    if (digest !== "" && digest !== digestOf(document)) {
+      throw new ToolError("stale", `${document.uri.fsPath} has changed since the call was made.`);
+    }
+    return document.validatePosition(new vscode.Position(at.line - 1, at.column - 1));
+  }
+
+  /** The path of a document for an answer; undefined for what is no file. */
+  path(uri: vscode.Uri): string | undefined {
+    return this.places.pathOf(uri);
+  }
+}
+
+/** The SHA-256 of a document's text in UTF-8. */
+export function digestOf(document: vscode.TextDocument): string {
+  return createHash("sha256").update(document.getText(), "utf8").digest("hex");
+}
+
+export function spanOf(range: vscode.Range): Span {
+  return { start: placeOf(range.start), end: placeOf(range.end) };
+}
+
+function placeOf(position: vscode.Position): { line: number; column: number } {
+  return { line: position.line + 1, column: position.character + 1 };
+}
+
+/** What a WorkspaceEdit would do, for sould to do. Raises ToolError for what is more than other text in files. */
+export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<FileEdits[]> {
+  const entries = edit.entries();
+  if (entries.length < edit.size) {
+    throw new ToolError("not_supported", "This would also create, move or delete files, which VS Code does not let sould see.");
+  }
+  return await Promise.all(entries.map(([uri, edits]) => fileEdits(uri, edits, call)));
+}
+
+/** Edits of one file. */
+export async function fileEdits(uri: vscode.Uri, edits: readonly vscode.TextEdit[], call: Call): Promise<FileEdits> {
+  const file = call.path(uri);
+  if (file === undefined) {
+    throw new ToolError("not_supported", `${uri.toString()} is no file on the disk.`);
+  }
+  const document = await call.document(file);
+  const texts = edits.map((each) => ({ range: spanOf(each.range), newText: each.newText }));
+  return { file, edits: texts, digest: digestOf(document) };
+}
+
+/** The answer to a call that went wrong. */
+export function failed(problem: unknown): CallResult {
+  if (problem instanceof ToolError) {
+    return { error: { code: problem.code, message: problem.message } };
+  }
+  return { error: { code: "failed", message: problem instanceof Error ? problem.message : String(problem) } };
+}
