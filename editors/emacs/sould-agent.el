@@ -37,6 +37,12 @@ What happens: `update' (an update of the protocol), `asked' and
 text of a prompt of ours), `end' (a reason or an error in words, or nil)
 and `gone' (a sentence).")
 
+(defvar sould-agent-notification-functions nil
+  "Called with the method and parameters of what is about no session.")
+
+(defvar sould-agent-ended-hook nil
+  "Run when the connection has ended.")
+
 (defun sould-agent--tell (session what params)
   "Tell everybody WHAT happened in SESSION, with PARAMS."
   (run-hook-with-args 'sould-agent-functions session what params)
@@ -44,7 +50,7 @@ and `gone' (a sentence).")
 
 ;;;; The connection
 
-(defun sould-agent--connection ()
+(defun sould-agent-connection ()
   "The connection; it is begun if there is none."
   (unless (sould-rpc-live-p sould-agent--rpc)
     (setq sould-agent--rpc
@@ -63,7 +69,8 @@ and `gone' (a sentence).")
     (setf (sould-session-attached session) nil
           (sould-session-running session) 0
           (sould-session-asked session) nil)
-    (sould-agent--tell session 'gone why)))
+    (sould-agent--tell session 'gone why))
+  (run-hooks 'sould-agent-ended-hook))
 
 (defun sould-agent--find (id)
   "The open session ID, or nil."
@@ -78,7 +85,7 @@ and `gone' (a sentence).")
 
 (defun sould-agent-new (root)
   "A new session in the project ROOT."
-  (let* ((answer (sould-rpc-call (sould-agent--connection) "session/new"
+  (let* ((answer (sould-rpc-call (sould-agent-connection) "session/new"
                                  (list :cwd (directory-file-name root) :mcpServers [])))
          (session (sould-session--make :id (plist-get answer :sessionId) :root root :attached t)))
     (push session sould-agent-sessions)
@@ -91,7 +98,7 @@ SHOW is called with it before its history comes."
     (setq sould-agent-sessions (cons session (delq session sould-agent-sessions)))
     (funcall show session)
     (unless (sould-session-attached session)
-      (sould-rpc-call (sould-agent--connection) "session/load" (sould-agent--opening session))
+      (sould-rpc-call (sould-agent-connection) "session/load" (sould-agent--opening session))
       (setf (sould-session-attached session) t))
     session))
 
@@ -101,13 +108,13 @@ SHOW is called with it before its history comes."
 
 (defun sould-agent-list (root)
   "The stored sessions of the project ROOT, newest first, as plists."
-  (plist-get (sould-rpc-call (sould-agent--connection) "session/list" (list :cwd (directory-file-name root)))
+  (plist-get (sould-rpc-call (sould-agent-connection) "session/list" (list :cwd (directory-file-name root)))
              :sessions))
 
 (defun sould-agent--attach (session)
   "Open SESSION again if the connection has ended since."
   (unless (and (sould-session-attached session) (sould-rpc-live-p sould-agent--rpc))
-    (sould-rpc-call (sould-agent--connection) "session/resume" (sould-agent--opening session))
+    (sould-rpc-call (sould-agent-connection) "session/resume" (sould-agent--opening session))
     (setf (sould-session-attached session) t)))
 
 ;;;; Prompts
@@ -137,20 +144,30 @@ SHOW is called with it before its history comes."
   (sould-agent--tell session 'end reason))
 
 (defun sould-agent-steer (session text)
-  "Say TEXT to SESSION in the middle of its turn."
+  "Say TEXT to SESSION in the middle of its turn; nil when there is none."
   (sould-agent--attach session)
-  (sould-rpc-call sould-agent--rpc "_session/steering"
-                  (list :sessionId (sould-session-id session) :prompt (vector (list :type "text" :text text)))))
+  (let ((answer (sould-rpc-call sould-agent--rpc "_session/steering"
+                                (list :sessionId (sould-session-id session)
+                                      :prompt (vector (list :type "text" :text text))))))
+    (when (equal (plist-get answer :outcome) "injected")
+      (sould-agent--tell session 'begin text)
+      t)))
 
 (defun sould-agent-cancel (session)
   "Stop what SESSION does."
-  (sould-rpc-notify (sould-agent--connection) "session/cancel" (list :sessionId (sould-session-id session))))
+  (sould-rpc-notify (sould-agent-connection) "session/cancel" (list :sessionId (sould-session-id session))))
 
 ;;;; What comes
 
 (defun sould-agent--told (method params)
   "Take the notification METHOD with PARAMS."
-  (when-let ((session (and (equal method "session/update") (sould-agent--find (plist-get params :sessionId))))
+  (if (equal method "session/update")
+      (sould-agent--updated params)
+    (run-hook-with-args 'sould-agent-notification-functions method params)))
+
+(defun sould-agent--updated (params)
+  "Take what PARAMS say of a session."
+  (when-let ((session (sould-agent--find (plist-get params :sessionId)))
              (update (plist-get params :update)))
     (when-let ((title (and (equal (plist-get update :sessionUpdate) "session_info_update") (plist-get update :title))))
       (setf (sould-session-title session) title))

@@ -107,11 +107,14 @@ shown, and not selected."
 
 ;;;###autoload
 (defun sould-steer (text)
-  "Say TEXT to the agent while it works."
+  "Say TEXT to the agent while it works.
+When it has ended by then, that is the next prompt."
   (interactive (list (read-string "Say: ")))
   (let ((session (sould-chat--here)))
-    (sould-agent-steer session text)
-    (message "Said; the agent has it with its next step")))
+    (if (sould-agent-steer session text)
+        (message "Said; the agent has it with its next step")
+      (sould-agent-prompt session text)
+      (message "The agent does nothing at present, so it was asked"))))
 
 ;;;###autoload
 (defun sould-cancel ()

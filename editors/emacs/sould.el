@@ -53,13 +53,16 @@
   "Show what agents changed in this file, to be kept or rejected."
   :lighter (:eval (sould-mode-line))
   :keymap sould-mode-map
+  (remove-hook 'after-set-visited-file-name-hook #'sould-hunks-redraw t)
   (cond ((not sould-mode)
          (sould-sync-close)
          (sould-hunks-clear))
         ((sould--fit-p)
          (condition-case failure
              (progn (sould-sync-open)
-                    (sould-hunks-redraw))
+                    (sould-hunks-redraw)
+                    ;; Another name is another file; it is reported first.
+                    (add-hook 'after-set-visited-file-name-hook #'sould-hunks-redraw 90 t))
            (user-error (setq sould-mode nil)
                        (sould--warn (error-message-string failure)))))
         (t (setq sould-mode nil)

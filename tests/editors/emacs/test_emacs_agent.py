@@ -103,6 +103,77 @@ def test_the_inbox_has_what_any_session_asks_and_takes_words(world: World, open_
     assert not (world.project / "made.txt").exists()
 
 
+QUESTIONS = call(
+    "AskUserQuestion",
+    "q",
+    questions=[
+        {"question": "Which colour?", "options": [{"label": "red", "description": "warm"}, {"label": "blue"}]},
+        {
+            "question": "Which tools?",
+            "options": [{"label": "saw"}, {"label": "axe"}, {"label": "file"}],
+            "multi_select": True,
+        },
+    ],
+)
+
+
+def test_the_inbox_is_told_what_comes_and_takes_several_choices(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([QUESTIONS, "text: So be it."])
+    one, other = open_emacs("notes.txt"), open_emacs("notes.txt", name="other")
+    other.screen.press("C-c", "s", "i")
+    other.screen.wait("Nothing waits for you.")
+    ask(one, "choose")
+    other.screen.wait("Which colour?", "1. red: warm", "Which tools?", "3. file")
+    other.screen.press("Enter")
+    other.screen.wait("Which colour? ")
+    other.screen.type("blue")
+    other.screen.press("Enter")
+    other.screen.wait("Which tools? (several with ;)")
+    other.screen.type("saw; file")
+    other.screen.press("Enter")
+    other.screen.wait("Nothing waits for you.")
+    one.screen.wait("So be it.")
+    until(lambda: "saw, file" in one.buffer_named("*sould: project*"), PATIENCE, "the answer in the chat")
+
+
+def test_a_question_is_dismissed_in_the_inbox_and_the_agent_goes_on(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([QUESTIONS, "text: I decide."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "choose")
+    emacs.screen.press("C-c", "s", "i")
+    emacs.screen.wait("Which tools?")
+    emacs.screen.press("a")
+    emacs.screen.wait("This is a question")
+    emacs.screen.press("d")
+    emacs.screen.wait("Go on without an answer?")
+    emacs.screen.press("y")
+    emacs.screen.wait("Nothing waits for you.")
+    until(lambda: "I decide." in emacs.buffer_named("*sould: project*"), PATIENCE, "the agent's words")
+
+
+def test_what_is_said_while_the_agent_works_reaches_it_with_its_next_step(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Not made.", "text: Then."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "make it")
+    emacs.screen.wait("[Allow once]")
+    emacs.screen.press("C-c", "s", "t")
+    emacs.screen.wait("Say:")
+    emacs.screen.type("and be quick")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Said; the agent has it with its next step")
+    emacs.screen.wait("> and be quick")
+    emacs.screen.press("C-c", "s", "c")
+    until(lambda: emacs.lisp("(buffer-name)") == "*sould: project*", PATIENCE, "the chat")
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("Not made.")
+    until(lambda: "working" not in emacs.screen.text, PATIENCE, "the end of the turn")
+    emacs.screen.press("C-c", "C-t")
+    emacs.screen.wait("Say:")
+    emacs.screen.type("too late")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("The agent does nothing at present, so it was asked", "> too late", "Then.")
+
+
 def test_the_inbox_approves(world: World, open_emacs: OpenEmacs) -> None:
     world.script([MAKE, "text: Made."])
     emacs = open_emacs("notes.txt")

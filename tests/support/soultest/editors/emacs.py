@@ -72,6 +72,12 @@ class Emacs(TerminalEditor):
     def buffer(self) -> str:
         return str(self.lisp("(buffer-substring-no-properties (point-min) (point-max))"))
 
+    def buffer_named(self, name: str) -> str:
+        """What another buffer holds."""
+        return str(
+            self.lisp(f'(with-current-buffer "{name}" (buffer-substring-no-properties (point-min) (point-max)))')
+        )
+
     def unsaved(self) -> bool:
         return bool(self.lisp("(and (buffer-modified-p) t)"))
 
