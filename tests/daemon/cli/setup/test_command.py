@@ -157,6 +157,13 @@ def test_what_is_written_is_json_that_starts_sould(user: User, editor: str) -> N
     assert "answers: sould " in done(user, editor, "--check")
 
 
+@pytest.mark.parametrize("editor", EDITORS)
+def test_doctor_sees_what_setup_wrote(user: User, editor: str) -> None:
+    assert user.finding("editors")["level"] == "warn"
+    done(user, editor)
+    assert user.finding("editors")["level"] == "ok"
+
+
 # --- checking ---------------------------------------------------------------------------------------------------------
 
 

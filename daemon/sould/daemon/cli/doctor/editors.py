@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
 from sould.daemon.cli.setup.jsonc import parse
 
+SUBLIME = "Library/Application Support/Sublime Text"
 SET_UP = "Connect yours: sould setup"
 
 
@@ -73,9 +74,13 @@ def _editors(setup: SetUp) -> Iterator[_Editor]:
 
 
 def _textual(setup: SetUp) -> Iterator[Path]:
-    """Configurations that are programs: it is only known whether they name sould."""
+    """Configurations that are programs, and those of language servers: it is only known whether they name sould."""
     configuration = Path(setup.environment.get("XDG_CONFIG_HOME") or setup.home / ".config")
-    files = [setup.home / ".emacs", setup.home / ".emacs.d/init.el", configuration / "emacs/init.el"]
+    files = [configuration / "helix/languages.toml", configuration / "kate/lspclient/settings.json"]
+    files += [
+        base / "Packages/User/LSP.sublime-settings" for base in (configuration / "sublime-text", setup.home / SUBLIME)
+    ]
+    files += [setup.home / ".emacs", setup.home / ".emacs.d/init.el", configuration / "emacs/init.el"]
     files += [configuration / "nvim/init.lua", configuration / "nvim/plugin/sould.lua"]
     files += sorted((configuration / "nvim/lua").glob("**/*.lua"))[:200]
     for path in files:
