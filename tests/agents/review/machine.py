@@ -192,7 +192,7 @@ class Reviewing(RuleBasedStateMachine):
             stop = found.start + len(left)
             below = answer.text.current[stop : stop + 1]
             assert answer.text.current[found.start : stop + 1] == stacked(left, below)
-            assert self._told_hunks(back.text) == self._told_hunks(self.text)
+            assert self._more_than_an_end(back.text) == self._more_than_an_end(self.text)
             assert [*map(self._told, back.text.base)] == [*map(self._told, self.text.base)]
         self.bases[answer.hunk.id] = self.text.base
         self._settle(slots, verdict)
@@ -430,6 +430,14 @@ class Reviewing(RuleBasedStateMachine):
     def _told_hunks(self, text: ReviewedText) -> list[tuple[int, list[str], list[str]]]:
         hunks = (each.hunk for each in text.hunks)
         return [(hunk.id, [*map(self._told, hunk.base)], [*map(self._told, hunk.texts)]) for hunk in hunks]
+
+    def _more_than_an_end(self, text: ReviewedText) -> list[tuple[int, list[str], list[str]]]:
+        """The hunks without the end that the last line got in one of them, in whichever."""
+        result: list[tuple[int, list[str], list[str]]] = []
+        for number, base, lines in self._told_hunks(text):
+            count = 1 if base[:1] == lines[:1] == [self.last] else 0
+            result += [(number, base[count:], lines[count:])] if base[count:] or lines[count:] else []
+        return result
 
     def _has_last_twice(self, lines: Lines) -> bool:
         """An agent wrote the last line with an end, and that is back beside it: they cannot be told apart."""
