@@ -61,3 +61,22 @@ async def test_a_deletion_is_to_be_reviewed_again_when_the_turn_that_made_the_fi
     await desk.undo("T2", name="u2")
     await desk.decide("reject", deletion.id, choice="replace")
     assert desk.text("a.txt") == "x\ny\n"
+
+
+async def test_of_two_deletions_of_a_file_one_is_rejected_and_the_other_says_what_is_in_its_place(
+    desk: ReviewDesk,
+) -> None:
+    desk.user("a.txt", "first\n")
+    await desk.agent("a.txt", None, "T1")
+    await desk.hunks()
+    desk.user("a.txt", "second\n")
+    await desk.agent("a.txt", None, "T2")
+    first, second = await desk.hunks()
+
+    [left] = (await desk.decide("reject")).left
+
+    assert desk.text("a.txt") == "first\n"
+    assert (left.id, left.why, left.choices) == (second.id, "conflict", ("replace", "leave"))
+    await desk.decide("reject", second.id, choice="replace")
+    assert desk.text("a.txt") == "second\n"
+    assert first.id not in {each.id for each in await desk.hunks()}

@@ -22,6 +22,8 @@ from sould.agents.reviewing.listing import ReviewedHunk
 from sould.agents.reviewing.steps import DecisionStep, effects_of, in_one_write
 from sould.agents.workspace import FileChangedError, WorkspaceError
 
+Refused: TypeAlias = tuple[Decided, object]
+"""A decision that cannot be carried out, and the answer that says why."""
 Look: TypeAlias = Callable[[str], Awaitable[None]]
 """Takes what a file holds now."""
 
@@ -66,10 +68,10 @@ class CarryingOut:
 
 def steps_of(
     file: TrackedFile, events: Sequence[Decided], shown: Mapping[int, ReviewedHunk]
-) -> tuple[list[DecisionStep], list[Decided]]:
-    """What each decision makes of the file, one after the other; and those that cannot be carried out."""
+) -> tuple[list[DecisionStep], list[Refused]]:
+    """What each decision makes of the file, one after the other; and those that cannot be carried out then."""
     steps: list[DecisionStep] = []
-    stale: list[Decided] = []
+    left: list[Refused] = []
     for drafted in events:
         event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
         done = outcome(file, event, occupied=_is_occupied(file, event))
@@ -77,13 +79,8 @@ def steps_of(
             steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
             file = done.file
         else:
-            stale.append(event)
-    return steps, stale
-
-
-def answer_to(file: TrackedFile, event: Decided) -> object:
-    """Why a decision about the file cannot be carried out."""
-    return outcome(file, event, occupied=_is_occupied(file, event))
+            left.append((event, done))
+    return steps, left
 
 
 def _is_occupied(file: TrackedFile, event: Decided) -> bool:

@@ -30,7 +30,7 @@ from sould.agents.reviewing.answers import (
     undecided,
     unsure,
 )
-from sould.agents.reviewing.carryingout import CarryingOut, answer_to, steps_of
+from sould.agents.reviewing.carryingout import CarryingOut, Refused, steps_of
 from sould.agents.reviewing.comments import ReviewComments
 from sould.agents.reviewing.files import ReviewFiles
 from sould.agents.reviewing.gitreview import GitReview
@@ -108,12 +108,15 @@ class Review(LookingReview):
         ):
             async with self._holding(path):
                 chosen = [each for each in events if self._is_due(each)]
+                if not chosen:  # whoever opened the project was carrying them out just now
+                    continue
                 await self.look(path, {session for each in chosen for session in each.sessions})
                 file = self._files.get(path)
-                steps, stale = steps_of(file, chosen, self.pending_in(path)) if file is not None else ([], chosen)
+                gone: list[Refused] = [(each, None) for each in chosen]
+                steps, stale = steps_of(file, chosen, self.pending_in(path)) if file is not None else ([], gone)
                 state = self._project.review.state
-                left = [refused(each.hunk_id, file and answer_to(file, each), state, path) for each in stale]
-                await self._project.settle_all([each.n for each in stale], written=False)
+                left = [refused(each.hunk_id, answer, state, path) for each, answer in stale]
+                await self._project.settle_all([each.n for each, _ in stale], written=False)
                 done = await self._carrying_out.do(path, steps)
                 self._tell_of_waiting(chosen, together([done, Outcome(left=tuple(left))]))
 
@@ -235,10 +238,8 @@ class Review(LookingReview):
         steps, stale = steps_of(file, drafts, shown)
         pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
         left += [
-            undecided(pending[each.hunk_id])
-            if each.hunk_id in pending
-            else refused(each.hunk_id, answer_to(file, each), state, path)
-            for each in stale
+            undecided(pending[each.hunk_id]) if each.hunk_id in pending else refused(each.hunk_id, answer, state, path)
+            for each, answer in stale
         ]
         try:
             events = await self._project.append_numbered([step.event for step in steps])
