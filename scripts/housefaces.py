@@ -13,6 +13,7 @@ BEHIND_PORTS = ("sessions", "turns", "settings", "commands", "soul", "edits", "r
 MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
+    "sessions.inbox": "what waits for a person in them",
     "projects.port": "one project",
     "reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
     "reviewing.listing": "values: what `ProjectPort.review` gives",

@@ -355,6 +355,15 @@ class DaemonSettings(Section):
     on_last_detach: Literal["continue", "cancel"] = "continue"
 
 
+class AttentionSettings(Section):
+    """How the user is told that something waits, when nobody is there."""
+
+    notify: Literal["auto", "off"] | Annotated[tuple[str, ...], Field(min_length=1)] = "auto"
+    """`auto`: the desktop's own notifications; or a program and its arguments, which is given JSON on its standard input."""
+    after_s: Positive = 30.0
+    """Seconds that it has waited, and that no client has said anything."""
+
+
 class EnvironmentSettings(Section):
     """Provider keys are kept from commands and MCP servers, except the variables named here (D14)."""
 
@@ -402,6 +411,7 @@ class Config(Section):
     timeouts: ModelTimeouts = Field(default_factory=ModelTimeouts)
     tools: ToolLimits = Field(default_factory=ToolLimits)
     capture: CaptureLimits = Field(default_factory=CaptureLimits)
+    attention: AttentionSettings = Field(default_factory=AttentionSettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
     flows: FlowLimits = Field(default_factory=FlowLimits)
     subagents: SubagentLimits = Field(default_factory=SubagentLimits)

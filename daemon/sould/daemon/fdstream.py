@@ -86,6 +86,8 @@ class FdStream:
         self._blocked = False
         self._broken = False
         self._closed = False
+        self.heard = 0.0
+        """When something came last, by the loop's clock."""
         self.buffered = 0
         self.written = 0
         self.queued = 0
@@ -194,6 +196,7 @@ class FdStream:
             self._loop.remove_reader(self._reader.descriptor)
 
     def _readable(self) -> None:
+        self.heard = self._loop.time()
         if self._waiter is None or self._waiter.done():
             self._stop_watching()  # nobody wants more now: let the pipe fill
             return

@@ -14,6 +14,7 @@ from sould.agents.patience import no_longer
 from sould.daemon.activation import notify
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
+from sould.daemon.launch import inherited
 from sould.daemon.limits import Limits
 from sould.daemon.paths import Paths
 from sould.daemon.process.accounts import StoredAccounts
@@ -68,6 +69,7 @@ class Daemon:
                 notify("READY=1")
             self._inheritance.accept()
             group.create_task(self._settle_in(), name="settle in")
+            attending = group.create_task(self._attend(), name="attention")
             while True:
                 reason = await self.lifecycle.watch(self.server)
                 _log.info("leaving: %s; clients: %s", reason.value, describe_clients(self._connections))
@@ -79,6 +81,7 @@ class Daemon:
                     break
                 self.lifecycle.stay(self.server)
             self.server.close()
+            attending.cancel()
             self._closed.set()
         return reason
 
@@ -91,6 +94,15 @@ class Daemon:
             except (OSError, ImportError) as error:  # no descriptors, no memory, a disk that fails: clients come first
                 _log.warning("not done at the start: %s", error)
         await self.sessions.resume_loops()
+
+    async def _attend(self) -> None:
+        """The user is told what waits, once there are sessions."""
+        await self.sessions.composed.wait()
+        from sould.daemon.process.attention import Attention  # noqa: PLC0415 -- sessions are there, and loaded
+
+        composition = await self.sessions.composition()
+        environment = inherited(self.paths.environment)
+        await Attention(composition.port.inbox, composition.config, environment, self.server.last_word).run()
 
     def _sweep(self) -> None:
         sweep_records(self.paths.runtime)

@@ -246,6 +246,11 @@ class Server:
             self._accepting = True
             asyncio.get_running_loop().add_reader(self.listener, self._ready)
 
+    def last_word(self) -> float:
+        """When a client that is somebody's said something last, by the loop's clock; 0 for never."""
+        told = (each.stream.heard for each in self.connections.values() if each.stream and each.hello.face != "control")
+        return max(told, default=0.0)
+
     def pause(self) -> None:
         """Let connections wait in the kernel's queue."""
         if self._resume is not None:

@@ -52,6 +52,8 @@ class Sessions:
         self.umask = umask
         self._lock = asyncio.Lock()
         self._composition: Composition | None = None
+        self.composed = asyncio.Event()
+        """Set with the first session, or the first look at them."""
         self._group: asyncio.TaskGroup | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -82,6 +84,7 @@ class Sessions:
                     raise
                 await composition.host.started.wait()
                 self._composition = composition
+                self.composed.set()
             return self._composition
 
     async def _serve(self, composition: "Composition") -> None:
