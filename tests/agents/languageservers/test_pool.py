@@ -12,7 +12,7 @@ from sould.agents.languageservers.programs import Launch
 from sould.agents.languageservers.server import LanguageServer, ServerBusyError, ServerGoneError
 from sould.agents.workspace import TextFile
 from soultest.languageservers import Served
-from soultest.processes import memory
+from soultest.processes import descriptors, memory
 from soultest.streams import until
 
 AT = {"position": {"line": 0, "character": 0}}
@@ -258,3 +258,15 @@ async def test_one_of_an_unreadable_directory_is_no_trouble(served: Served) -> N
             await server.look()
     finally:
         os.chmod(closed, 0o700)
+
+
+async def test_servers_that_come_and_go_leave_no_descriptor(served: Served) -> None:
+    served.settings["idle_stop_s"] = 0.01
+    async with served.pool() as pool:
+        await hover(pool, served.launch())
+        await until(lambda: not pool.servers)
+        before = descriptors()
+        for _ in range(5):
+            await hover(pool, served.launch())
+            await until(lambda: not pool.servers)
+        await until(lambda: descriptors() <= before)

@@ -155,6 +155,7 @@ class Asker:
 @asynccontextmanager
 async def asking(tmp_path: Path, case: Case) -> AsyncGenerator[tuple[Asker, Bench], None]:
     commands = {"commands": {case.language: case.command}} if case.command else {}
+    tmp_path.mkdir(exist_ok=True)
     bench = make_bench(tmp_path, {"languageservers": commands})
     for name, text in case.files.items():
         (bench.project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -245,3 +246,19 @@ async def test_what_another_file_becomes_is_known_at_once(tmp_path: Path) -> Non
         items = (await asker.data("diagnostics", **ask))["items"]
         assert items
         assert all('"doubled"' in item["message"] for item in items)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.name != "jedi-language-server"],  # counts a last line's end as part of the line
+    ids=lambda case: case.name,
+)
+async def test_paths_of_any_characters_and_both_line_ends_are_no_trouble(tmp_path: Path, case: Case) -> None:
+    async with asking(tmp_path / "ein Weg#%41 für 🎉", case) as (asker, bench):
+        for name in (case.prices, case.till):
+            (bench.project / name).write_bytes(case.files[name].replace("\n", "\r\n").encode())
+        written = await asker.data("rename", file=case.prices, anchor={"namePath": "Price/doubled"}, newName="thrice")
+        assert {each["file"] for each in written["applied"]} == {case.prices, case.till}
+        text = (bench.project / case.till).read_bytes().decode()
+        assert text == case.files[case.till].replace("doubled", "thrice").replace("\n", "\r\n")
