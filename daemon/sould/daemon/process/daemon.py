@@ -100,9 +100,10 @@ class Daemon:
         await self.sessions.composed.wait()
         from sould.daemon.process.attention import Attention  # noqa: PLC0415 -- sessions are there, and loaded
 
-        composition = await self.sessions.composition()
-        environment = inherited(self.paths.environment)
-        await Attention(composition.port.inbox, composition.config, environment, self.server.last_word).run()
+        built = self.sessions.built
+        if built is not None:  # else they have ended again already
+            environment = inherited(self.paths.environment)
+            await Attention(built.port.inbox, built.config, environment, self.server.last_word).run()
 
     def _sweep(self) -> None:
         sweep_records(self.paths.runtime)
