@@ -5,6 +5,7 @@ With `check` nothing is written; what is not current is named.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 
 from sould.agents.editorclients import params as editorparams
 from sould.agents.editorclients import shapes as editorshapes
+from sould.agents.editorclients.client import STATE_TOOL
 from sould.agents.editortools.catalogue import CATALOGUE
 from sould.agents.editortools.routing import ON_DISK
 from sould.agents.inboxclients import params as inboxparams
@@ -25,6 +27,8 @@ from sould.editors.lsp.documentshower import TOOLS as SHOWN
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 
+EXTENSION: Final = FOLDER.parents[1] / "vscode-extension" / "src" / "tools" / "serve.ts"
+"""Which has a table of the tools that VS Code serves."""
 PAGE: Final = FOLDER.parent / "editors.md"
 TABLE_FILE: Final = "../editors.md"
 """That page as a file below `FOLDER`."""
@@ -114,11 +118,19 @@ def _of_shape(shape: type[msgspec.Struct]) -> dict[str, Any]:
     return {**schema, "$defs": definitions}
 
 
+def extension_tools() -> frozenset[str]:
+    """What the table of the VS Code extension has, and what sould answers from what the extension told."""
+    _, _, rest = EXTENSION.read_text(encoding="utf-8").partition("const TOOLS")
+    table, _, _ = rest.partition("};")
+    return frozenset({STATE_TOOL, *re.findall(r"^  (\w+):", table, re.MULTILINE)})
+
+
 def with_table(page: str) -> str:
     """The page about editors, with which tools there are and who can serve them."""
     above, _, rest = page.partition(TABLE[0])
     _, _, below = rest.partition(TABLE[1])
     served = [
+        ("VS Code's extension", extension_tools()),
         ("an LSP editor without a plugin", SHOWN),
         ("a launcher", OPENED),
         ("sould's language servers", TOLD),

@@ -24,6 +24,9 @@ const TOOLS: Record<string, (call: Call) => Promise<CallResult>> = {
   tasks_list: show.tasks,
 };
 
+/** Answered by sould from what it was told, as far as the user lets agents of the project know it (`/editor-context`). */
+const STATE_TOOL = "editor_state";
+
 /** What is said of the window is said at most this often. Milliseconds. */
 const PAUSE = 300;
 const LONGEST_SELECTION = 20_000;
@@ -64,7 +67,6 @@ export class WindowState implements vscode.Disposable {
       vscode.workspace.onDidCloseTextDocument(soon),
       vscode.workspace.onDidChangeWorkspaceFolders(soon),
       vscode.workspace.onDidGrantWorkspaceTrust(soon),
-      vscode.workspace.onDidChangeConfiguration(soon),
     ];
   }
 
@@ -85,12 +87,11 @@ export class WindowState implements vscode.Disposable {
   }
 
   #state(): State {
-    const shared = vscode.workspace.getConfiguration("sould").get<boolean>("shareContext", false);
-    const tools = vscode.workspace.isTrusted ? Object.keys(TOOLS) : [];
+    const tools = vscode.workspace.isTrusted ? [STATE_TOOL, ...Object.keys(TOOLS)] : [];
     const documents = vscode.workspace.textDocuments.map((each) => ({ file: this.#places.pathOf(each.uri), dirty: each.isDirty }));
-    const active = shared ? this.#active() : undefined;
+    const active = this.#active();
     return {
-      tools: shared ? [...tools, "editor_state"] : tools,
+      tools,
       app: vscode.env.appName,
       workspaceFolders: (vscode.workspace.workspaceFolders ?? []).flatMap((each) => this.#places.rootOf(each) ?? []),
       focused: vscode.window.state.focused,
