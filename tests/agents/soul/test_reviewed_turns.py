@@ -322,6 +322,31 @@ async def test_a_reject_of_what_a_subagent_wrote_that_has_ended_is_told_to_the_a
         assert not told_to_subagents(bench)
 
 
+async def test_the_subagent_that_wrote_a_hunk_is_named_by_the_next_daemon_too(bench: Bench) -> None:
+    bench.script(
+        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        replace("a.txt", "hello", "bye"),
+        call("Shell", command="echo new > b.txt"),
+        "text: I did.",
+        "text: done",
+        "text: I see.",
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        async with reviewing(bench) as port:
+            before = hunks(await port.review())
+    bench.script("text: I see.", "text: I see.")
+    async with bench.running(), reviewing(bench) as port:
+        now = hunks(await port.review())
+        assert [each.agents for each in now] == [each.agents for each in before]
+        assert all(agent.subagent.startswith("agent_") for each in now for agent in each.agents)
+        await rejected(port, "keep the name")
+        session = await bench.open(watcher.session.id)
+        await finish(session, "what now?")
+        assert "Your subagent wrote it (agent_" in "".join(told(session))
+
+
 async def test_what_the_user_wrote_into_a_file_the_model_read_is_told_once_as_a_patch(bench: Bench) -> None:
     bench.script(call("ReadFile", path="a.txt"), "text: hello", "text: I see.", "text: And so on.")
     async with bench.running():
