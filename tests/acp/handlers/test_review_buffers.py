@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.acp.handlers.test_review import CHANGED, edited, listed, reviewer
 
+from sould.agents.wire.messages import Notification
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.acp import Connect
@@ -262,3 +263,40 @@ async def test_a_rejected_new_file_with_words_in_an_editor_stays_there_and_comes
         assert [done["id"] for done in (await undoing)["done"]] == [hunk["id"]]
 
         assert (editor.text, editor.saved) == ("x\nmine\ny\n", False)
+
+
+async def test_what_an_editor_that_was_killed_held_unsaved_is_known_to_other_clients(
+    bench: Bench, connect: Connect
+) -> None:
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    path, cwd = bench.project / "a.txt", str(bench.project)
+    async with bench.running(), reviewer(connect) as other:
+        async with connect() as client:
+            await client.initialize({}, clientInfo={"name": "vi", "version": "1"})
+            editor = Editor(client, path)
+            await editor.open()
+            await editor.type(2, 1, "!")
+        [hunk] = await listed(other, bench)
+        assert (hunk["state"], path.read_text()) == ("pending", "a\nB\nc\n")
+        [left] = (await other.request("_sould/review/rejected", cwd=cwd))["unsaved"]
+        assert (left["path"], left["text"], left["by"]) == (str(path), "a\nB\nc!\n", "vi")
+        judge(other.log)
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "/review")
+        said = watcher.of(Notification)[-1].body
+        assert "What vi held unsaved of `a.txt` when it ended is kept: `sould review unsaved a.txt` prints it." in said
+    async with bench.running(), reviewer(connect) as other:
+        [left] = (await other.request("_sould/review/rejected", cwd=cwd))["unsaved"]
+        assert left["text"] == "a\nB\nc!\n"
+        path.write_text(left["text"])
+        assert "unsaved" not in await other.request("_sould/review/rejected", cwd=cwd)
+
+
+async def test_what_a_user_closes_without_saving_is_not_kept_for_others(bench: Bench, connect: Connect) -> None:
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    async with bench.running(), reviewer(connect) as client:
+        editor = Editor(client, bench.project / "a.txt")
+        await editor.open()
+        await editor.type(2, 1, "!")
+        assert await editor.report("close") == "taken"
+        assert "unsaved" not in await client.request("_sould/review/rejected", cwd=str(bench.project))

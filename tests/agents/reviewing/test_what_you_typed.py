@@ -8,6 +8,8 @@ from typing import TypeAlias
 import pytest
 from tests.agents.reviewing.gitdesk import GitDesk
 
+from sould.agents.projects.port import ProjectPort
+
 PAGE = Path(__file__).parents[3] / "docs" / "review.md"
 TABLE = re.compile(r"^\| you … \| .*?\n\| -.*?\n((?:\|.*\n)+)", re.MULTILINE)
 
@@ -195,6 +197,19 @@ async def test_the_first_decision_counts(desk: GitDesk) -> None:
     await desk.decide("keep", hunk.id, by="one")
     [left] = (await desk.decide("reject", hunk.id, by="other")).left
     assert (left.why, left.by, desk.text("area.py")) == ("already_decided", "one", CHECKED)
+
+
+@row("type in an editor that is killed before you save")
+async def test_what_an_editor_held_is_kept(desk: GitDesk) -> None:
+    await desk.agent("area.py", CHECKED)
+    typed = CHECKED.replace("    raise", "    log(w, h)\n        raise")
+    async with ProjectPort.opened(desk.projects, desk.root, desk.state, "vi") as port:
+        port.open_file(desk.root / "area.py")
+        port.change_file(desk.root / "area.py", typed)
+        port.leave()
+        [hunk] = await desk.hunks()
+        [left] = port.left().values()
+    assert ("".join(left.lines), desk.text("area.py"), hunk.state) == (typed, CHECKED, "pending")
 
 
 @row("do any of this, and sould is killed")

@@ -249,10 +249,9 @@ export interface DoneHunk {
  * Nothing was done about it. `message` is for people, the rest what is needed to go on.
  *
  *     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
- *     `present` now; without it, it has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`).
- *     `conflict`: something of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions
- *     had a part in it, so name the hunk itself. `unsure`: the user may have written it, so likewise. `still_streaming`: the agent
- *     has not written it yet. `not_there`: its text is not in the file. `changed`: it cannot be undone.
+ *     `present` now, or has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`). `conflict`: something
+ *     of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions had a part in it, `unsure`:
+ *     the user may have; name the hunk. `still_streaming`: not written yet. `not_there`: not in the file. `changed`: cannot be undone.
  */
 export interface LeftHunk {
   id: number;
@@ -354,6 +353,7 @@ export interface RejectedParams {
 export interface Rejected {
   hunks: RejectedHunk[];
   dropped?: Dropped[];
+  unsaved?: Left[];
 }
 /**
  * A hunk that is in its file no more, with its text, and who decided that, null when nobody did.
@@ -371,6 +371,15 @@ export interface Dropped {
   path: string;
   text: string;
   decision?: ShownDecision | null;
+}
+/**
+ * What an editor held unsaved of a file when it ended, and the file does not hold. `by`: the editor.
+ */
+export interface Left {
+  path: string;
+  text: string;
+  by: string;
+  at: string;
 }
 /**
  * `text` is what stands in `range` now; without `range`, it is the whole text.

@@ -18,7 +18,7 @@ from sould.agents.edits.reviewstate import DecisionVerdict
 from sould.agents.errors import OptionError, SouldError
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.operations.reviews import HunkName, ReviewedProject, SessionReview
-from sould.agents.operations.reviewtext import Names, Speech, answer, described, listing
+from sould.agents.operations.reviewtext import Names, Speech, answer, described, left_line, listing
 from sould.agents.review.decisions import Choice
 from sould.agents.review.filedecisions import ConflictChoice
 from sould.agents.reviewing.answers import Outcome
@@ -157,7 +157,9 @@ class ReviewCommands(Struct, frozen=True):
     def _list(self, projects: Sequence[ReviewedProject]) -> str:
         for project in projects:
             self.review.note_shown(project, project.hunks)
-        return listing([(project.names, project.files) for project in projects], SPEECH)
+        listed = listing([(project.names, project.files) for project in projects], SPEECH)
+        left = [left_line(each.names, path, text.by, SPEECH) for each in projects for path, text in each.left.items()]
+        return "\n\n".join([listed, *left])
 
     async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> Answered:
         known = {HunkName(each.names.prefix, hunk.id): (each, hunk) for each in projects for hunk in each.hunks}

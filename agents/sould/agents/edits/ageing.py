@@ -177,6 +177,7 @@ def _reviewed(review: ReviewState, paths: Collection[str], needed: Needed) -> Re
         told={session: n for session, n in review.told.items() if session in listening},
         committed=review.committed & pending,
         git={path: each for path, each in review.git.items() if path in files},
+        left={path: each for path, each in review.left.items() if each.at >= needed.since},
     )
 
 

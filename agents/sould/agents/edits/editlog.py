@@ -100,6 +100,8 @@ class UserChanged(_Event, frozen=True, kw_only=True, tag="user", gc=False):
     """The digest of what replaced it, no text; the path it was `moved` to; its `mode`, octal; the line ends it got before `edits`."""
     returning: bool = True
     """Hunks whose text this brings back are pending again."""
+    left: str = ""
+    """The editor that ended with the text before this unsaved."""
     first_id: int = 0
     timestamp: float
 

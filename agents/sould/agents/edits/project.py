@@ -155,10 +155,10 @@ class Project(ProjectPast):
             self.review.note_places((*found, intent), starts)
         return intent.n
 
-    async def found(self, path: str, data: bytes | None, how: How) -> Sequence[UserChanged]:
+    async def found(self, path: str, data: bytes | None, how: How, left: str = "") -> Sequence[UserChanged]:
         """What somebody who is no agent made of a file under review, which holds `data`: known from now on, and to be appended.
 
-        A file of secrets is not in it, of which nothing may be.
+        `left`: an editor that ended with what it held until now. A file of secrets is not in it, of which nothing may be.
         """
         while True:
             known = self.review.state.files.get(path)
@@ -167,7 +167,7 @@ class Project(ProjectPast):
                 break
         if event is None:
             return ()
-        event = replace(event, n=self._state.next_n, first_id=self.review.state.next_id)
+        event = replace(event, n=self._state.next_n, first_id=self.review.state.next_id, left=left)
         self._apply(event)
         return (event,) if path not in self.review.state.secret else ()
 
@@ -202,10 +202,13 @@ class Project(ProjectPast):
                 raise
             return events
 
-    async def look(self, path: str, data: bytes | None, how: How, mode: int | None = None) -> None:
-        """A file under review, which is held, has this content now, None where it is gone; `mode`: its permissions, where known."""
+    async def look(self, path: str, data: bytes | None, how: How, mode: int | None = None, *, left: str = "") -> None:
+        """A file under review, which is held, has this content now, None where it is gone; `mode`: its permissions, where known.
+
+        `left`: see `found`.
+        """
         async with self._log.changing():
-            found = await self.found(path, data, how)
+            found = await self.found(path, data, how, left)
             modes = self.review.mode_found(path, mode, self._state.next_n)
             for each in modes:
                 self._apply(each)

@@ -32,6 +32,7 @@ from sould.agents.review.filedecisions import (
     Done,
 )
 from sould.agents.review.hunk import AgentCall
+from sould.agents.review.lines import Lines
 from sould.agents.review.text import ReviewedText
 
 DecisionVerdict: TypeAlias = Literal["keep", "reject", "undo"]
@@ -42,6 +43,14 @@ MOST_ANSWERS: Final = 5_000
 """Calls; of more, those are known of which something is pending."""
 FIRST: Final = 1
 """The first id of a project."""
+
+
+class LeftText(Struct, frozen=True, array_like=True):
+    """What an editor held unsaved of a file when it ended; `at` is in seconds since 1970."""
+
+    lines: Lines
+    by: str
+    at: float
 
 
 class ReviewState(Struct):
@@ -71,6 +80,8 @@ class ReviewState(Struct):
     """When comments were sent last."""
     answers: set[CallKey] = field(default_factory=set[CallKey])
     """The calls that wrote since then."""
+    left: dict[str, LeftText] = field(default_factory=dict[str, LeftText])
+    """What editors ended with last, by path, unless the file holds it by now."""
 
     def apply(self, event: Event, contents: Contents) -> str:
         """Take one event; the path of the file it is about, "" when it changes none."""
@@ -136,6 +147,7 @@ class ReviewState(Struct):
         self.git = {at(path): each for path, each in self.git.items()}
         self.announced = {n: replace(each, path=at(each.path)) for n, each in self.announced.items()}
         self.comments = {n: replace(each, path=at(each.path)) for n, each in self.comments.items()}
+        self.left = {at(path): each for path, each in self.left.items()}
 
     def copy(self) -> "ReviewState":
         """The same, which changes no more with this one."""
@@ -153,6 +165,7 @@ class ReviewState(Struct):
             self.comments.copy(),
             self.round,
             self.answers.copy(),
+            self.left.copy(),
         )
 
     def _commented(self, event: Commented) -> str:
@@ -235,6 +248,8 @@ class ReviewState(Struct):
         file = self.files.get(event.path)
         if file is None:
             return ""
+        if event.left and event.path not in self.secret:
+            self.left[event.path] = LeftText(file.text.current, event.left, event.timestamp)
         file = file.numbered(event.first_id)
         match event.whole:
             case "":
@@ -253,6 +268,8 @@ class ReviewState(Struct):
                 if event.path in self.secret:
                     self.secret.add(event.content)
                 file = file.user_renamed(event.content)
+        if event.path in self.left and self.left[event.path].lines == file.text.current:
+            del self.left[event.path]
         self._put(file.path, file)
         return file.path
 

@@ -4,7 +4,7 @@ Every order is one of `Review` (D41); nothing here is a turn or asks a model. Ot
 agents did are told to its clients, one line each.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.edits.ownership import ALONE
-from sould.agents.edits.reviewstate import DecisionVerdict
+from sould.agents.edits.reviewstate import DecisionVerdict, LeftText
 from sould.agents.operations.reviewtext import Names, news_of
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.review.decisions import Choice
@@ -40,6 +40,8 @@ class ReviewedProject(Struct, frozen=True):
 
     names: Names
     files: Sequence[FileReview]
+    left: Mapping[str, LeftText] = {}
+    """What editors held unsaved when they ended, by path."""
 
     @property
     def hunks(self) -> Sequence[ReviewedHunk]:
@@ -72,7 +74,8 @@ class SessionReview:
             await review.look_at_all()
             pending = review.upcoming.beside(review.pending(), EVERYTHING)
             files = [each for each in pending if self._is_about(review, each)]
-            projects.append(ReviewedProject(self._names(prefix), files))
+            known = ReviewedProject(self._names(prefix), files)
+            projects.append(known if review.root == ALONE else replace(known, left=review.left(EVERYTHING)))
         return projects
 
     async def decided(self) -> Sequence[HunkName]:

@@ -169,6 +169,13 @@ def shortened(line: str) -> str:
     return line if len(line) <= LOOK else f"{line[: LOOK - 1]}…"
 
 
+def left_line(names: Names, path: str, by: str, speech: Speech) -> str:
+    """That what an editor held unsaved when it ended can be had."""
+    name = names.file(path)
+    prints = speech.coded(f"sould review unsaved {name}")
+    return f"What {visible(by)} held unsaved of {speech.coded(name)} when it ended is kept: {prints} prints it."
+
+
 # --- what became of an order -------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from sould.agents.edits.droppedtext import DroppedText
 from sould.agents.edits.ownership import ALONE, never_projects
 from sould.agents.edits.reviewed import Follower
+from sould.agents.edits.reviewstate import LeftText
 from sould.agents.edits.state import Edit, EditKey
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.clientfiles import ClientFiles
@@ -19,6 +20,7 @@ from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.comments import ReviewComments
 from sould.agents.reviewing.listing import EVERYTHING, FileReview, KnownDecision, PutAside, Selection
+from sould.agents.reviewing.looking import LeftBuffer
 from sould.agents.reviewing.orders import Order
 from sould.agents.workspace import Command, RunningCommand, Workspace, WorkspaceError
 
@@ -98,6 +100,9 @@ class ProjectPort:
         """The client has nothing open any more."""
         for path in self._buffers.unsaved_of(self._client_id):
             if path.is_relative_to(self.root):
+                left = self._buffers.left_by(self._client_id, path)
+                if left is not None:
+                    self._review.editor_left(str(path), LeftBuffer(*left))
                 self.close_file(path)
         self._buffers.left(self._client_id, self.root)
 
@@ -147,6 +152,10 @@ class ProjectPort:
     def put_aside(self, selection: Selection = EVERYTHING) -> Sequence[PutAside]:
         """What was rejected, undone, or is absent: each file remembers the last 300 of its hunks that are not pending."""
         return self._review.put_aside(selection)
+
+    def left(self, selection: Selection = EVERYTHING) -> Mapping[str, LeftText]:
+        """What editors held unsaved when they ended, by path, where the file does not hold it now."""
+        return self._review.left(selection)
 
     async def dropped(self, selection: Selection = EVERYTHING) -> Sequence[tuple[DroppedText, KnownDecision | None]]:
         """Texts of the user that rejects dropped, and by whom that was decided, as far as it is known."""

@@ -112,7 +112,8 @@ async def rejected(client: ReviewClient, params: RejectedParams) -> Json:
     """The text of what is in its file no more."""
     async with _named(client, params, params.paths) as target:
         port, selection = target.project.port, Selection(paths=target.paths)
-        return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection)))
+        await port.review(selection)  # takes what an editor that ended just now held
+        return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection), port.left(selection)))
 
 
 async def comment(client: ReviewClient, params: CommentParams) -> Json:

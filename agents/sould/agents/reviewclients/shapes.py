@@ -162,10 +162,9 @@ class LeftHunk(Shape, frozen=True):
     """Nothing was done about it. `message` is for people, the rest what is needed to go on.
 
     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
-    `present` now; without it, it has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`).
-    `conflict`: something of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions
-    had a part in it, so name the hunk itself. `unsure`: the user may have written it, so likewise. `still_streaming`: the agent
-    has not written it yet. `not_there`: its text is not in the file. `changed`: it cannot be undone.
+    `present` now, or has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`). `conflict`: something
+    of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions had a part in it, `unsure`:
+    the user may have; name the hunk. `still_streaming`: not written yet. `not_there`: not in the file. `changed`: cannot be undone.
     """
 
     id: int
@@ -265,11 +264,21 @@ class Dropped(Shape, frozen=True):
     decision: ShownDecision | None = None
 
 
+class Left(Shape, frozen=True):
+    """What an editor held unsaved of a file when it ended, and the file does not hold. `by`: the editor."""
+
+    path: str
+    text: str
+    by: str
+    at: str
+
+
 class Rejected(Shape, frozen=True):
     """The answer to `rejected`: by path, what went last at the end."""
 
     hunks: tuple[RejectedHunk, ...]
     dropped: tuple[Dropped, ...] = ()
+    unsaved: tuple[Left, ...] = ()
 
 
 class Commented(Shape, frozen=True):

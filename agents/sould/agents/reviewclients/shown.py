@@ -1,15 +1,17 @@
 """A review as clients are shown it: values of a project's port in the shapes of `shapes`. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import to_builtins
 
 from sould.agents.edits.droppedtext import DroppedText
+from sould.agents.edits.reviewstate import LeftText
 from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.reviewclients.shapes import (
     DoneHunk,
     Dropped,
+    Left,
     LeftHunk,
     Rejected,
     RejectedHunk,
@@ -140,10 +142,16 @@ def shown_round(sent: Round | None) -> ShownRound | None:
     return ShownRound(sent.n, sent.session_id, sent.by, iso_time(sent.at)) if sent is not None else None
 
 
-def shown_rejected(found: Iterable[PutAside], dropped: Iterable[tuple[DroppedText, KnownDecision | None]]) -> Rejected:
+def shown_rejected(
+    found: Iterable[PutAside],
+    dropped: Iterable[tuple[DroppedText, KnownDecision | None]],
+    left: Mapping[str, LeftText],
+) -> Rejected:
     """What is in its file no more."""
     hunks = tuple(RejectedHunk(shown_hunk(each.hunk), _decision(each.decision)) for each in found)
-    return Rejected(hunks, tuple(Dropped(each.path, each.text, _decision(decision)) for each, decision in dropped))
+    replaced = tuple(Dropped(each.path, each.text, _decision(decision)) for each, decision in dropped)
+    unsaved = tuple(Left(path, "".join(each.lines), each.by, iso_time(each.at)) for path, each in left.items())
+    return Rejected(hunks, replaced, unsaved)
 
 
 def _decision(decision: KnownDecision | None) -> ShownDecision | None:

@@ -80,6 +80,12 @@ class Buffers(Struct):
         """Through what the client does, when it said."""
         return self._workspaces.get(client_id)
 
+    def left_by(self, client_id: str, path: Path) -> tuple[str, str] | None:
+        """What this client holds unsaved of a file, and what people call it; None: it did not say its text."""
+        buffer = self._clients.get(client_id, {}).get(path)
+        text = buffer.text if buffer is not None and buffer.dirty else None
+        return (text, self._names.get(client_id) or "an editor") if text is not None else None
+
     def text(self, path: Path) -> str | None:
         """What a client holds unsaved of a file, when it says so; of several, the one that was focused last."""
         holders = self.holders(path)

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from sould.agents.edits.project import Project
 from sould.agents.filelocks import FileLocks
 from sould.agents.patience import Behind
@@ -19,6 +21,14 @@ from sould.agents.workspace import TextFile, WorkspaceError
 
 TYPING: Final = 0.25
 """Seconds of typing that are one event (D40)."""
+
+
+class LeftBuffer(Struct, frozen=True):
+    """What an editor held unsaved of a file when it ended."""
+
+    text: str
+    editor: str
+    """As people know it."""
 
 
 class LookingReview(ReviewView):
@@ -33,6 +43,7 @@ class LookingReview(ReviewView):
         """Files to be looked at when no call runs programs any more."""
         self._typed: set[str] = set()
         self._to_look_at: set[str] = set()
+        self._left: dict[str, LeftBuffer] = {}
         self._behind = Behind("taking what was typed")
 
     async def aclose(self) -> None:
@@ -62,7 +73,13 @@ class LookingReview(ReviewView):
                 return  # something that is no file, or nobody may read it
             typed = typed or self._is_typed(path)  # while it was read: then it is looked at again
             written, data = self.saves.take(path) if saved else None, read.data
-            if written is not None and data is not None:
+            left = self._left.get(path)
+            if left is not None:
+                await self._project.look(path, left.text.encode(), "typed")
+                await self._project.look(path, data, "typed", read.mode, left=left.editor)
+                if self._left.get(path) is left:  # not before: whoever looks meanwhile waits until it is known
+                    del self._left[path]
+            elif written is not None and data is not None:
                 await self._project.record_saved(written, data)
             else:
                 await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
@@ -77,6 +94,11 @@ class LookingReview(ReviewView):
         if path in self._files:
             self._typed.add(path)
             self.look_soon(path)
+
+    def editor_left(self, path: str, buffer: LeftBuffer) -> None:
+        """An editor has ended that held this; it is to be `typed`."""
+        if path in self._files:
+            self._left[path] = buffer
 
     def look_soon(self, path: str) -> None:
         """A client may show another text of the file than it did: it is looked at within `TYPING`."""
@@ -114,7 +136,7 @@ class LookingReview(ReviewView):
         await self.git.activity.find()
         moved = await self.git.prepare(self._files)
         touched = await asyncio.to_thread(self.files.touched, dict(self._files))
-        for path in dict.fromkeys((*moved, *touched)):
+        for path in dict.fromkeys((*moved, *touched, *self._left)):
             await self._look(path)
 
     # --- commands of agents --------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from sould.agents.edits.droppedtext import DroppedText
 from sould.agents.edits.project import Project
+from sould.agents.edits.reviewstate import LeftText
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.text import ReviewedText
 from sould.agents.reviewing.files import ReviewFiles
@@ -116,6 +117,11 @@ class ReviewView:
     def put_aside(self, selection: Selection) -> Sequence[PutAside]:
         """See `put_aside`."""
         return put_aside(self._project.review.state, selection.among(self._files))
+
+    def left(self, selection: Selection) -> Mapping[str, LeftText]:
+        """What editors held unsaved when they ended, by path, where the file does not hold it now."""
+        left = self._project.review.state.left
+        return {path: left[path] for path in sorted(selection.among(left))}
 
     async def dropped(self, selection: Selection) -> Sequence[tuple[DroppedText, KnownDecision | None]]:
         """Texts of the user that rejects dropped, by path, and by whom it was decided as far as that is known."""

@@ -230,6 +230,29 @@ def undo(numbers: tuple[str, ...], cwd: str, as_json: bool, color: str) -> None:
         click.echo("Nothing was decided there that can be taken back.")
 
 
+@review.command(cls=Command, short_help="Print what an editor held unsaved when it ended.")
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
+@_where
+def unsaved(paths: tuple[str, ...], cwd: str, as_json: bool, color: str) -> None:
+    """Print what an editor held unsaved of files under review when it was killed, or list these files.
+
+    Examples:
+      sould review unsaved
+      sould review unsaved src/parser.py > parser.py
+    """
+    with reviewing(os.path.realpath(cwd)) as client:
+        found = client.unsaved(_absolute(paths))
+    if as_json:
+        _print_json({"unsaved": found})
+    elif paths:
+        click.echo("".join(each["text"] for each in found), nl=False)
+    else:
+        for each in found:
+            click.echo(f"{_names(cwd).file(each['path'])}  held by {each['by']}, {each['at']}")
+    if paths and not found:
+        raise CommandError("Nothing unsaved is kept of that.")
+
+
 # --- which are meant --------------------------------------------------------------------------------------------------
 
 

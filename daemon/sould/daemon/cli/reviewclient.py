@@ -54,6 +54,10 @@ class ReviewClient:
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
+    def unsaved(self, paths: tuple[str, ...] = ()) -> list[Answer]:
+        """What editors held unsaved when they ended, by path, where the files do not hold it now."""
+        return self._ask("rejected", {"paths": list(paths)}).get("unsaved", [])
+
     def pending(self, chosen: Chosen = EVERYTHING, *, absent: bool = False) -> Answer:
         """What is pending of what was chosen, in the files as they are now."""
         about = {"paths": list(chosen.paths), "sessionId": chosen.session_id, "turnId": chosen.turn_id}
