@@ -31,13 +31,11 @@ def footprint(pid: int) -> Footprint:
         try:
             fields = Path(f"/proc/{each}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
             pages = Path(f"/proc/{each}/statm").read_text("ascii").split()[1]
-            children = [
-                Path(f"/proc/{each}/task/{task}/children").read_text("ascii")
-                for task in os.listdir(f"/proc/{each}/task")
-            ]
-        except OSError:
+            tasks = os.listdir(f"/proc/{each}/task")
+            children = [Path(f"/proc/{each}/task/{task}/children").read_text("ascii") for task in tasks]
+            ticks += int(fields[11]) + int(fields[12])
+            memory += int(pages) * _PAGE
+        except (OSError, ValueError, IndexError):  # it has ended, or this is no Linux
             continue
-        ticks += int(fields[11]) + int(fields[12])
-        memory += int(pages) * _PAGE
         pending += [int(child) for line in children for child in line.split()]
     return Footprint(memory, ticks / _TICKS)

@@ -203,13 +203,15 @@ class LanguageServer:
                     await in_time(FAREWELL, self._farewell(connection))
 
     async def _serve(self, connection: Connection, stream: ProcessStream) -> None:
-        await connection.serve()
-        if not stream.ended:
-            self.stop("what it says is not the language server protocol")
-        elif self._connection is not None:
+        try:
+            await connection.serve()
+            if not stream.ended:
+                self.stop("what it says is not the language server protocol")
+            elif self._connection is not None:
+                self._because("It ended.")
+        finally:
             self._connection = None
-            self._because("It ended.")
-        self._stopping.set()
+            self._stopping.set()
 
     async def _introduce(self, connection: Connection) -> None:
         launch = self.launch
