@@ -262,3 +262,17 @@ async def test_paths_of_any_characters_and_both_line_ends_are_no_trouble(tmp_pat
         assert {each["file"] for each in written["applied"]} == {case.prices, case.till}
         text = (bench.project / case.till).read_bytes().decode()
         assert text == case.files[case.till].replace("doubled", "thrice").replace("\n", "\r\n")
+
+
+@pytest.mark.node
+async def test_an_edit_is_told_with_the_errors_that_it_brought(tmp_path: Path) -> None:
+    case = CASES[0]
+    async with asking(tmp_path, case) as (asker, _), asyncio.timeout(90):
+        told = None
+        await asker.data("diagnostics", files=[case.till], minSeverity="error", waitMs=20_000)
+        while told is None:  # a write waits for the server only so long
+            await asker.result("WriteFile", path=case.till, content=case.files[case.till])
+            result = await asker.result("WriteFile", path=case.till, content=case.wrong)
+            told = (result.extras or {}).get("new_problems")
+    assert case.said in str(told)
+    assert case.said in result.message
