@@ -41,6 +41,26 @@ async def test_errors_that_were_not_there_before_are_told_and_those_that_moved_a
     assert result.extras["new_problems"] == ["line 4: bad: new (check E1)"]
 
 
+async def test_they_stand_at_the_hunks_that_brought_them_until_those_are_changed(bench: Bench) -> None:
+    bench.script(call("WriteFile", path="a.txt", content="!first\nsame\nsame\n!last\n"), "text: done")
+    a = bench.project / "a.txt"
+    a.write_text("one\nsame\nsame\ntwo\n")
+    async with bench.running():
+        bench.port.editors.add(FakeEditor(diagnostics=checker))
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "write it")
+        async with bench.port.project(bench.project, bench.root, "somebody") as project:
+            [file] = await project.review()
+            assert [hunk.problems for hunk in file.hunks] == [
+                ("line 1: bad: first (check E1)",),
+                ("line 4: bad: last (check E1)",),
+            ]
+            a.write_text("mended\nsame\nsame\n!last\n")
+            [file] = await project.review()
+            assert [hunk.problems for hunk in file.hunks][-1:] == [("line 4: bad: last (check E1)",)]
+            assert all("first" not in str(hunk.problems) for hunk in file.hunks)
+
+
 async def test_the_same_error_a_second_time_is_new(bench: Bench) -> None:
     result = await written(bench, "!old\n", "!old\n!old\n")
     assert (result.extras or {})["new_problems"] == ["line 2: bad: old (check E1)"]

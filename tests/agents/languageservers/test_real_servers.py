@@ -268,11 +268,10 @@ async def test_paths_of_any_characters_and_both_line_ends_are_no_trouble(tmp_pat
 async def test_an_edit_is_told_with_the_errors_that_it_brought(tmp_path: Path) -> None:
     case = CASES[0]
     async with asking(tmp_path, case) as (asker, _), asyncio.timeout(90):
-        told = None
         await asker.data("diagnostics", files=[case.till], minSeverity="error", waitMs=20_000)
-        while told is None:  # a write waits for the server only so long
+        result = await asker.result("WriteFile", path=case.till, content=case.wrong)
+        while "new_problems" not in (result.extras or {}):  # a write waits for the server only so long
             await asker.result("WriteFile", path=case.till, content=case.files[case.till])
             result = await asker.result("WriteFile", path=case.till, content=case.wrong)
-            told = (result.extras or {}).get("new_problems")
-    assert case.said in str(told)
+    assert case.said in str((result.extras or {})["new_problems"])
     assert case.said in result.message

@@ -68,12 +68,15 @@ class NewProblems(WriteProblems):
         after = await self._errors(files, path, WAIT_MS, AFTER)
         if not isinstance(known, _Known) or after is None or after.backend != known.backend:
             return ()
-        left, told = known.counts, list[str]()
+        left, found = known.counts, list[Problem]()
         for error in after.errors:
             if left[_key(error)]:
                 left[_key(error)] -= 1
             else:
-                told.append(_worded(error))
+                found.append(error)
+        review = await self._recorded.review_of(path)
+        review.note_problems(str(path), [(each.range.start.line - 1, _worded(each)) for each in found[:MOST_TOLD]])
+        told = list(map(_worded, found))
         more = [f"and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else []
         return [*told[:MOST_TOLD], *more]
 

@@ -85,6 +85,8 @@ class ShownHunk(Shape, frozen=True):
     """Bytes of the content `before`, where that is no text and still known."""
     after_size: int | None = None
     """The same of `after`."""
+    problems: tuple[str, ...] = ()
+    """Errors that it brought, as an editor or a language server said when it was written."""
 
 
 class ShownFile(Shape, frozen=True):

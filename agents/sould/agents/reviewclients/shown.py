@@ -71,6 +71,7 @@ def shown_hunk(hunk: ReviewedHunk) -> ShownHunk:
         shown_in=hunk.shown_in,
         before_size=hunk.before_size,
         after_size=hunk.after_size,
+        problems=hunk.problems,
     )
 
 

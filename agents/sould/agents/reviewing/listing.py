@@ -43,6 +43,8 @@ class ReviewedHunk(Struct, frozen=True):
     """Bytes of the content `before`, where that is no text and still known."""
     after_size: int | None = None
     """Likewise."""
+    problems: tuple[str, ...] = ()
+    """Errors that it brought, as an editor or a language server said when it was written."""
 
     @property
     def texts(self) -> Lines:

@@ -24,6 +24,9 @@ from sould.agents.reviewing.listing import (
 )
 from sould.agents.reviewing.upcoming import UpcomingWrites
 
+MOST_WITH_PROBLEMS = 1_000
+"""Hunks."""
+
 
 class ReviewView:
     """Of one project. `files` are the user's."""
@@ -34,6 +37,8 @@ class ReviewView:
         self.upcoming = UpcomingWrites(project.review.followers)
         self._project = project
         self._counted = (-1, 0)
+        self._problems: dict[tuple[int, str], tuple[str, ...]] = {}
+        """By hunk and its digest: a hunk that was changed since has none."""
 
     @property
     def _files(self) -> Mapping[str, TrackedFile]:
@@ -61,11 +66,25 @@ class ReviewView:
         ]
 
     def _sized(self, hunk: ReviewedHunk) -> ReviewedHunk:
-        """With how large contents are that nobody is shown."""
+        """With how large contents are that nobody is shown, and what it broke."""
+        if known := self._problems.get((hunk.id, hunk.digest)):
+            hunk = replace(hunk, problems=known)
         if hunk.kind not in ("add", "delete", "content") or not (hunk.before or hunk.after):
             return hunk
         before, after = (self.files.store.size(each) if each else None for each in (hunk.before, hunk.after))
         return replace(hunk, before_size=before, after_size=after)
+
+    def note_problems(self, path: str, problems: Sequence[tuple[int, str]]) -> None:
+        """Errors that were just brought into a file, each with its line from 0: they stand at the hunk there, or the nearest one."""
+        hunks = [each for each in self.pending_in(path).values() if each.kind == "text"]
+        for line, text in problems if hunks else ():
+            near = min(hunks, key=lambda each: max(each.start - line, line - each.start - len(each.lines) + 1, 0))
+            key = (near.id, near.digest)
+            self._problems[key] = (*self._problems.get(key, ()), text)
+        while len(self._problems) > MOST_WITH_PROBLEMS:
+            del self._problems[next(iter(self._problems))]
+        if hunks and problems:
+            self._project.review.followers.tell(path)
 
     def _exists(self, path: str) -> bool:
         file = self._files.get(path)
