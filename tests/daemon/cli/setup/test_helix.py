@@ -109,3 +109,9 @@ def test_a_program_that_moved_is_written_anew_without_a_second_entry() -> None:
     second = Languages("/new/sould", HELIX.get).added(first)
     assert tomllib.loads(second)["language-server"]["sould"]["command"] == "/new/sould"
     assert servers(second) == servers(first)
+
+
+def test_a_mark_without_its_end_is_no_block_however_often_it_stands_there() -> None:
+    text = "# sould: written by `sould setup helix`, taken back by `sould setup helix --undo`\n" * 20_000
+    result = FORM.added(text)
+    assert result.startswith(text)

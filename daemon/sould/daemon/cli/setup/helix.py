@@ -15,6 +15,7 @@ from msgspec import Struct
 from sould.daemon.cli.setup.entry import launched
 from sould.daemon.cli.setup.format import Launch
 from sould.daemon.cli.setup.jsonc import get
+from sould.daemon.cli.setup.marks import Marks
 from sould.daemon.cli.setup.unfit import UnfitError
 
 Servers: TypeAlias = Callable[[str], tuple[str, ...] | None]
@@ -56,9 +57,7 @@ LANGUAGES = (
 )
 """Those that get sould where the user's file has no entry for them."""
 
-_BEGIN = "# sould: written by `sould setup helix`, taken back by `sould setup helix --undo`"
-_END = "# sould: end"
-_BLOCK = re.compile(rf"(?:\r?\n)?^{re.escape(_BEGIN)}\r?\n.*?^{_END}\r?\n?", re.DOTALL | re.MULTILINE)
+_MARKS = Marks("# sould: written by `sould setup helix`, taken back by `sould setup helix --undo`", "# sould: end")
 _HIDDEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[+[ \t]*([\w.-]+)[ \t]*\]+[^\n]*(?:\n|\Z)", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*language-servers[ \t]*=[ \t]*\[", re.MULTILINE)
@@ -84,9 +83,9 @@ class Languages(Struct, frozen=True):
         present = self.launch(text)
         if present is not None and present.words == (self.program, "lsp"):
             return text
-        if present is not None and not _BLOCK.search(text):
+        if present is not None and not _MARKS.span(text):
             raise UnfitError("there is a language server named sould already, with another command")
-        rest = _BLOCK.sub("", text)
+        rest = _MARKS.without(text)
         mended = self._in_lists(rest, _languages(_parsed(rest)))
         known = {language.get("name") for language in _languages(_parsed(rest))}
         others = {name: has for name in LANGUAGES if name not in known and (has := self.servers(name)) is not None}
@@ -103,7 +102,7 @@ class Languages(Struct, frozen=True):
         del after
         _parsed(text)
         old = {language.get("name"): language for language in _languages(_parsed(before or ""))}
-        rest = _BLOCK.sub("", text)
+        rest = _MARKS.without(text)
         names = [language.get("name") for language in _languages(_parsed(rest))]
         for name, section in reversed(list(zip(names, _sections(rest, len(names)), strict=True))):
             if section.opened < 0 or "sould" in _named(old.get(name, {})):
@@ -144,7 +143,7 @@ class Languages(Struct, frozen=True):
             f'\n[[language]]\nname = "{name}"\nlanguage-servers = {json.dumps([*has, "sould"])}\n'
             for name, has in others.items()
         )
-        return f"{_BEGIN}\n{self._server()}{''.join(entries)}{_END}\n"
+        return _MARKS.around(f"{self._server()}{''.join(entries)}")
 
     def _in_lists(self, text: str, languages: list[dict[str, Any]]) -> str:
         for language, section in reversed(list(zip(languages, _sections(text, len(languages)), strict=True))):

@@ -12,15 +12,17 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from sould.daemon.cli.setup.format import Launch
+from sould.daemon.cli.setup.marks import Marks
 from sould.daemon.cli.setup.unfit import UnfitError
 
 Asking: TypeAlias = Callable[[], Launch | None]
 """Asks the editor itself how it starts sould."""
 
 _LUA_MARK = "-- sould: written by `sould setup neovim`, taken back by `sould setup neovim --undo`"
-_LISP_BEGIN = ";; sould: written by `sould setup emacs', taken back by `sould setup emacs --undo'"
-_LISP_END = ";; sould: end"
-_LISP_BLOCK = re.compile(rf"(?:\r?\n)?^{re.escape(_LISP_BEGIN)}\r?\n.*?^{_LISP_END}\r?\n?", re.DOTALL | re.MULTILINE)
+_LISP = Marks(
+    ";; sould: written by `sould setup emacs', taken back by `sould setup emacs --undo'",
+    ";; sould: end",
+)
 _LAST_LINE = re.compile(r"\(provide '[^()\s]+\)|;;; .* ends here|")
 _LOCAL = re.compile(r"^;+ *Local Variables:", re.MULTILINE)
 _LISP_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|;[^\n]*|\?\\?.|\\.|[()\[\]]|"', re.DOTALL)
@@ -75,11 +77,11 @@ class LispBlock(Struct, frozen=True):
         """See `Format`."""
         _refuse_unbalanced(text)
         newline = "\r\n" if "\r\n" in text else "\n"
-        block = f"{_LISP_BEGIN}\n{self.manual()}{_LISP_END}\n".replace("\n", newline)
-        there = _LISP_BLOCK.search(text)
+        block = _LISP.around(self.manual()).replace("\n", newline)
+        there = _LISP.span(text)
         if there is not None:
-            start = there.start() + len(there[0]) - len(there[0].lstrip("\r\n"))
-            return text if text[start : there.end()] == block else text[:start] + block + text[there.end() :]
+            start, end = there
+            return text if text[start:end] == block else text[:start] + block + text[end:]
         at = _code_end(text)
         gap = "" if not text[:at] or text[:at].endswith("\n") else newline
         return f"{text[:at]}{gap}{newline if text[:at].strip() else ''}{block}{text[at:]}"
@@ -87,7 +89,7 @@ class LispBlock(Struct, frozen=True):
     def taken(self, before: str | None, after: str, text: str) -> str:
         """See `Format`."""
         del after
-        rest = _LISP_BLOCK.sub("", text)
+        rest = _LISP.without(text)
         return "" if before is None and not rest.strip() else rest
 
     def meaning(self, text: str) -> object:
@@ -96,7 +98,7 @@ class LispBlock(Struct, frozen=True):
 
     def launch(self, text: str) -> Launch | None:
         """See `Format`: as Emacs says, which runs its whole configuration for that."""
-        return self.asking() if _LISP_BLOCK.search(text) else None
+        return self.asking() if _LISP.span(text) else None
 
     def manual(self) -> str:
         """See `Format`."""
