@@ -80,3 +80,19 @@ async def test_of_two_deletions_of_a_file_one_is_rejected_and_the_other_says_wha
     await desk.decide("reject", second.id, choice="replace")
     assert desk.text("a.txt") == "second\n"
     assert first.id not in {each.id for each in await desk.hunks()}
+
+
+async def test_undoing_a_deletion_leaves_what_another_session_deleted_there_since(desk: ReviewDesk) -> None:
+    desk.user("a.txt", "first\n")
+    await desk.agent("a.txt", None, "T1", "S2")
+    await desk.hunks()
+    desk.user("a.txt", "second\n")
+    await desk.agent("a.txt", None, "T2")
+    before = await desk.hunks()
+
+    [outcome] = await desk.undo("T1", session="S2")
+
+    assert outcome.action == "conflict"
+    assert await desk.hunks() == before
+    await desk.decide("reject", before[-1].id)
+    assert desk.text("a.txt") == "second\n"

@@ -116,8 +116,15 @@ class _TakingBack:
         if self._file.exists:
             if self._file.pending_change("delete") == write.after.pending_change("delete"):
                 self._conflicts.append("changed")  # else it was decided that it stays
+        elif self._was_deleted_since(write):
+            self._conflicts.append("changed")  # somebody had made the file again: that text is to be had back, too
         elif not self._stays(write, "delete"):
             self._become(write.before)
+
+    def _was_deleted_since(self, write: PastWrite) -> bool:
+        """Whether a deletion that stays took something else away than this one."""
+        known = {each.id for each in write.after.changes}
+        return any(each.kind == "delete" and each.id not in known for each in self._file.changes)
 
     def _take_content(self, write: PastWrite) -> None:
         """Of bytes that are no text, or were none."""
