@@ -110,9 +110,9 @@ describe("words", () => {
 
   it("say what happened to a whole file", () => {
     const kinds: Hunk["kind"][] = ["add", "delete", "rename", "mode", "line_ends", "content"];
-    const said = kinds.map((kind) => label(aHunk({ kind, before: "a", after: "b", beforeSize: 1, afterSize: 2 })));
+    const said = kinds.map((kind) => label(aHunk({ kind, path: "/p/b", before: kind === "rename" ? "/p/c/a" : "a", after: "b", beforeSize: 1, afterSize: 2 })));
     expect(said).toEqual([
-      "new file", "file deleted", "renamed from a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
+      "new file", "file deleted", "renamed from c/a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
     ]);
   });
 });

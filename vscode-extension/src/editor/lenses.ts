@@ -27,7 +27,8 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     const path = this.#places.pathOf(document.uri);
     const file = path === undefined ? undefined : this.#model.file(path);
     const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
-    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, document.lineCount));
+    const news = file?.isNew === true ? "new file · " : "";
+    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, document.lineCount, news));
     const streaming = file?.streaming.map((hunk) => streamed(hunk, document.lineCount)) ?? [];
     return [...pending, ...streaming];
   }
@@ -38,14 +39,14 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 }
 
-function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number): vscode.CodeLens[] {
+function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number, news: string): vscode.CodeLens[] {
   const range = atLine(hunk, lineCount);
   if (hunk.state === "rejecting") {
     return [new vscode.CodeLens(range, { title: "$(clock) is being rejected", command: "" })];
   }
   const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [argumentOf(hunk)] });
-  const which = hunk.kind === "text" ? ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
+  const which = hunk.kind === "text" ? news + ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
   return [
     lens("$(check) Keep", "sould.keep", "Keep this change (Alt+Y)"),
     lens("$(discard) Reject", "sould.reject", "Take this change back; what you typed stays (Alt+N)"),

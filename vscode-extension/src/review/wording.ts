@@ -1,4 +1,5 @@
 /** What hunks are called where they are shown. Pure. */
+import * as path from "node:path";
 import type { FileReview, Hunk } from "../protocol/shapes";
 import { bare } from "./quickchange";
 
@@ -61,7 +62,7 @@ export function happened(hunk: Hunk): string {
     case "delete":
       return "file deleted";
     case "rename":
-      return `renamed from ${hunk.before}`;
+      return `renamed from ${path.relative(path.dirname(hunk.path), hunk.before)}`;
     case "mode":
       return `mode ${hunk.before} → ${hunk.after}`;
     case "line_ends":
