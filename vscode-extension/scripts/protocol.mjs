@@ -21,6 +21,11 @@ async function gather(schemas) {
   return definitions;
 }
 
+/** Without `_meta`, which anything may have and we never say. */
+function said(properties) {
+  return Object.entries(properties).filter(([name]) => name !== "_meta");
+}
+
 /** Removes titles of properties, which would become types of their own, and points at the gathered definitions. */
 function plain(value, isProperty = false) {
   if (Array.isArray(value)) return value.map((each) => plain(each));
@@ -30,7 +35,7 @@ function plain(value, isProperty = false) {
     entries.map(([key, each]) => {
       if (key === "$ref") return [key, each.replace("#/$defs/", "#/definitions/")];
       if (key === "prefixItems") return ["items", plain(each)];
-      if (key === "properties") return [key, Object.fromEntries(Object.entries(each).map(([n, p]) => [n, plain(p, true)]))];
+      if (key === "properties") return [key, Object.fromEntries(said(each).map(([n, p]) => [n, plain(p, true)]))];
       return [key, plain(each)];
     }),
   );

@@ -8,6 +8,7 @@ import type { EditNode, ItemNode } from "./editor/inbox";
 import type { Verdict } from "./editor/review";
 import type { Item } from "./protocol/inboxshapes";
 import type { Hunk } from "./protocol/shapes";
+import { broughtProblems } from "./review/wording";
 
 type Handler = (...given: unknown[]) => Promise<void> | void;
 
@@ -36,6 +37,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.keepAll": () => decider.everything("keep"),
     "sould.rejectAll": () => decider.everything("reject"),
     "sould.undo": () => decider.undo(),
+    "sould.problems": (...given) => about(context, given, (hunk) => { tellProblems(hunk); }),
     "sould.reviewAll": () => navigator.all(),
     "sould.sendComments": () => threads.send(),
     "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
@@ -79,6 +81,10 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
   } else if ((await context.decider.hunk(verdict, chosen.hunk)) && chosen.byKey && revealsNext()) {
     await context.navigator.go(1);
   }
+}
+
+function tellProblems(hunk: Hunk): void {
+  void vscode.window.showInformationMessage(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`);
 }
 
 function revealsNext(): boolean {

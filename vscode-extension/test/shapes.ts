@@ -20,6 +20,8 @@ export function aHunk(given: Partial<Omit<Hunk, "lines">> & { lines?: string[] }
     earlier: false,
     beforeSize: null,
     afterSize: null,
+    unsure: false,
+    problems: [],
     ...more,
     lines: lines.map((text) => ({ text, author: "agent", agent: 0 })),
   };

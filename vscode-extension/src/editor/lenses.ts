@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
 import { lineOf } from "../review/place";
-import { happened, ordinal } from "../review/wording";
+import { broughtProblems, happened, ordinal } from "../review/wording";
 import { argumentOf } from "./chosen";
 import type { Places } from "./places";
 
@@ -47,11 +47,15 @@ function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number, news: s
   const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [argumentOf(hunk)] });
   const which = hunk.kind === "text" ? news + ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
+  const problems = hunk.problems.length > 0 ? [lens(`$(error) ${broughtProblems(hunk)}`, "sould.problems", hunk.problems.join("\n"))] : [];
+  const own = hunk.unsure ? [lens("$(question) may be yours", "sould.peek", "A program of the agent ran while this was written; it may have been you")] : [];
   return [
     lens("$(check) Keep", "sould.keep", "Keep this change (Alt+Y)"),
     lens("$(discard) Reject", "sould.reject", "Take this change back; what you typed stays (Alt+N)"),
     lens("$(comment) Comment", "sould.comment", "Say something about it to the agent (Alt+M)"),
     lens(which, hunk.kind === "text" ? "sould.peek" : "sould.diff", "Show what was there before (Alt+P)"),
+    ...problems,
+    ...own,
   ];
 }
 

@@ -26,9 +26,6 @@ export interface Position {
  * Why a call came to nothing; `code` is one of the catalogue's.
  */
 export interface CallErrorParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   code: string;
   message?: string;
   candidates?: CandidateParams[];
@@ -37,9 +34,6 @@ export interface CallErrorParams {
  * What may have been meant.
  */
 export interface CandidateParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   file: string;
   line: number;
   text?: string;
@@ -49,9 +43,6 @@ export interface CandidateParams {
  * `newText` in the place of what stands in `range`.
  */
 export interface EditParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   range: SpanParams;
   newText: string;
 }
@@ -59,9 +50,6 @@ export interface EditParams {
  * From `start` up to `end`, which is not included.
  */
 export interface SpanParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   start: PlaceParams;
   end: PlaceParams;
 }
@@ -69,9 +57,6 @@ export interface SpanParams {
  * A place in a text.
  */
 export interface PlaceParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   line: number;
   column?: number;
 }
@@ -81,9 +66,6 @@ export interface PlaceParams {
  * `digest`: sha256 (hex) of the UTF-8 bytes of the text that the edits are for, where the client knows it.
  */
 export interface FileEditsParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   file: string;
   edits?: EditParams[];
   newText?: string | null;
@@ -96,9 +78,6 @@ export interface FileEditsParams {
  * the document.
  */
 export interface CallResult {
-  _meta?: {
-    [k: string]: unknown;
-  };
   data?: {
     [k: string]: unknown;
   } | null;
@@ -115,9 +94,6 @@ export interface Forgotten {}
  * `_sould/editor/run`: call a tool in the project of the directory `cwd`, for the agent that is called `agent`.
  */
 export interface RunParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd: string;
   tool: string;
   arguments?: {
@@ -145,9 +121,6 @@ export interface RunError {
  * The file the user looks at.
  */
 export interface ActiveParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   file: string;
   languageId?: string;
   cursor?: PlaceParams | null;
@@ -158,9 +131,6 @@ export interface ActiveParams {
  * What is selected.
  */
 export interface SelectionParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   range: SpanParams;
   text?: string;
 }
@@ -168,9 +138,6 @@ export interface SelectionParams {
  * A file that is open.
  */
 export interface OpenParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   file: string;
   dirty?: boolean;
 }
@@ -178,9 +145,6 @@ export interface OpenParams {
  * A terminal that its user shares with agents.
  */
 export interface TerminalParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   terminalId: string;
   title?: string;
 }
@@ -192,9 +156,6 @@ export interface TerminalParams {
  * leave it out.
  */
 export interface StateParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   tools?: string[];
   app?: string;
   workspaceFolders?: string[];
@@ -211,9 +172,6 @@ export interface Nothing {}
  * `_sould/editor/tools`: those that somebody can serve in the project of the directory `cwd`.
  */
 export interface ToolsParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd: string;
 }
 /**

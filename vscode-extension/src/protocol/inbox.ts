@@ -6,9 +6,6 @@ export type JsonValue = unknown;
  * To one question: labels of its options, words of the user's own where it takes them, or both; nothing of either skips it.
  */
 export interface GivenAnswer {
-  _meta?: {
-    [k: string]: unknown;
-  };
   /**
    * @maxItems 100
    */
@@ -23,9 +20,6 @@ export interface GivenAnswer {
  * that is `decline`, of a form.
  */
 export interface AnswerParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   id: string;
   decision: "approve" | "reject" | "answer" | "dismiss" | "decline";
   scope?: "once" | "session" | "session_also_changed";
@@ -159,11 +153,7 @@ export interface AskedOption {
 /**
  * `_sould/inbox/list`, `subscribe`, `unsubscribe`: of all projects.
  */
-export interface ListParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
-}
+export interface ListParams {}
 /**
  * The answer to `list`, and to `subscribe`: what waits longest first.
  */
@@ -174,27 +164,16 @@ export interface InboxList {
  * `_sould/inbox/show`: one request.
  */
 export interface ShowParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   id: string;
 }
 /**
  * `_sould/inbox/list`, `subscribe`, `unsubscribe`: of all projects.
  */
-export interface SubscribeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
-}
+export interface SubscribeParams {}
 /**
  * `_sould/inbox/list`, `subscribe`, `unsubscribe`: of all projects.
  */
-export interface UnsubscribeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
-}
+export interface UnsubscribeParams {}
 /**
  * An answer that says only that it is done, or a notification that says all by its name.
  */

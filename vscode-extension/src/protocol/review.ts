@@ -4,9 +4,6 @@
  * `_sould/review/base`: of one file.
  */
 export interface BaseParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   path: string;
 }
@@ -73,6 +70,7 @@ export interface ShownHunk {
   earlier?: boolean;
   beforeSize?: number | null;
   afterSize?: number | null;
+  problems?: string[];
 }
 /**
  * A current line. `mixed`: an agent's, with words of the user; `agent`: which of the hunk's `agents` wrote it.
@@ -134,9 +132,6 @@ export interface ShownRound {
  * `id`: in place of this comment, which is not sent yet; with an empty `text` it is taken out.
  */
 export interface CommentParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   text: string;
   id?: number | null;
@@ -156,9 +151,6 @@ export interface Commented {
  * `send` false: the client sends the message itself.
  */
 export interface CommentsSendParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -188,9 +180,6 @@ export interface Nothing {}
  * A hunk by its id. `digest`: what was seen of it; when it is another by now, nothing is done about it.
  */
 export interface NamedHunk {
-  _meta?: {
-    [k: string]: unknown;
-  };
   id: number;
   digest?: string;
 }
@@ -202,9 +191,6 @@ export interface NamedHunk {
  * `reason`: what the agent is told of a reject.
  */
 export interface KeepParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -283,9 +269,6 @@ export interface LeftHunk {
  * `absent`: also hunks whose text is not in its file now. `answers`: only what changed since comments were sent last.
  */
 export interface ListParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -314,9 +297,6 @@ export interface ReviewList {
  * `reason`: what the agent is told of a reject.
  */
 export interface RejectParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -338,9 +318,6 @@ export interface RejectParams {
  * `_sould/review/rejected`: of the project, or of some paths.
  */
 export interface RejectedParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -385,9 +362,6 @@ export interface Left {
  * `text` is what stands in `range` now; without `range`, it is the whole text.
  */
 export interface ChangeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   range?: RangeParams | null;
   text: string;
 }
@@ -395,9 +369,6 @@ export interface ChangeParams {
  * From `start` up to `end`, which is not included and not before it.
  */
 export interface RangeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   start: PositionParams;
   end: PositionParams;
 }
@@ -405,9 +376,6 @@ export interface RangeParams {
  * A place in a text: `line` from 0, `character` in UTF-16 code units from the line's beginning.
  */
 export interface PositionParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   line: number;
   character: number;
 }
@@ -419,9 +387,6 @@ export interface PositionParams {
  * than known is ignored. `unsaved`: of `open` and `change`, whether the text is another one than the disk's.
  */
 export interface ReportParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   event: "open" | "change" | "save" | "focus" | "close";
   path?: string | null;
@@ -446,18 +411,12 @@ export interface Reported {
  * Which project: that of the directory `cwd`, which is absolute; without it, that of the first path named.
  */
 export interface SubscribeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
 }
 /**
  * `_sould/review/undo`: take the decisions about these hunks back.
  */
 export interface UndoParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
   /**
    * @maxItems 10000
@@ -468,9 +427,6 @@ export interface UndoParams {
  * Which project: that of the directory `cwd`, which is absolute; without it, that of the first path named.
  */
 export interface UnsubscribeParams {
-  _meta?: {
-    [k: string]: unknown;
-  };
   cwd?: string | null;
 }
 /**
@@ -490,9 +446,6 @@ export interface Write {
  * `version`: of its buffer now; `text`: what it holds, when that is not what was to be written.
  */
 export interface WriteResult {
-  _meta?: {
-    [k: string]: unknown;
-  };
   outcome: "written" | "outdated";
   saved?: boolean;
   version?: number | null;

@@ -36,10 +36,12 @@ export const shownHunk = z.object({
   before: z.string().default(""),
   after: z.string().default(""),
   committed: z.boolean().default(false),
+  unsure: z.boolean().default(false),
   shownIn: z.string().default(""),
   earlier: z.boolean().default(false),
   beforeSize: z.number().nullable().default(null),
   afterSize: z.number().nullable().default(null),
+  problems: z.array(z.string()).default([]),
 });
 
 export const shownFile = z.object({
@@ -119,6 +121,7 @@ const left = z.object({
     "shared",
     "still_streaming",
     "unknown",
+    "unsure",
   ]),
   message: z.string(),
   present: shownHunk.nullable().default(null),

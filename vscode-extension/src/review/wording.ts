@@ -87,10 +87,21 @@ export function remarks(hunk: Hunk): string {
   if (hunk.committed) {
     parts.push("committed");
   }
+  if (hunk.unsure) {
+    parts.push("may be yours");
+  }
+  if (hunk.problems.length > 0) {
+    parts.push(broughtProblems(hunk));
+  }
   if (hunk.lines.some((line) => line.author !== "agent")) {
     parts.push("edited by you");
   }
   return parts.join(" · ");
+}
+
+/** How many errors came with it: "2 new errors". */
+export function broughtProblems(hunk: Hunk): string {
+  return hunk.problems.length === 1 ? "1 new error" : `${hunk.problems.length} new errors`;
 }
 
 /** Who wrote it, for a tooltip. */
