@@ -29,6 +29,8 @@ FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 
 EXTENSION: Final = FOLDER.parents[1] / "vscode-extension" / "src" / "tools" / "serve.ts"
 """Which has a table of the tools that VS Code serves."""
+PLUGIN: Final = FOLDER.parents[1] / "editors" / "nvim" / "lua" / "sould" / "tools.lua"
+"""Which has one of those that Neovim serves."""
 PAGE: Final = FOLDER.parent / "editors.md"
 TABLE_FILE: Final = "../editors.md"
 """That page as a file below `FOLDER`."""
@@ -120,9 +122,18 @@ def _of_shape(shape: type[msgspec.Struct]) -> dict[str, Any]:
 
 def extension_tools() -> frozenset[str]:
     """What the table of the VS Code extension has, and what sould answers from what the extension told."""
-    _, _, rest = EXTENSION.read_text(encoding="utf-8").partition("const TOOLS")
-    table, _, _ = rest.partition("};")
-    return frozenset({STATE_TOOL, *re.findall(r"^  (\w+):", table, re.MULTILINE)})
+    return _in_table(EXTENSION, "const TOOLS", "};", r"^  (\w+):")
+
+
+def plugin_tools() -> frozenset[str]:
+    """What the table of the Neovim plugin has, and what sould answers from what the plugin told."""
+    return _in_table(PLUGIN, "local TOOLS", "}\n", r"^  (\w+) =")
+
+
+def _in_table(source: Path, head: str, end: str, entry: str) -> frozenset[str]:
+    _, _, rest = source.read_text(encoding="utf-8").partition(head)
+    table, _, _ = rest.partition(end)
+    return frozenset({STATE_TOOL, *re.findall(entry, table, re.MULTILINE)})
 
 
 def with_table(page: str) -> str:
@@ -131,6 +142,7 @@ def with_table(page: str) -> str:
     _, _, below = rest.partition(TABLE[1])
     served = [
         ("VS Code's extension", extension_tools()),
+        ("Neovim, our plugin", plugin_tools()),
         ("an LSP editor without a plugin", SHOWN),
         ("a launcher", OPENED),
         ("sould's language servers", TOLD),

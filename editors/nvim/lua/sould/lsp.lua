@@ -67,7 +67,8 @@ end
 ---@param client vim.lsp.Client
 ---@param name string
 ---@param ... any
-local function call(client, name, ...)
+---@return any
+function M.call(client, name, ...)
   if NEW then
     return client[name](client, ...)
   end
@@ -86,11 +87,23 @@ function M.request(root, method, params, done)
     done("there is no connection to sould; :Sould start makes one")
     return
   end
-  local sent = call(client, "request", method, params, function(problem, result)
+  local sent = M.call(client, "request", method, params, function(problem, result)
     done(problem and (problem.message or vim.inspect(problem)) or nil, result)
   end)
   if not sent then
     done("there is no connection to sould at the moment")
+  end
+end
+
+---Tells the project's server, if there is a connection.
+---@param root string
+---@param method string
+---@param params table
+function M.notify(root, method, params)
+  local project = projects[root]
+  local client = project and client_of(project)
+  if client and client.initialized then
+    M.call(client, "notify", method, params)
   end
 end
 
@@ -204,6 +217,12 @@ local function handlers(project)
         subscribe(project)
       end
     end,
+    ["_sould/editor/call"] = function(_, asked)
+      return require("sould.tools").answer(asked)
+    end,
+    ["_sould/editor/forgotten"] = function()
+      require("sould.tools.window").tell(project.root)
+    end,
     ["$/progress"] = function(problem, told, context)
       status.turn(project.root, told.token, told.value.kind ~= "end")
       return vim.lsp.handlers["$/progress"](problem, told, context)
@@ -270,6 +289,9 @@ local function settings(project)
       message.forget("missing")
       status.set(project.root, "connected")
       subscribe(project)
+      vim.schedule(function()
+        require("sould.tools.window").tell(project.root)
+      end)
     end,
     -- After this the client is taken off the list; a new one with the same root must find it gone.
     on_exit = vim.schedule_wrap(function(code)
@@ -285,6 +307,7 @@ end
 local function reviewable(buf)
   return vim.api.nvim_buf_is_loaded(buf)
     and vim.bo[buf].buftype == ""
+    and not vim.b[buf].sould_hidden -- loaded for an editor tool
     and vim.api.nvim_buf_get_name(buf) ~= ""
     and not vim.api.nvim_buf_get_name(buf):match("^%a[%w+.-]*://")
 end
@@ -360,7 +383,7 @@ function M.stop()
     project.ended = true
     local client = client_of(project)
     if client then
-      call(client, "stop")
+      M.call(client, "stop")
     end
   end
 end
@@ -378,11 +401,8 @@ function M.connected(root)
 end
 
 local function focused()
-  for _, project in pairs(projects) do
-    local client = client_of(project)
-    if client and client.initialized then
-      call(client, "notify", "_sould/review/report", { event = "focus", cwd = project.root })
-    end
+  for root in pairs(projects) do
+    M.notify(root, "_sould/review/report", { event = "focus", cwd = root })
   end
 end
 
@@ -401,6 +421,7 @@ function M.setup()
   })
   vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = focused })
   require("sould.review.comments")
+  require("sould.tools.window").setup()
   state.watch(status.review)
   for _, buf in ipairs(config.options.autostart and vim.api.nvim_list_bufs() or {}) do
     M.attach(buf)

@@ -92,9 +92,10 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
+---Writes a buffer to its file, with the user's autocommands and without a question.
 ---@param buf integer
 ---@return boolean saved
-local function save(buf)
+function M.save(buf)
   if vim.fn.filewritable(vim.api.nvim_buf_get_name(buf)) ~= 1 and vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf)) then
     return false
   end
@@ -140,7 +141,7 @@ local function put(buf, asked)
     vim.bo[buf].endofline = ended
   end
   break_undo(buf)
-  return asked.save and save(buf)
+  return asked.save and M.save(buf)
 end
 
 ---Answers `_sould/review/write`.
