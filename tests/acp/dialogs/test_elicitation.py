@@ -128,3 +128,37 @@ async def test_without_forms_choices_are_buttons_and_what_is_said_stands_once(be
     heard = await told(bench, connect, "ask", forms([]), {}, press)
     assert heard == {"action": "accept", "content": {"colour": "red"}}
     assert "Which colour?" in str(shown[-1])
+
+
+def press(params: Json) -> Json:
+    """Allow the call, and dismiss what is asked with buttons."""
+    ids = [option["optionId"] for option in params["options"]]
+    return {"outcome": "selected", "optionId": "dismiss" if "dismiss" in ids else "allow_once"}
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["next prompt", "inbox"])
+async def test_without_forms_what_takes_words_alone_is_asked_in_words_and_waits_for_the_next_prompt_or_the_inbox(
+    bench: Bench, connect: Connect, elsewhere: bool
+) -> None:
+    typed = {"E-mail": "ada@example.org", "How many": "3"}
+    bench.settings["mcp"] = {"client": {"turn_wait_ms": 30_000}}
+    bench.script(call("box__form"), "text: done")
+    server: Json = {"name": "box", "command": sys.executable, "args": [SERVER, "rich"], "env": []}
+    async with bench.running(), connect(permissions=press) as client:
+        await client.initialize({})
+        session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[server]))["sessionId"]
+        said, words = "", "go"
+        while not said.endswith("done"):
+            before = client.text()
+            assert await client.prompt(session, words) == {"stopReason": "end_turn"}
+            said = client.text().removeprefix(before)
+            words = next((answer for title, answer in typed.items() if said.startswith(title)), "n")
+            if elsewhere and words == typed["E-mail"]:
+                [item] = (await client.request("_sould/inbox/list"))["items"]
+                given = [{"words": typed.get(asked["header"], "")} for asked in item["questions"]]
+                await client.request("_sould/inbox/answer", id=item["id"], decision="answer", answers=given)
+                await client.wait_update("agent_message_chunk", lambda update: update["content"]["text"] == "done")
+                break
+        ended = [each for each in client.updates("tool_call_update") if each.get("status") == "completed"]
+        (output,) = [each["rawOutput"]["output"] for each in ended if not each["toolCallId"].startswith("mcp_")]
+        assert json.loads(output) == {"action": "accept", "content": {"mail": "ada@example.org", "count": 3}}

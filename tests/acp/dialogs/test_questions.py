@@ -40,6 +40,7 @@ TOOLS = QuestionItem(
 )
 NAME = QuestionItem(question="What name?")
 REQUEST = QuestionRequest(id="q1", tool_call_id="c1", questions=(COLOUR, TOOLS, NAME))
+CHOICES = QuestionRequest(id="q1", tool_call_id="c1", questions=(COLOUR, TOOLS))
 
 
 def cancel(_: Json) -> Json:
@@ -54,7 +55,7 @@ async def answered(
     form: Callable[[Json], Json] = cancel,
     permissions: Policy = ALLOW_ONCE,
 ) -> dict[str, str]:
-    """What the soul hears when it asks `REQUEST`."""
+    """What the soul hears when it asks `REQUEST`, without forms `CHOICES`."""
     async with bench.running() as host, connect(check=False, form=form, permissions=permissions) as client:
         await client.initialize(capabilities)
         session = await client.new_session(bench.project)
@@ -62,7 +63,7 @@ async def answered(
         assert live is not None
         await client.wait_update("available_commands_update")
         async with asyncio.timeout(10):
-            response = await live.log.channel.request(REQUEST)
+            response = await live.log.channel.request(REQUEST if "elicitation" in capabilities else CHOICES)
         assert isinstance(response, QuestionResponse)
         return response.answers
 
@@ -206,6 +207,47 @@ async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_tur
         await client.wait_update("tool_call_update", lambda update: update.get("status") == "failed")
         assert await client.prompt(session, "hello") == {"stopReason": "end_turn"}
         assert client.text().endswith("Here."), "it is a prompt of its own, whatever the model says to it"
+
+
+@pytest.mark.parametrize("client_info", [{"name": "zed", "version": "1"}, CODE_COMPANION])
+async def test_what_nobody_can_be_shown_outside_of_a_turn_waits_and_the_user_is_told_where_to_answer(
+    bench: Bench, connect: Connect, client_info: Json
+) -> None:
+    async with bench.running() as host, connect() as client:
+        await client.initialize({}, clientInfo=client_info)
+        live = host.live(await client.new_session(bench.project))
+        assert live is not None
+        await client.wait_update("available_commands_update")
+        async with asyncio.TaskGroup() as group:
+            asking = group.create_task(live.log.channel.request(REQUEST))
+            said = "Which colour?\n\nFor the gate.\n\nWhich tools?\n\nWhat name?\n\nAnswer in a terminal, with `sould answer q1`"
+            await client.wait_update("agent_message_chunk", lambda update: update["content"]["text"].startswith(said))
+            answer = QuestionResponse(request_id="q1", answers={"What name?": "Gate"})
+            assert live.answer(answer, "terminal").outcome == "accepted", "it waits"
+        response = asking.result()
+        assert isinstance(response, QuestionResponse)
+        assert response.answers == {"What name?": "Gate"}
+        assert not client.asked("session/request_permission")
+
+
+async def test_a_client_that_cannot_show_its_form_after_all_has_not_dismissed_it(
+    bench: Bench, connect: Connect
+) -> None:
+    def fail(_: Json) -> Json:
+        raise OSError("no forms here")
+
+    question = call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}])
+    bench.script(question, "text: So b.")
+    async with bench.running() as host, connect(form=fail) as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
+        assert client.text().endswith("Answer 1, 2 or 3; n dismisses the question.")
+        assert await client.prompt(session, "2") == {"stopReason": "end_turn"}
+        live = host.live(session)
+        assert live is not None
+        (answer,) = [each.message for each in live.log.replay(None) if isinstance(each.message, QuestionResponse)]
+        assert answer.answers == {"Which?": "b"}
 
 
 async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a_time(

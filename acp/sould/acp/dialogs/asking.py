@@ -66,6 +66,17 @@ def pressed(option_id: str, item: QuestionItem) -> int | None:
     return int(number) if known else None
 
 
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def elsewhere(request: QuestionRequest) -> str:
+    """What is asked, for a user who cannot answer it where it is read, and where they can."""
+    asked = "\n\n".join(_worded(item) for item in request.questions)
+    return (
+        f"{asked}\n\nAnswer in a terminal, with `sould answer {request.id}` or in `sould inbox`; until then it waits."
+    )
+
+
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,19 +1,20 @@
 """Wire requests put to one ACP client: permissions and questions to its user, hooks to itself; and their withdrawal.
 
 The first answer of any client wins; the others' dialogs close. No answer is ever made up in the user's favour: what
-a client says wrongly is no permission.
+a client says wrongly is no permission. Nor is one made up against them: a question that was not shown is not dismissed.
 """
 
 import asyncio
 import contextlib
 import itertools
 import logging
+from collections.abc import Sequence
 from typing import Protocol
 
 from pydantic import ValidationError
 
 from sould.acp.content import text_block
-from sould.acp.dialogs.asking import buttons, form, form_answers, permission, pressed
+from sould.acp.dialogs.asking import buttons, elsewhere, form, form_answers, permission, pressed
 from sould.acp.dialogs.serverforms import form_response, server_form, shows
 from sould.acp.features import Features
 from sould.acp.outbound import Json
@@ -88,7 +89,9 @@ class Dialogs:
         """Set while a question stands that what the user types next is to answer."""
         self._typing: asyncio.Future[str] | None = None
         self._single = asyncio.Lock()
-        """Where buttons do not say what they are, one thing is asked at a time."""
+        """Where buttons do not say what they are, one thing is asked at a time; in words, everywhere."""
+        self._said = itertools.count()
+        """Numbers what is said in words."""
         self._open: dict[str, asyncio.Task[None]] = {}
         self._hooks: set[str] = set()
         """Those of `_open` that ask the client itself."""
@@ -100,8 +103,6 @@ class Dialogs:
         match request:
             case ApprovalRequest():
                 work = self._permission(request)
-            case QuestionRequest(form=ServerForm() as form) if shows(form, self._features):
-                work = self._server_form(request, form)
             case QuestionRequest():
                 work = self._question(request)
             case HookRequest():
@@ -172,29 +173,51 @@ class Dialogs:
 
     async def _question(self, request: QuestionRequest) -> None:
         try:
-            answers = await self._asked(request)
+            response = await self._response(request)
         except ConnectionGoneError:
             return
-        except (RpcError, ValidationError) as error:
+        if response is not None:
+            self._answer(response)
+
+    async def _response(self, request: QuestionRequest) -> QuestionResponse | None:
+        """None: it waits. A client that cannot show it after all has not dismissed it: its user is asked in words."""
+        try:
+            if request.form is not None and shows(request.form, self._features):
+                return await self._server_form(request, request.form)
+            answers = await self._asked(request)
+        except ConnectionGoneError:
+            raise
+        except ValidationError as error:
             logger.warning("question %s: %s", request.id, error)
             answers = {}
-        self._answer(QuestionResponse(request_id=request.id, answers=answers))
+        except RpcError as error:
+            logger.warning("question %s: %s", request.id, error)
+            answers = await self._in_words(request, request.questions)
+        return QuestionResponse(request_id=request.id, answers=answers) if answers is not None else None
 
-    async def _asked(self, request: QuestionRequest) -> dict[str, str]:
+    async def _asked(self, request: QuestionRequest) -> dict[str, str] | None:
         if self._features.forms:
             return await self._form(request)
-        return await (self._buttons(request) if self._features.names else self._in_words(request))
+        return await (self._buttons if self._features.names else self._in_words)(request, request.questions)
 
-    async def _in_words(self, request: QuestionRequest) -> dict[str, str]:
-        """Each question is something the agent says, and what the user types next its answer."""
-        questions = TextQuestions(request.questions)
+    async def _in_words(self, request: QuestionRequest, items: Sequence[QuestionItem]) -> dict[str, str] | None:
+        """Each question is something the agent says, and what the user types next its answer. None: the request waits.
+
+        That is so where no turn runs: what the user types would begin one, behind what asks.
+        """
+        if not self._session.running:
+            self._speak(request, elsewhere(request))
+            return None
+        questions = TextQuestions(items)
         async with self._single:
-            numbers = itertools.count()
             while questions.text:
-                said = chunk("agent_message_chunk", text_block(questions.text), f"{request.id}-{next(numbers)}")
-                self._connection.write(self._updates.line(said))
+                self._speak(request, questions.text)
                 questions.take(await self._typed())
         return questions.answers
+
+    def _speak(self, request: QuestionRequest, text: str) -> None:
+        said = chunk("agent_message_chunk", text_block(text), f"{request.id}-{next(self._said)}")
+        self._connection.write(self._updates.line(said))
 
     async def _typed(self) -> str:
         typed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -219,53 +242,56 @@ class Dialogs:
         answer = ElicitationAnswer.model_validate(raw)
         return form_answers(request.questions, answer.content or {}) if answer.action == "accept" else {}
 
-    async def _buttons(self, request: QuestionRequest) -> dict[str, str]:
-        """Without forms, each question with options is asked as a permission; free text cannot be, but can be asked for."""
+    async def _buttons(self, request: QuestionRequest, items: Sequence[QuestionItem]) -> dict[str, str] | None:
+        """Without forms, each question with options is asked as a permission, all others in words. None: the request waits."""
+        if not self._session.running and not all(item.options for item in items):
+            return await self._in_words(request, items)
         answers: dict[str, str] = {}
-        for item in request.questions:
-            if item.options:
-                answer = await (self._several(request, item) if item.multi_select else self._one(request, item))
-                if answer:
-                    answers[item.question] = answer
+        for item in items:
+            if not item.options:
+                answers |= await self._in_words(request, (item,)) or {}
+                continue
+            answer = await (self._several(request, item) if item.multi_select else self._one(request, item))
+            if answer is None:
+                break
+            if answer:
+                answers[item.question] = answer
         return answers
 
-    async def _one(self, request: QuestionRequest, item: QuestionItem) -> str:
+    async def _one(self, request: QuestionRequest, item: QuestionItem) -> str | None:
+        """The answer, "" for none; None: the user cancelled the turn, and is asked nothing more."""
         option = await self._button(buttons(self._session.id, request, item))
         if option == "other":
             return OWN_WORDS
+        if option is None:
+            return None
         number = pressed(option, item)
         return item.options[number].label if number is not None else ""
 
-    async def _several(self, request: QuestionRequest, item: QuestionItem) -> str:
-        """One dialog after the other, until the user is done; dismissing one dismisses the question."""
+    async def _several(self, request: QuestionRequest, item: QuestionItem) -> str | None:
+        """As `_one`; one dialog after the other, until the user is done. Dismissing one dismisses the question."""
         chosen: list[int] = []
         while len(chosen) < len(item.options):
             option = await self._button(buttons(self._session.id, request, item, chosen))
-            number = pressed(option, item)
+            if option is None:
+                return None
             if option == "done":
                 break
+            number = pressed(option, item)
             if number is None or number in chosen:
                 return ""
             chosen.append(number)
         return ", ".join(item.options[number].label for number in sorted(chosen)) or NONE_OF_THESE
 
-    async def _button(self, params: Json) -> str:
-        """What was pressed, "" for nothing."""
+    async def _button(self, params: Json) -> str | None:
+        """What was pressed; None: the turn was cancelled."""
         raw = await self._connection.request("session/request_permission", params)
         outcome = PermissionAnswer.model_validate(raw).outcome
-        return outcome.option_id if outcome.outcome == "selected" else ""
+        return outcome.option_id if outcome.outcome == "selected" else None
 
-    async def _server_form(self, request: QuestionRequest, form: ServerForm) -> None:
-        """A client that cannot show it after all has not declined it."""
-        try:
-            raw = await self._connection.request("elicitation/create", server_form(self._session.id, request, form))
-            response = form_response(request, form, ElicitationAnswer.model_validate(raw))
-        except ConnectionGoneError:
-            return
-        except (RpcError, ValidationError) as error:
-            logger.warning("form %s: %s", request.id, error)
-            response = QuestionResponse(request_id=request.id)
-        self._answer(response)
+    async def _server_form(self, request: QuestionRequest, form: ServerForm) -> QuestionResponse:
+        raw = await self._connection.request("elicitation/create", server_form(self._session.id, request, form))
+        return form_response(request, form, ElicitationAnswer.model_validate(raw))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionReq
 QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
 GUIDE = "What should the new summary focus on?"
-NO_TEXT = "No text came back, so nothing was changed; where no text can be typed, a summary cannot be edited.\n\n"
+NO_TEXT = "No text came back, so nothing was changed.\n\n"
 GROWS = "This summary is longer than what it replaces: there is little to compact yet. "
 CONFIRM, EDIT_IT, REGENERATE = "Confirm", "Edit", "Regenerate"
 
