@@ -436,6 +436,26 @@ async def test_what_a_call_was_about_to_write_vanishes_when_the_user_does_not_al
         assert (await client.request("_sould/review/list", cwd=str(bench.project)))["files"] == []
 
 
+@pytest.mark.parametrize("another", [False, True], ids=["nobody else", "another project's client"])
+async def test_a_client_that_subscribes_later_is_shown_what_a_call_is_about_to_write_as_well(
+    bench: Bench, connect: Connect, tmp_path: Path, another: bool
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    bench.script(call("WriteFile", path="new.txt", content="new\n"), "text: done")
+    async with bench.running(), reviewer(connect) as other, reviewer(connect, "late") as client:
+        if another:
+            await other.request("_sould/review/subscribe", cwd=str(elsewhere))
+        watcher = Watcher(await bench.new("ask"), answer=None)
+        turn = watcher.session.prompt("go", "watcher")
+        request = await watcher.wait_for(ApprovalRequest)
+        await client.request("_sould/review/subscribe", cwd=str(bench.project))
+        await client.wait_for(streaming_in("new.txt", [["new\n"]]))
+        watcher.session.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
+        await client.wait_for(streaming_in("new.txt", []))
+        await turn.outcome()
+
+
 async def test_of_two_edits_of_a_file_in_one_step_the_second_is_shown_as_soon_as_it_fits(
     bench: Bench, connect: Connect
 ) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from sould.agents.directories.secretblobs import SecretJudge
 from sould.agents.edits.texts import as_lines
-from sould.agents.projects.projects import Projects
+from sould.agents.projects.projects import BeginForeseeing, Projects
 from sould.agents.review.hunk import AgentCall
 from sould.agents.review.lines import Lines
 from sould.agents.reviewing.review import Review
@@ -42,6 +42,7 @@ class _Shown(Struct, frozen=True):
 class ForeseenWrites(Struct):
     """Of one session, whose files are `files`."""
 
+    session_id: str
     projects: Projects
     files: Workspace
     roots: ProjectRoots
@@ -49,21 +50,25 @@ class ForeseenWrites(Struct):
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     """By the call's id."""
     _deferred: dict[str, Foresee] = field(default_factory=dict[str, Foresee])
-    """Likewise: calls of which nobody wanted to know until now."""
+    """Likewise: calls of which nobody was shown anything until now."""
 
     @property
     def wanted(self) -> bool:
         """Somebody follows the review of some project."""
         return any(review.followed for review in self.projects.open_reviews)
 
-    def defer(self, call_id: str, foresee: Foresee) -> None:
-        """The call's arguments are whole: with `foresee` it says what it is about to do, should somebody ask."""
+    def defer(self, call_id: str, foresee: Foresee, begin: BeginForeseeing) -> None:
+        """The call's arguments are whole: it says what it is about to do with `foresee` when somebody asks.
+
+        `begin` has that done beside everything else, when somebody begins to follow.
+        """
         self._deferred[call_id] = foresee
+        self.projects.unforeseen[self.session_id, call_id] = begin
 
     async def find(self) -> None:
         """Somebody asks: see what calls are about to do."""
-        while self._deferred:
-            await self._deferred.popitem()[1]()
+        for foresee in tuple(self._deferred.values()):
+            await foresee()
 
     async def foresee(self, call: AgentCall, foreseen: Foreseen, *, asked: bool = False) -> None:
         """The call is about to do this. `asked`: it is shown whoever follows."""
@@ -74,7 +79,8 @@ class ForeseenWrites(Struct):
         except OSError:
             return
         review = next((each for each in self.projects.open_reviews if each.root == root), None)
-        if review is not None and (asked or review.followed):
+        if review is not None and (asked or review.followed) and call.call_id in self._deferred:
+            self._no_longer_deferred(call.call_id)
             self._shown[call.call_id] = _Shown(review, call, foreseen)
             await self._show(call.call_id)
 
@@ -85,12 +91,16 @@ class ForeseenWrites(Struct):
 
     def over(self, call_id: str) -> Path | None:
         """The call has written, or does not write at all; the file it was about to write, if that was shown."""
-        self._deferred.pop(call_id, None)
+        self._no_longer_deferred(call_id)
         shown = self._shown.pop(call_id, None)
         if shown is None:
             return None
         shown.review.upcoming.over(shown.call)
         return shown.foreseen.path.path
+
+    def _no_longer_deferred(self, call_id: str) -> None:
+        self._deferred.pop(call_id, None)
+        self.projects.unforeseen.pop((self.session_id, call_id), None)
 
     async def renew(self, path: Path) -> None:
         """The file may be another one by now: what the others are about to make of it may be, too."""

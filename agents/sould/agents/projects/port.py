@@ -3,8 +3,8 @@
 No session and no model is needed for it, and none is started. A face imports nothing else of this package.
 """
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from sould.agents.edits.droppedtext import DroppedText
@@ -31,6 +31,7 @@ class ProjectPort:
     def __init__(self, projects: Projects, files: SessionFiles, client_id: str) -> None:
         [self._review] = files.reviews()
         self._buffers = projects.buffers
+        self._unforeseen = projects.unforeseen
         self._files = files
         self._client_id = client_id
 
@@ -166,9 +167,13 @@ class ProjectPort:
         """What users have to say about it."""
         return self._review.comments
 
-    def following(self, follower: Follower) -> AbstractContextManager[None]:
-        """Tell it of each file whose review changes, as long as the block lasts."""
-        return self._review.following(follower)
+    @contextmanager
+    def following(self, follower: Follower) -> Generator[None]:
+        """Tell it of each file whose review changes, as long as the block lasts; first of what calls are about to write already."""
+        with self._review.following(follower):
+            for begin in tuple(self._unforeseen.values()):
+                begin()
+            yield
 
     # --- what agents changed ----------------------------------------------------------------------------------------------
 

@@ -7,9 +7,10 @@ and no client.
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from msgspec import Struct, field
@@ -32,6 +33,9 @@ from sould.agents.reviewing.buffers import Buffers
 from sould.agents.reviewing.files import ReviewFiles
 from sould.agents.reviewing.gitreview import GitReview
 from sould.agents.reviewing.review import Review
+
+BeginForeseeing: TypeAlias = Callable[[], None]
+"""Begins to find out what a call is about to write."""
 
 
 class Place(Struct, frozen=True):
@@ -60,6 +64,8 @@ class Projects(Struct, dict=True):
     config: LiveConfig = field(default_factory=lambda: FixedConfig(Config()))
     beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
+    unforeseen: dict[tuple[str, str], BeginForeseeing] = field(default_factory=dict[tuple[str, str], BeginForeseeing])
+    """By session and id: calls that may be about to write what nobody was shown so far."""
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _reviews: dict[str, Review] = field(default_factory=dict[str, Review])
     _carrying_out: dict[str, Behind] = field(default_factory=dict[str, Behind])

@@ -97,7 +97,7 @@ class SessionFiles:
         self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
         self._found = FoundChanges(author.session_id, self._borrowed, projects.config)
         self.work = AgentsAtWork(self._borrowed)
-        self.foreseen = ForeseenWrites(projects, inner, self._borrowed, author.secrets)
+        self.foreseen = ForeseenWrites(author.session_id, projects, inner, self._borrowed, author.secrets)
         self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets, KnownTexts(author.directory))
         if author.session_id:
             self._borrowed.tell_edits(self.untold)

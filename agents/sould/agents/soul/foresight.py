@@ -1,6 +1,6 @@
 """Tells what the calls of a step are about to write as soon as their arguments are whole, while somebody follows the review.
 
-To others it is told when they ask.
+To others it is told when they ask, or begin to follow.
 
 It costs nothing while text streams: a call's arguments are whole when the next call begins, or the answer ends. Nothing
 depends on it, and nobody waits for it.
@@ -44,10 +44,10 @@ class StepForesight(CallWatcher, Struct):
 
     def whole(self, call: WatchedCall) -> None:
         """See `CallWatcher`."""
+        begin = partial(self._do, call)
+        self.agent.files.defer(call.id, partial(self._foresee, call, asked=True), begin)
         if self.agent.files.wanted:
-            self._do(call)
-        else:
-            self.agent.files.defer(call.id, partial(self._foresee, call, asked=True))
+            begin()
 
     def over(self, call: WatchedCall) -> None:
         """See `CallWatcher`."""
