@@ -307,7 +307,7 @@ end
 local function reviewable(buf)
   return vim.api.nvim_buf_is_loaded(buf)
     and vim.bo[buf].buftype == ""
-    and not vim.b[buf].sould_hidden -- loaded for an editor tool
+    and not (vim.b[buf].sould_hidden and vim.fn.bufwinid(buf) == -1) -- loaded for an editor tool
     and vim.api.nvim_buf_get_name(buf) ~= ""
     and not vim.api.nvim_buf_get_name(buf):match("^%a[%w+.-]*://")
 end

@@ -8,7 +8,7 @@ local write = require("sould.review.write")
 
 local M = {}
 
-local FOR_A_SERVER_MS, FOR_AN_ANSWER_MS = 3000, 12000
+local FOR_A_SERVER_MS, FOR_AN_ANSWER_MS = 1000, 12000
 
 ---Ends the call with an error of the catalogue.
 ---@param code string
@@ -42,6 +42,13 @@ function M.lines(file)
     return {}, ""
   end
   return vim.split(text, "\r?\n"), vim.fn.sha256(text)
+end
+
+---A buffer for a file, with the name that `:edit` would give it.
+---@param file string
+---@return integer
+function M.add(file)
+  return vim.fn.bufadd(vim.fn.fnamemodify(file, ":."))
 end
 
 local hidden = {} ---@type table<integer, integer> by buffer: the calls that it is loaded for
@@ -95,7 +102,7 @@ function M.with(file, does)
     M.fail("not_found", file .. " is not there.")
   end
   local known = vim.fn.buflisted(file) == 1
-  buf = buf or vim.fn.bufadd(file)
+  buf = buf or M.add(file)
   hidden[buf] = (hidden[buf] or 0) + 1
   local fine, result = pcall(function()
     if not vim.api.nvim_buf_is_loaded(buf) and not load(buf) then

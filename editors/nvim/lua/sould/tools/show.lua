@@ -92,7 +92,7 @@ end
 ---@param file string
 ---@return integer
 local function listed(file)
-  local buf = state.buffer(file) or vim.fn.bufadd(file)
+  local buf = state.buffer(file) or documents.add(file)
   vim.bo[buf].buflisted = true
   return buf
 end
