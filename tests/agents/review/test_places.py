@@ -139,3 +139,54 @@ def test_what_the_user_adds_below_a_hunk_without_a_last_line_end_is_outside_of_i
     assert (story.base, list(story.hunks.values())) == ("a\nmine\n", [("", "b\nc\n", {"T1"})])
     story.reject(1)
     assert story.current == "a\nmine\n"
+
+
+def test_lines_that_the_user_cuts_and_brings_back_are_whose_they_were() -> None:
+    written = "a\none\ntwo\nthree\nz\n"
+    for cut in ("a\ntwo\nthree\nz\n", "a\none\nthree\nz\n", "a\none\ntwo\nz\n", "a\none\nz\n", "a\nthree\nz\n"):
+        story = Story.of("a\nz\n")
+        story.agent("T1", written)
+        story.user(cut)
+        story.user(written)
+
+        assert story.hunks == {1: ("", "one\ntwo\nthree\n", {"T1"})}
+        assert not story.text.hunks[0].hunk.own
+        story.reject(1)
+        assert story.current == "a\nz\n"
+
+
+def test_so_are_lines_that_were_cut_one_after_the_other() -> None:
+    texts = ["a\none\ntwo\nthree\nfour\nz\n", "a\none\nthree\nfour\nz\n", "a\none\nfour\nz\n", "a\none\nz\n"]
+    story = Story.of("a\nb\nz\n")
+    story.agent("T1", texts[0])
+    for text in (*texts[1:], *reversed(texts[:-1])):
+        story.user(text)
+
+    story.reject(1)
+
+    assert story.current == "a\nb\nz\n"
+
+
+def test_other_lines_in_their_place_are_the_users() -> None:
+    story = Story.of("a\nz\n")
+    story.agent("T1", "a\none\ntwo\nthree\nz\n")
+    story.user("a\none\nthree\nz\n")
+    story.user("a\none\nmine\nthree\nz\n")
+
+    story.reject(1)
+
+    assert story.current == "a\nmine\nz\n"
+
+
+def test_a_whole_text_that_the_user_cuts_and_brings_back_has_its_hunks_again() -> None:
+    story = Story.of("a\nb\nc\nd\ne\n")
+    written = "a\nB\nB2\nc\nnew\nD\ne\n"
+    story.agent("T1", written)
+    hunks = story.hunks
+    story.user("")
+    story.user(written)
+
+    assert story.hunks == hunks
+    for number in hunks:
+        story.reject(number)
+    assert story.current == "a\nb\nc\nd\ne\n"

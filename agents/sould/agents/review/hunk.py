@@ -7,12 +7,16 @@ new one comes last, with a default.
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.review.lines import Lines
+
+
+MOST_CUTS: Final = 20
+"""How often lines may be taken out of a hunk, and be known again when they are back."""
 
 
 class AgentCall(Struct, frozen=True, array_like=True, gc=False):
@@ -50,6 +54,17 @@ class Line(Struct, frozen=True, array_like=True, gc=False):
         return self.agent is not None and self.retyped
 
 
+class Cut(Struct, frozen=True, array_like=True, gc=False):
+    """Lines that the user took out of a hunk: they stood before its line `at`, and `left` lines stayed in it.
+
+    An editor's own undo puts them back there: then they are whose they were, and no words of the user.
+    """
+
+    at: int
+    lines: tuple[Line, ...]
+    left: int
+
+
 class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     """Lines of base that became other lines and are to be reviewed. `id` is never used again, `absorbed` are ids it took over."""
 
@@ -61,6 +76,8 @@ class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     absorbed: tuple[int, ...] = ()
     rejected: bool = False
     """It had been rejected, and the user's editor took that back by its own undo."""
+    cuts: tuple[Cut, ...] = ()
+    """What the user took out of it, the last one last."""
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -103,6 +120,27 @@ class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     def has_agent(self) -> bool:
         """Something in it is an agent's: a line it wrote, or one that it took away."""
         return bool(self.base) or not all(line.own for line in self.lines)
+
+    def without(self, start: int, stop: int) -> "Hunk":
+        """The same without these lines, which the user took out."""
+        left = (*self.lines[:start], *self.lines[stop:])
+        return replace(self, lines=left, cuts=(*self.cuts[1 - MOST_CUTS :], Cut(start, self.lines[start:stop], len(left))))
+
+    def with_back(self, at: int, texts: Lines) -> "Hunk | None":
+        """The same with the lines again that the user took out here last, if these are their texts; else None."""
+        last = self.cuts[-1] if self.cuts else None
+        if last is None or (last.at, last.left) != (at, len(self.lines)) or tuple(line.text for line in last.lines) != texts:
+            return None
+        return replace(self, lines=(*self.lines[:at], *last.lines, *self.lines[at:]), cuts=self.cuts[:-1])
+
+    def found_in(self, texts: Lines) -> int | None:
+        """Where all lines that the user took out last stand among these: the lowest place. None: nowhere, or some had stayed."""
+        last = self.cuts[-1] if self.cuts and not self.lines else None
+        if last is None:
+            return None
+        cut = tuple(line.text for line in last.lines)
+        places = range(len(texts) - len(cut), -1, -1)
+        return next((at for at in places if texts[at : at + len(cut)] == cut), None)
 
     def by(self, *agents: AgentCall) -> "Hunk":
         """The same with these among those who had a part in it."""

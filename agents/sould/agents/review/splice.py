@@ -151,6 +151,17 @@ class Splicing:
         while self._above and isinstance(last := self._above[-1], Hunk) and not last.lines and last.id in ids:
             self._below.append(self._above.pop())
 
+    def put_back(self, new: Lines) -> bool:
+        """Put lines that the user took out at an edge of a hunk back into it, where it is directly beside what was taken last."""
+        for beside, at_end in ((self._above, True), (self._below, False)):
+            part = beside[-1] if beside else None
+            back = part.with_back(len(part.lines) if at_end else 0, new) if isinstance(part, Hunk) else None
+            if back is not None:
+                beside[-1] = back
+                self._length += len(new) if at_end else 0
+                return True
+        return False
+
     def take_removal(self, new: Lines) -> Hunk | None:
         """A hunk without current lines directly above what was taken last: the lowest, or one whose base `new` begins with."""
         first = self._take_above(lambda hunk: not hunk.lines and hunk.base == new[: len(hunk.base)])

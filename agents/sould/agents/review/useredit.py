@@ -66,10 +66,17 @@ def _touching(parts: Sequence[Part]) -> Iterator[list[PlacedHunk]]:
 
 
 def _beside_removal(text: Splicing, new: Lines) -> list[Piece]:
-    """Lines inserted outside of all hunks: they may be those that a hunk had taken away."""
+    """Lines inserted outside of all hunks: they may be those that a hunk had taken away, or the user out of one beside them."""
+    if text.put_back(new):
+        return []
     removal = text.take_removal(new)
     if removal is None:
         return [Same(new)]
+    at = removal.found_in(new)
+    back = removal.with_back(0, new[at : at + len(removal.cuts[-1].lines)]) if at is not None else None
+    if at is not None and back is not None:
+        above = _beside_removal(text, new[:at]) if at else []
+        return [*above, back, Same(new[at + len(back.lines) :])]
     count = len(removal.base)
     if new[:count] == removal.base:
         return [Left(removal, _gone(removal), count), Same(new)]
@@ -94,8 +101,11 @@ def _within(part: Part, taken: Taken, new: Lines, how: How) -> list[Piece]:
     if replaced and (how == "git" or (how == "disk" and (new == part.base or not is_version(part.lines, new)))):
         state = _gone(part) if how == "git" or new == part.base else "stale"
         return [Left(part, state, len(new)), Same(new)]
-    lines = (*taken.above, *retyped(taken.lines, new), *taken.below)
-    return [replace(part, lines=lines)]
+    start, stop = taken.head, len(part.lines) - taken.tail
+    if start < stop and not new:
+        return [part.without(start, stop)]
+    back = part.with_back(start, new) if start == stop else None
+    return [back or replace(part, lines=(*taken.above, *retyped(taken.lines, new), *taken.below))]
 
 
 def _gone(hunk: Hunk) -> AwayState:
