@@ -161,6 +161,18 @@ async def test_your_editor_s_undo_is_no_new_text(desk: GitDesk) -> None:
     assert [(each.id, each.base) for each in await desk.hunks()] == [(hunk.id, hunk.base)]
 
 
+@row("delete some of the agent's lines, or the whole text, and undo that in your editor")
+async def test_what_you_bring_back_is_the_agent_s_again(desk: GitDesk) -> None:
+    before = desk.text("area.py")
+    await desk.agent("area.py", CHECKED)
+    for cut in (CHECKED.replace(CHECKED.splitlines(keepends=True)[2], ""), ""):
+        desk.user("area.py", cut)
+        desk.user("area.py", CHECKED)
+    for hunk in await desk.hunks():
+        await desk.decide("reject", hunk.id)
+    assert desk.text("area.py") == before
+
+
 @row("undo the agent's change in your editor, or delete its lines")
 async def test_what_you_removed_is_not_asked_about(desk: GitDesk) -> None:
     await desk.agent("area.py", CHECKED)

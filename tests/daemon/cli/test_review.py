@@ -105,7 +105,7 @@ def test_without_a_daemon_one_is_started(newcomer: User) -> None:
 def test_a_shell_completes_the_names_of_its_commands(user: User) -> None:
     asked = {"_SOULD_COMPLETE": "bash_complete", "COMP_WORDS": "sould review ", "COMP_CWORD": "2"}
     completed = user.sould(env=asked).stdout.split()
-    assert completed == ["plain,keep", "plain,list", "plain,reject", "plain,show", "plain,undo"]
+    assert completed == ["plain,keep", "plain,list", "plain,reject", "plain,show", "plain,undo", "plain,unsaved"]
 
 
 def test_it_starts_without_what_takes_long_to_load() -> None:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from sould.agents.review.lines import Lines
 
-
 MOST_CUTS: Final = 20
 """How often lines may be taken out of a hunk, and be known again when they are back."""
 
@@ -124,12 +123,18 @@ class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
     def without(self, start: int, stop: int) -> "Hunk":
         """The same without these lines, which the user took out."""
         left = (*self.lines[:start], *self.lines[stop:])
-        return replace(self, lines=left, cuts=(*self.cuts[1 - MOST_CUTS :], Cut(start, self.lines[start:stop], len(left))))
+        return replace(
+            self, lines=left, cuts=(*self.cuts[1 - MOST_CUTS :], Cut(start, self.lines[start:stop], len(left)))
+        )
 
     def with_back(self, at: int, texts: Lines) -> "Hunk | None":
         """The same with the lines again that the user took out here last, if these are their texts; else None."""
         last = self.cuts[-1] if self.cuts else None
-        if last is None or (last.at, last.left) != (at, len(self.lines)) or tuple(line.text for line in last.lines) != texts:
+        if (
+            last is None
+            or (last.at, last.left) != (at, len(self.lines))
+            or tuple(line.text for line in last.lines) != texts
+        ):
             return None
         return replace(self, lines=(*self.lines[:at], *last.lines, *self.lines[at:]), cuts=self.cuts[:-1])
 

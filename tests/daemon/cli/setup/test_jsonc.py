@@ -48,9 +48,10 @@ def added(text: str) -> str | None:
     try:
         return ENTRY.added(text)
     except UnfitError:
-        servers = jsonc.get(jsonc.parse(text), ("agent_servers",))
-        assert servers is not None
-        assert not isinstance(servers, dict)
+        document = jsonc.parse(text)
+        assert isinstance(document, dict)
+        assert "agent_servers" in document
+        assert not isinstance(document["agent_servers"], dict)
         return None
 
 
