@@ -43,6 +43,18 @@ async def test_comments_of_several_clients_gather_and_are_listed_after_a_restart
         ]
 
 
+async def test_comments_that_are_made_and_sent_at_once_are_told_to_be_gone(bench: Bench, connect: Connect) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo\n3\n")})
+    cwd = str(bench.project)
+    async with bench.running(), reviewer(connect) as client:
+        await client.request("_sould/review/subscribe", cwd=cwd)
+        await client.request(
+            "_sould/review/comment", cwd=cwd, path=str(bench.project / "a.txt"), lines=[1, 2], text="why?"
+        )
+        await client.request("_sould/review/comments/send", cwd=cwd, send=False)
+        await client.wait_for(lambda message: message.get("params", {}).get("comments") == [])
+
+
 async def test_a_round_shows_what_changed_in_answer_and_marks_the_rest(bench: Bench, connect: Connect) -> None:
     (bench.project / "a.txt").write_text("1\n2\n3\n4\n5\n")
     (bench.project / "b.txt").write_text("x\n")

@@ -38,6 +38,7 @@ class ReviewFeed:
         """Files of which the client may show hunks."""
         self._comments = shown_comments(port.comments.open)
         """Those the client knows."""
+        self._round = shown_round(port.comments.round)
         self._told = port.revision
         """Up to which event it knows of decisions."""
         self._waiting = {each.n: each.id for each in port.decisions(self._told)}
@@ -97,7 +98,9 @@ class ReviewFeed:
 
     def _new_comments(self) -> tuple[ShownComment, ...] | None:
         before, self._comments = self._comments, shown_comments(self._port.comments.open)
-        return self._comments if self._comments != before else None
+        round_before, self._round = self._round, shown_round(self._port.comments.round)
+        # those that were made and sent within a moment the client knows by its answers only
+        return self._comments if (self._comments, self._round) != (before, round_before) else None
 
     def _decisions(self) -> tuple[ShownDecision, ...]:
         """What was decided since, and what waited and is carried out now."""

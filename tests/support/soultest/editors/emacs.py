@@ -16,6 +16,7 @@ from soultest.world import World
 QUIET = """
 (setq inhibit-startup-screen t make-backup-files nil auto-save-default nil create-lockfiles nil
       native-comp-jit-compilation nil native-comp-deferred-compilation nil native-comp-enable-subr-trampolines nil
+      comp-enable-subr-trampolines nil
       server-socket-dir "{folder}" server-name "{name}")
 """
 """No files of its own in the project, no compiler in the background, and where the server listens."""
