@@ -153,6 +153,7 @@ def test_the_keys_go_through_all_files_and_counts_are_taken(world: World, progra
 
         change(world)
         wait_pending(editor, ONE, TWO, THREE)
+        editor.screen.wait("3/4 to review")  # the other file is told of, too
         reached("2]h", "area.py", 7)
         reached("]h", "b.txt", 1)
         reached("[h", "area.py", 7)

@@ -143,7 +143,7 @@ function M.wait(event, buf, milliseconds)
   coroutine.yield()
 end
 
----@param buf integer
+---@param buf? integer any, without it
 ---@param method? string
 ---@return vim.lsp.Client[] those of the user
 local function clients(buf, method)
@@ -154,19 +154,20 @@ end
 
 local without = {} ---@type table<string, boolean> types of files that no server came for
 
----The language servers of a buffer that know a method. One that is being started is waited for.
+---The language servers of a buffer that know a method. One that is being started is waited for, in a Neovim that has others: an
+---agent's writes wait for what is reported, and one without servers must not hold them up.
 ---@param buf integer
 ---@param method? string
 ---@return vim.lsp.Client[]
 function M.servers(buf, method)
   local filetype, stop = vim.bo[buf].filetype, vim.uv.now() + FOR_A_SERVER_MS
-  while #clients(buf) == 0 and not without[filetype] and vim.uv.now() < stop do
+  while #clients(buf) == 0 and #clients() > 0 and not without[filetype] and vim.uv.now() < stop do
     M.wait("LspAttach", buf, stop - vim.uv.now())
     if not vim.api.nvim_buf_is_valid(buf) then
       M.fail("not_found", "The buffer was closed.")
     end
   end
-  without[filetype] = #clients(buf) == 0 or nil
+  without[filetype] = (#clients() > 0 and #clients(buf) == 0) or nil
   return clients(buf, method)
 end
 
