@@ -24,9 +24,6 @@ const TOOLS: Record<string, (call: Call) => Promise<CallResult>> = {
   tasks_list: show.tasks,
 };
 
-/** Answered by sould from what it was told, as far as the user lets agents of the project know it (`/editor-context`). */
-const STATE_TOOL = "editor_state";
-
 /** What is said of the window is said at most this often. Milliseconds. */
 const PAUSE = 300;
 const LONGEST_SELECTION = 20_000;
@@ -87,8 +84,9 @@ export class WindowState implements vscode.Disposable {
   }
 
   #state(): State {
-    const tools = vscode.workspace.isTrusted ? [STATE_TOOL, ...Object.keys(TOOLS)] : [];
+    const tools = vscode.workspace.isTrusted ? Object.keys(TOOLS) : [];
     const documents = vscode.workspace.textDocuments.map((each) => ({ file: this.#places.pathOf(each.uri), dirty: each.isDirty }));
+    // Told to sould alone: what agents may know of it is the user's choice there (`/editor-context`).
     const active = this.#active();
     return {
       tools,
