@@ -214,10 +214,10 @@ async def test_what_a_background_command_changes_is_pending(bench: Bench) -> Non
     wait = f"while [ -e {go} ]; do sleep 0.02; done; sed -i s/2/two/ b.txt; echo new > new.txt"
     start = call("Shell", command=wait, description="later", run_in_background=True)
     edit = call("StrReplaceFile", path="b.txt", edit={"old": "1", "new": "one"})
-    async with desk(bench, start, edit, "text: 1", shell("until [ -e new.txt ]; do sleep 0.02; done"), "text: 2") as at:
+    beside = shell(f"rm {go}; until [ -e new.txt ]; do sleep 0.02; done")
+    async with desk(bench, start, edit, "text: 1", beside, "text: 2") as at:
         await at.turn()
         assert await at.shown() == [("b.txt", "text", "one\n")]
-        go.unlink()
         await at.turn()
         assert ("new.txt", "text", "new\n") in await at.shown()
         await at.reject(*[each.id for each in await at.pending()])
