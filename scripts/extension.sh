@@ -15,7 +15,7 @@ case ${1:-} in
         "$bin/tsc" --noEmit
         "$bin/eslint" .
         node scripts/protocol.mjs --check
-        "$bin/vitest" run
+        NO_COLOR=1 "$bin/vitest" run
         ;;
     package)
         node scripts/build.mjs
