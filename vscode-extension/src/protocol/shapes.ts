@@ -142,10 +142,8 @@ export const sentComments = z.object({
   prompt: z.string().default(""),
   round: round.nullable().default(null),
 });
-export const reported = z.object({ outcome: z.enum(["needsText", "outdated", "taken", "tooLarge"]) });
 export const write = z.object({ path: z.string(), version: z.number(), text: z.string(), save: z.boolean() });
 
-export type Agent = z.infer<typeof agent>;
 export type Hunk = z.infer<typeof shownHunk>;
 export type FileReview = z.infer<typeof shownFile>;
 export type Decision = z.infer<typeof decision>;
@@ -167,6 +165,5 @@ export type Agreement = Agreed<[
   Agree<typeof base, wire.Base>,
   Agree<typeof commented, wire.Commented>,
   Agree<typeof sentComments, wire.SentComments>,
-  Agree<typeof reported, wire.Reported>,
   Agree<typeof write, wire.Write>,
 ]>;
