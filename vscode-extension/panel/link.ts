@@ -1,0 +1,105 @@
+/**
+ * All that the panel knows of its surroundings: a way to the daemon, and the few things that only an editor or a browser can do.
+ *
+ * `links/webview.ts` is the link in VS Code, `links/browser.ts` the one in a plain browser. Both carry JSON-RPC messages: those of
+ * ACP and `_sould/*` go to the daemon, those below `_panel/` (see `Surroundings`) are answered by whoever holds the other end of the
+ * link: `src/panel/` in VS Code, `scripts/panel.mjs` in the browser. The panel must never reach the network in another way.
+ */
+
+export type Id = string | number;
+
+export interface Request {
+  readonly jsonrpc: "2.0";
+  readonly id: Id;
+  readonly method: string;
+  readonly params: object;
+}
+
+export interface Notification {
+  readonly jsonrpc: "2.0";
+  readonly method: string;
+  readonly params: object;
+}
+
+export interface Failure {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export type Answer =
+  | { readonly jsonrpc: "2.0"; readonly id: Id; readonly result: unknown }
+  | { readonly jsonrpc: "2.0"; readonly id: Id; readonly error: Failure };
+
+export type Message = Request | Notification | Answer;
+
+/** As VS Code names them. */
+export type Theme = "light" | "dark" | "high-contrast" | "high-contrast-light";
+
+/** What outlives a reload of the page. */
+export interface Kept {
+  readonly session?: { readonly id: string; readonly cwd: string };
+  /** What is typed and not sent, by session; "" is the one for a session that does not exist yet. */
+  readonly drafts?: Readonly<Record<string, string>>;
+  /** Distance from the end of the transcript; absent when it follows the end. */
+  readonly scroll?: number;
+}
+
+/** A place in a file. `line` counts from 1. */
+export interface Place {
+  readonly path: string;
+  readonly line?: number;
+}
+
+export interface Link {
+  send(message: Message): void;
+  onMessage(listener: (message: Message) => void): void;
+  /** Shows a file beside what the user does. Never an address of the web. */
+  openFile(place: Place): void;
+  /** Lets the user choose files; none when they chose none. */
+  pickFile(): Promise<readonly string[]>;
+  readonly theme: Theme;
+  onTheme(listener: (theme: Theme) => void): void;
+  state: Kept;
+}
+
+/** The result of the request `_panel/surroundings`, and the parameters of the notification of that name, sent when they change. */
+export interface Surroundings {
+  /** The folders that are open: where sessions begin. The first is the one to begin with. */
+  readonly roots: readonly { readonly path: string; readonly name: string }[];
+  /** `_panel/insert {text}` puts code at the cursor of the editor used last. */
+  readonly canInsert: boolean;
+  /** Who shows the panel, for what it says to the user. */
+  readonly editor: string;
+}
+
+/** The parameters of the notification `_panel/connection`, sent at the beginning and whenever it changes. */
+export interface ConnectionState {
+  readonly state: "idle" | "missing" | "connecting" | "connected" | "waiting";
+  /** Why there is no connection; "" when there is one. */
+  readonly problem: string;
+  /** The daemon's. */
+  readonly version: string;
+}
+
+/** The parameters of the notification `_panel/open`: show a session, or begin one. `prompt` goes into the composer, unsent. */
+export interface Opening {
+  readonly session?: { readonly id: string; readonly cwd: string };
+  readonly cwd?: string;
+  readonly prompt?: string;
+}
+
+/** The parameters of the request `_panel/findFiles`; its result is `{paths}`, absolute, best first, at most `limit`. */
+export interface FileSearch {
+  readonly root: string;
+  readonly query: string;
+  readonly limit: number;
+}
+
+/**
+ * The parameters of the notification `_panel/context`, sent when it changes: what the user has before them, offered as chips. It
+ * becomes part of a prompt only when the user leaves the chip there.
+ */
+export interface EditorContext {
+  readonly file?: { readonly path: string; readonly from?: number; readonly to?: number; readonly selected?: string };
+}
