@@ -6,12 +6,14 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.orders import Order
 from sould.agents.wire.messages import ToolOutput
-from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench import Bench, Watcher, asked, call, finish
 
 
 def shell(command: str) -> str:
@@ -214,10 +216,11 @@ async def test_what_a_background_command_changes_is_pending(bench: Bench) -> Non
     wait = f"while [ -e {go} ]; do sleep 0.02; done; sed -i s/2/two/ b.txt; echo new > new.txt"
     start = call("Shell", command=wait, description="later", run_in_background=True)
     edit = call("StrReplaceFile", path="b.txt", edit={"old": "1", "new": "one"})
-    beside = shell(f"rm {go}; until [ -e new.txt ]; do sleep 0.02; done")
+    beside = shell("until [ -e new.txt ]; do sleep 0.02; done")
     async with desk(bench, start, edit, "text: 1", beside, "text: 2") as at:
         await at.turn()
         assert await at.shown() == [("b.txt", "text", "one\n")]
+        go.unlink()  # it writes as the turn begins
         await at.turn()
         assert ("new.txt", "text", "new\n") in await at.shown()
         await at.reject(*[each.id for each in await at.pending()])
@@ -241,6 +244,49 @@ async def test_what_a_background_command_changes_is_its_doing_also_when_somebody
         assert [each.why for each in outcome.left] == ["unsure"]
         assert at.text("b.txt") == "1\n2\nthree\n"
         await at.reject(outcome.left[0].id)
+        assert at.text("b.txt") == "1\n2\n3\n"
+        await asyncio.to_thread(go.write_text, "end\n")
+
+
+async def test_what_a_background_command_changes_as_a_turn_begins_is_its_doing(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text("1\n2\n3\n")
+    go, said = bench.root / "go", bench.root / "said"
+    go.touch()
+    os.mkfifo(said)
+    work = f"while [ -e {go} ]; do sleep 0.02; done; sed -i s/2/two/ b.txt; echo done > {said}; read go < {said}"
+    start = call("Shell", command=work, description="later", run_in_background=True)
+    edit = call("StrReplaceFile", path="b.txt", edit={"old": "1", "new": "one"})
+    async with desk(bench, start, edit, "text: 1", "text: 2") as at:
+        await at.turn()
+        go.unlink()
+        await at.turn()  # the agent looks at the files it knows, before, while or after the command writes
+        await asyncio.to_thread(said.read_text)
+        await at.reject(*[each.id for each in await at.pending()])
+        assert at.text("b.txt") == "1\n2\n3\n"
+        await asyncio.to_thread(said.write_text, "end\n")
+
+
+@pytest.mark.parametrize("edit", ["nothing", "3", "2"])
+async def test_what_a_background_command_changed_before_a_turn_is_its_doing_also_when_the_agent_looks_first(
+    bench: Bench, edit: str
+) -> None:
+    (bench.project / "b.txt").write_text("1\n2\n3\n")
+    go, said = bench.root / "go", bench.root / "said"
+    for pipe in (go, said):
+        os.mkfifo(pipe)
+    work = f"read go < {go}; sed -i s/2/two/ b.txt; echo done > {said}; read go < {go}"
+    start = call("Shell", command=work, description="later", run_in_background=True)
+    first = call("StrReplaceFile", path="b.txt", edit={"old": "1", "new": "one"})
+    then = {
+        "3": call("StrReplaceFile", path="b.txt", edit={"old": "3", "new": "three"}),
+        "2": call("StrReplaceFile", path="b.txt", edit={"old": "two", "new": "zwei"}),
+    }
+    async with desk(bench, start, first, "text: 1", *([then[edit]] if edit in then else []), "text: 2") as at:
+        await at.turn()
+        await asyncio.to_thread(go.write_text, "go\n")
+        await asyncio.to_thread(said.read_text)
+        await at.turn()
+        await at.reject(*[each.id for each in await at.pending()])
         assert at.text("b.txt") == "1\n2\n3\n"
         await asyncio.to_thread(go.write_text, "end\n")
 
@@ -313,4 +359,30 @@ async def test_what_the_user_may_have_written_beside_a_background_command_is_not
         assert hunk.unsure
         await at.port.decide(Order("keep", Selection(), "test"))
         assert not await at.pending()
+        await asyncio.to_thread(end.write_text, "end\n")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.txt"])
+async def test_what_a_background_program_or_the_user_changed_is_told_as_either(bench: Bench, name: str) -> None:
+    (bench.project / "b.txt").write_text("one\n")
+    end = bench.root / "end"
+    os.mkfifo(end)
+    bench.script(
+        call("ReadFile", path="b.txt"),
+        call("StrReplaceFile", path="a.txt", edit={"old": "hello", "new": "bye"}),
+        call("Shell", command=f"read go < {end}", description="a server", run_in_background=True),
+        "text: done",
+        "text: I see.",
+        "text: I know.",
+    )
+    async with bench.running():
+        session = Watcher(await bench.new("full")).session
+        await finish(session, "go")
+        with (bench.project / name).open("a") as file:
+            file.write("more\n")
+        await finish(session, "what now?")
+        await finish(session, "and now?")
+        [note] = [text for text in asked(session) if "Since you last looked" in text]
+        assert "a program that runs in the background, or the user, changed files" in note
+        assert "+more" in note
         await asyncio.to_thread(end.write_text, "end\n")

@@ -8,7 +8,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Collection, Generator, Sequence
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -34,6 +34,10 @@ MOST_COMPARED: Final = 200
 _CHECKPOINT: Final = msgspec.json.Decoder(ReviewState)
 
 
+ChangedBy: TypeAlias = Literal["user", "agents", "program"]
+"""`program`: one that an agent left running in the background, or the user; nobody can tell."""
+
+
 class Follower(Protocol):
     """Is told of files under review that changed."""
 
@@ -45,10 +49,8 @@ class Follower(Protocol):
 class Reader(Protocol):
     """A session that is told what others make of files under review."""
 
-    def others_changed(
-        self, path: str, before: TrackedFile | None, after: TrackedFile | None, *, by_user: bool
-    ) -> None:
-        """This: the user, or an agent of another session. `before` None: it was not under review; `after`: it is elsewhere by now."""
+    def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
+        """This. `before` None: it was not under review; `after`: it is elsewhere by now."""
         ...
 
 
@@ -56,7 +58,7 @@ class _Change(Struct, frozen=True):
     """What an event is about to change in a file, as those see it who read the file."""
 
     path: str
-    by_user: bool
+    by: ChangedBy
     known_to: Collection[str] = ()
     """The sessions that did it, or are told in another way."""
 
@@ -146,7 +148,7 @@ class ReviewedFiles:
         if change is not None:
             after = self.state.files.get(change.path)
             for reader in [each for name, each in self.readers.items() if name not in change.known_to]:
-                reader.others_changed(change.path, before, after, by_user=change.by_user)
+                reader.others_changed(change.path, before, after, change.by)
         if start is not None:
             self._note_place(event, start)
         if path:
@@ -155,7 +157,9 @@ class ReviewedFiles:
     def _change(self, event: Event) -> _Change | None:
         match event:
             case UserChanged():
-                return _Change(event.path, by_user=True)
+                return _Change(event.path, "user")
+            case Captured(reviewed=True, unsure=True):
+                return _Change(event.moved_from or event.path, "program")
             case Captured(reviewed=True):
                 return _by_agent(event, event.moved_from or event.path)
             case Settled(written=True) if event.n in self.state.announced:
@@ -163,7 +167,7 @@ class ReviewedFiles:
                 return _by_agent(intent, intent.path)
             case Settled(written=True) if event.n in self.state.decided:
                 decision = self.state.decided[event.n]
-                return _Change(decision.path, by_user=True, known_to=self._told_of(decision))
+                return _Change(decision.path, "user", known_to=self._told_of(decision))
             case _:
                 return None
 
@@ -313,7 +317,7 @@ def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *,
 
 
 def _by_agent(event: Intent, path: str) -> _Change:
-    return _Change(path, by_user=not event.session_id, known_to=(event.session_id,))
+    return _Change(path, "agents" if event.session_id else "user", (event.session_id,))
 
 
 def _is_reviewed(event: Intent, *, known: bool = False) -> bool:

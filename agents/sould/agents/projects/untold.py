@@ -23,6 +23,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided, Told
 from sould.agents.edits.project import Project
+from sould.agents.edits.reviewed import ChangedBy
 from sould.agents.edits.state import Edit
 from sould.agents.errors import SouldError
 from sould.agents.permissions.callfiles import Looks
@@ -62,8 +63,11 @@ class Ancestry(Protocol):
         ...
 
 
-Who: TypeAlias = Literal["user", "agents", "both", "anybody"]
-"""The user or a program of theirs; agents of other sessions; `anybody`: nobody saw it, because the session was closed."""
+Who: TypeAlias = ChangedBy | Literal["both", "anybody"]
+"""The user includes programs of theirs; agents are those of other sessions; `both` of these.
+
+`anybody`: nobody saw it, because the session was closed.
+"""
 
 
 class OthersEdit(Struct, frozen=True):
@@ -127,8 +131,7 @@ class _Seen(Struct):
     def others_changed(self, change: OthersEdit) -> None:
         last = self.changes[-1] if self.changes else None
         if last is not None and last.after == change.before:
-            by: Who = last.by if last.by in (change.by, "anybody") else "both"
-            self.changes[-1] = replace(last, after=change.after, by=by)
+            self.changes[-1] = replace(last, after=change.after, by=_both(last.by, change.by))
         elif len(self.changes) < MOST_CHANGES:
             self.changes.append(change)
 
@@ -200,21 +203,22 @@ class Untold(Looks):
         before = self._seen.get(agent_id, {}).get(path)
         self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else [], known=file.text))
 
-    def others_changed(
-        self, path: str, before: TrackedFile | None, after: TrackedFile | None, *, by_user: bool
-    ) -> None:
-        """The user, or an agent of another session, changed a file under review."""
+    def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
+        """The user, an agent of another session, or what an agent left running, changed a file under review."""
         for files in self._seen.values():
             if path in files:
                 was = _text(before) if before is not None else files[path].text
-                by: Who = "user" if by_user else "agents"
                 files[path].others_changed(OthersEdit(path, was, _text(after), by))
 
     async def others_edits(self, agent_id: str) -> Sequence[OthersEdit]:
         """What others made of the files the agent knows since it looked, or was told last."""
         files = self._seen.get(agent_id, {})
         await self._look_back(files)
-        for path in await asyncio.to_thread(self._touched, tuple(files.items())):
+        touched = await asyncio.to_thread(self._touched, tuple(files.items()))
+        if touched:  # it may be the doing of what an agent left running
+            for project in self._borrowed:
+                await self._borrowed.review(project).git.activity.find()
+        for path in touched:
             await self._look(path, files)
         edits = [edit for seen in tuple(files.values()) for edit in seen.take()]
         return await asyncio.to_thread(self._without_secrets, edits) if edits else ()
@@ -324,6 +328,13 @@ class Untold(Looks):
             return True
         judge = self._secrets
         return judge is not None and any(judge.secret_in(Path(edit.path), data) for data in texts)
+
+
+def _both(last: Who, now: Who) -> Who:
+    """Whose one change is that two made."""
+    if last in (now, "anybody"):
+        return last
+    return "program" if {last, now} == {"user", "program"} else "both"
 
 
 def _text(file: TrackedFile | None) -> str | None:

@@ -34,6 +34,11 @@ class RootActivity:
         """Some call runs programs."""
         return bool(self._calls)
 
+    @property
+    def works(self) -> bool:
+        """Some call runs programs, or left some running."""
+        return bool(self._calls or self._background)
+
     def runs(self, call_id: str) -> bool:
         """This one does."""
         return call_id in self._calls

@@ -10,17 +10,20 @@ from typing import Final
 
 from msgspec import Struct
 
+from sould.agents.diskfile import digest_of
 from sould.agents.edits.project import Project
 from sould.agents.filelocks import FileLocks
 from sould.agents.patience import Behind
-from sould.agents.reviewing.files import ReviewFiles
+from sould.agents.reviewing.files import ReadFile, ReviewFiles
 from sould.agents.reviewing.gitreview import GitReview
 from sould.agents.reviewing.saves import ExpectedSaves
 from sould.agents.reviewing.view import ReviewView
-from sould.agents.workspace import TextFile, WorkspaceError
+from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 
 TYPING: Final = 0.25
 """Seconds of typing that are one event (D40)."""
+MOST_READS: Final = 5
+"""Of a file that programs in the background go on writing, at one look."""
 
 
 class LeftBuffer(Struct, frozen=True):
@@ -44,10 +47,12 @@ class LookingReview(ReviewView):
         self._typed: set[str] = set()
         self._to_look_at: set[str] = set()
         self._left: dict[str, LeftBuffer] = {}
+        self._closing = False
         self._behind = Behind("taking what was typed")
 
     async def aclose(self) -> None:
         """Take what was typed last; nothing may follow."""
+        self._closing = True
         await self._behind.aclose()
         for path in tuple(self._to_look_at):
             await self.look(path)
@@ -68,9 +73,11 @@ class LookingReview(ReviewView):
                 return
             self._typed.discard(path)
             try:
-                read = await self.files.read(Path(path), sessions)
+                read = await self._read(path, sessions, typed=typed)
             except (WorkspaceError, OSError):
                 return  # something that is no file, or nobody may read it
+            if read is None:
+                return
             typed = typed or self._is_typed(path)  # while it was read: then it is looked at again
             written, data = self.saves.take(path) if saved else None, read.data
             left = self._left.get(path)
@@ -85,6 +92,28 @@ class LookingReview(ReviewView):
                 await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
             await self.git.settle(path)
             self.files.taken(Path(path), read)
+
+    async def _read(self, path: str, sessions: Collection[str], *, typed: bool) -> ReadFile | None:
+        """What a file holds; what programs of agents made of it until then is known as theirs. None: they are at it just now.
+
+        Raises WorkspaceError, OSError.
+        """
+        before: ReadFile | None = None
+        for _ in range(MOST_READS):
+            read = await self.files.read(Path(path), sessions)
+            if typed or read == before or not self._may_be_a_programs(path, read):
+                return read
+            await self.git.activity.find()
+            before = read
+        return None
+
+    def _may_be_a_programs(self, path: str, read: ReadFile) -> bool:
+        """While a project is closed nobody is asked: whoever looks for changes may be waiting for that to be over."""
+        if self._closing or not self.git.activity.works:
+            return False
+        reviewed = self._project.review
+        digest = digest_of(read.data) if read.data is not None else None
+        return reviewed.differs(path, digest) or bool(reviewed.mode_found(path, read.mode, 0))
 
     def _is_typed(self, path: str) -> bool:
         return path in self._typed or self.files.buffers.text(Path(path)) is not None
@@ -125,11 +154,23 @@ class LookingReview(ReviewView):
                 await self.look(path)
 
     async def look_before_write(self, path: str, text: TextFile | None) -> None:
-        """An agent is about to write a file, which is held and has this text: what the user committed until here is settled."""
+        """An agent is about to write a file, which is held and has this text: what the user committed until here is settled.
+
+        What programs of agents made of it until here is known as theirs. Raises FileChangedError: they write it just now.
+        """
+        if self.git.activity.works and (text is None or not text.unsaved):
+            await self._find_before_write(path, text)
         if await self.git.prepare((path,)):
             data = text.text.encode() if text is not None else None
             await self._project.look(path, data, self.git.how(path, data))
             await self.git.settle(path)
+
+    async def _find_before_write(self, path: str, text: TextFile | None) -> None:
+        known, digest = self._files.get(path), text.digest if text is not None else None
+        if self._project.review.differs(path, digest):
+            await self.git.activity.find()
+            if self._files.get(path) is not known and self._project.review.differs(path, digest):
+                raise FileChangedError(f"{path} changed since it was read; nothing was written")
 
     async def look_at_all(self) -> None:
         """Take what all files under review hold, those included in which hunks may be back."""

@@ -73,8 +73,8 @@ class Review(LookingReview):
 
     async def aclose(self) -> None:
         """Take what was typed last; nothing may follow."""
+        await self.watcher.aclose()  # first: it may hold a file, and wait for whoever looks for changes
         await super().aclose()
-        await self.watcher.aclose()
         self.git.close()
 
     # --- steps of a turn ---------------------------------------------------------------------------------------------
