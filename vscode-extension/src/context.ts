@@ -28,6 +28,8 @@ import { Titles } from "./editor/titles";
 import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
+import { Panels } from "./panel/panels";
+import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { serve, WindowState } from "./tools/serve";
@@ -44,6 +46,7 @@ export class Context implements vscode.Disposable {
   readonly navigator: Navigator;
   readonly threads: Threads;
   readonly answerer: Answerer;
+  readonly panels: Panels;
   readonly #inbox: Inbox;
   readonly #state: WindowState;
   readonly #buffers: Buffers;
@@ -54,7 +57,7 @@ export class Context implements vscode.Disposable {
     this.#version = String((extension.packageJSON as { version: unknown }).version);
     const peer = {
       told: (method: string, params: unknown): void => { this.#told(method, params); },
-      asked: (method: string, params: unknown): Promise<unknown> => this.#asked(method, params),
+      asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
     };
     const log = (line: string): void => { this.log.warn(line); };
     this.connection = new Connection(() => this.#prepare(), peer, log);
@@ -70,6 +73,7 @@ export class Context implements vscode.Disposable {
     const waiting = new InboxModel();
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
+    this.panels = new Panels(extension.extensionUri, this.connection, this.places, (line) => { this.log.info(line); });
     this.#subscriptions = [
       this.log,
       this.connection,
@@ -80,6 +84,7 @@ export class Context implements vscode.Disposable {
       this.#inbox,
       this.#state,
       this.answerer,
+      this.panels,
       new Lenses(this.model, this.places),
       new Painter(this.model, this.places),
       new QuickDiff(this.model, this.places),
@@ -165,6 +170,7 @@ export class Context implements vscode.Disposable {
   }
 
   #told(method: string, params: unknown): void {
+    this.panels.router.told(method, params);
     if (method === "_sould/review/changed") {
       this.review.changed(params);
     } else if (method === "_sould/inbox/changed") {
@@ -176,7 +182,10 @@ export class Context implements vscode.Disposable {
     }
   }
 
-  async #asked(method: string, params: unknown): Promise<unknown> {
+  async #asked(method: string, params: unknown, id: unknown): Promise<unknown> {
+    if (ASKED_OF_PANELS.has(method)) {
+      return await this.panels.router.asked(method, params, id);
+    }
     if (method === "_sould/review/write") {
       return await write(params, this.places, this.#buffers);
     }

@@ -24,6 +24,8 @@ export function activate(extension: vscode.ExtensionContext): void {
 function commands(context: Context): Record<string, Handler> {
   const { answerer, decider, navigator, threads } = context;
   return {
+    "sould.openChat": () => context.panels.show(),
+    "sould.openChatTab": () => { context.panels.openTab(); },
     "sould.start": () => start(context),
     "sould.keep": (...given) => decide(context, "keep", given),
     "sould.reject": (...given) => decide(context, "reject", given),

@@ -3,6 +3,7 @@
  *
  * A restart of the daemon is not even noticed here: the bridge keeps its pipes for the next one. Nothing is started before `connect`.
  */
+import type { InitializeResponse } from "@agentclientprotocol/sdk";
 import { Link, type Peer, type Start } from "./link";
 
 /** `idle`: not asked for; `missing`: there is no program; `waiting`: it is tried again. */
@@ -24,7 +25,8 @@ export class Connection {
   readonly #listening = new Set<() => void>();
   #state: State = "idle";
   #problem = "";
-  #version = "";
+  #introduction: InitializeResponse | undefined;
+  #attempting: Promise<void> = Promise.resolve();
   #link: Link | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wait = FIRST_WAIT;
@@ -47,7 +49,12 @@ export class Connection {
 
   /** The daemon's. */
   get version(): string {
-    return this.#version;
+    return this.#introduction?.agentInfo?.version ?? "";
+  }
+
+  /** What the daemon said of itself; undefined before it first did. */
+  get introduction(): InitializeResponse | undefined {
+    return this.#introduction;
   }
 
   onDidChangeState(listener: () => void): { dispose(): void } {
@@ -58,22 +65,24 @@ export class Connection {
   /** Connects unless it is connected, now. Resolves when that came to an end, good or bad: see `state`. */
   async connect(): Promise<void> {
     if (this.#state !== "connected" && this.#state !== "connecting") {
-      await this.#attempt();
+      this.#attempting = this.#attempt();
     }
+    await this.#attempting;
   }
 
   /** Connects anew, for what has changed. */
   async restart(): Promise<void> {
     this.#end();
-    await this.#attempt();
+    this.#attempting = this.#attempt();
+    await this.#attempting;
   }
 
   /** Raises NotConnected, and what the daemon answers with. */
-  async request(method: string, params: object): Promise<unknown> {
+  async request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
     if (this.#link === undefined || this.#state !== "connected") {
       throw new NotConnected(this.#problem || "There is no connection to sould.");
     }
-    return await this.#link.request(method, params);
+    return await this.#link.request(method, params, withdrawn);
   }
 
   /** Says something that may get lost with the connection. */
@@ -112,7 +121,7 @@ export class Connection {
     this.#link = link;
     void link.ended.then((words) => { this.#lost(run, words); });
     try {
-      this.#version = await link.initialize(start);
+      this.#introduction = await link.initialize(start);
     } catch (problem) {
       this.#lost(run, problem instanceof Error ? problem.message : String(problem));
       return;
@@ -130,7 +139,7 @@ export class Connection {
     this.#end();
     this.#log(`connection: ${words}`);
     this.#become("waiting", words);
-    this.#timer = setTimeout(() => void this.#attempt(), this.#wait);
+    this.#timer = setTimeout(() => { this.#attempting = this.#attempt(); }, this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 

@@ -3,14 +3,14 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { Readable, Writable } from "node:stream";
-import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection } from "@agentclientprotocol/sdk";
+import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection, type InitializeResponse } from "@agentclientprotocol/sdk";
 
 /** What the daemon says and asks. */
 export interface Peer {
   /** Notifications, in their order. */
   told(method: string, params: unknown): void;
-  /** Answers a request. Raises for one it does not know. */
-  asked(method: string, params: unknown): Promise<unknown>;
+  /** Answers a request. Raises for one it does not know. `id`: what `$/cancel_request` calls it. */
+  asked(method: string, params: unknown, id: unknown): Promise<unknown>;
 }
 
 export interface Start {
@@ -26,6 +26,12 @@ export interface Start {
 /** Messages of the daemon are at most a whole list of a large project. */
 const LONGEST_MESSAGE = 256 * 1024 * 1024;
 const MOST_WORDS = 4_000;
+
+/** What this window does and shows: its documents, the review, and, in panels, what a session shows and asks. */
+const CAPABILITIES = {
+  elicitation: { form: {} },
+  _meta: { terminal_output: true, sould: { buffers: true, queue: true, custom: true, review: true } },
+};
 
 export class Link {
   readonly #child: ChildProcess;
@@ -50,26 +56,26 @@ export class Link {
     const readable = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
     this.#connection = client({ name: "vscode" })
       .onNotification("*", (context) => { peer.told(context.method, context.params); })
-      .onRequest("*", (context) => peer.asked(context.method, context.params))
+      .onRequest("*", (context) => peer.asked(context.method, context.params, context.requestId))
       .connect(ndJsonStream(writable, readable, { maxMessageBytes: LONGEST_MESSAGE }));
     void this.ended.then(() => { this.#connection.close(); });
   }
 
   /** Says who we are. Raises what the program said when it ends instead of answering. */
-  async initialize(start: Start): Promise<string> {
-    const asked = this.#connection.agent.request("initialize", {
+  async initialize(start: Start): Promise<InitializeResponse> {
+    const asked = this.#connection.agent.request<InitializeResponse, object>("initialize", {
       protocolVersion: PROTOCOL_VERSION,
       clientInfo: { name: "sould-vscode", title: start.title, version: start.version },
-      clientCapabilities: { _meta: { sould: { buffers: true } } },
+      clientCapabilities: CAPABILITIES,
     });
     asked.catch(() => undefined);
     const ended = this.ended.then((words) => { throw new Error(words); });
-    const answer = await Promise.race([asked, ended]);
-    return answer.agentInfo?.version ?? "";
+    return await Promise.race([asked, ended]);
   }
 
-  request(method: string, params: object): Promise<unknown> {
-    return this.#connection.agent.request<unknown, object>(method, params);
+  /** `withdrawn` tells the daemon that nobody waits any more; it answers nevertheless. */
+  request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
+    return this.#connection.agent.request<unknown, object>(method, params, withdrawn && { cancellationSignal: withdrawn });
   }
 
   notify(method: string, params: object): Promise<void> {

@@ -39,3 +39,29 @@ export async function reveal(
     editor.selection = new vscode.Selection(range.start, range.start);
   }
 }
+
+/** Shows a view of ours, with the focus in it. */
+export async function revealChat(view: string): Promise<void> {
+  await vscode.commands.executeCommand(`${view}.focus`);
+}
+
+/** Shows a place that the user has clicked on in a panel: where files are, not in the tab of the panel itself; the focus stays. */
+export async function showPlace(uri: vscode.Uri, line: number | undefined): Promise<void> {
+  const inTab = vscode.window.tabGroups.activeTabGroup.activeTab?.input instanceof vscode.TabInputWebview;
+  const viewColumn = inTab ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  const options = { viewColumn, preserveFocus: true, preview: true };
+  if (line === undefined) {
+    // Also pictures and whatever else has an editor of its own.
+    await vscode.commands.executeCommand("vscode.open", uri, options);
+    return;
+  }
+  putCursor(await vscode.window.showTextDocument(uri, options), line - 1);
+}
+
+/** Types text for the user, in place of what is selected: one step of undo, and not saved. */
+export async function insertAtCursor(editor: vscode.TextEditor, text: string): Promise<void> {
+  const done = await editor.edit((edit) => { edit.replace(editor.selection, text); });
+  if (!done) {
+    throw new Error("The editor did not take the text: it may be read-only.");
+  }
+}

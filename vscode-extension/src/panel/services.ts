@@ -1,0 +1,124 @@
+/**
+ * What this window does for its panels, and tells them of itself: files shown and chosen, code put into editors, what is before the user.
+ *
+ * A panel shows what models wrote: a path from it is only ever shown as a file of the disk, and only because the user clicked on it.
+ */
+import * as path from "node:path";
+import * as vscode from "vscode";
+import * as z from "zod";
+import type { EditorContext, Surroundings } from "../../panel/link";
+import type { Places } from "../editor/places";
+import { insertAtCursor, showPlace } from "../editor/reveal";
+import type { Daemon, Services } from "./router";
+import { best, patternOf } from "./search";
+
+const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
+const code = z.object({ text: z.string() });
+const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
+
+/** Of a search, before the best are taken. */
+const MOST_FOUND = 2_000;
+const LONGEST_SELECTION = 20_000;
+
+/** Them all. `editor`: the one that was used last, also while a panel has the focus. */
+export function services(places: Places, daemon: Daemon, editor: () => vscode.TextEditor | undefined): Services {
+  return {
+    "_panel/surroundings": () => Promise.resolve(surroundings(places)),
+    "_panel/openFile": async (params) => {
+      const { path: file, line } = place.parse(params);
+      await showPlace(places.uriOf(absolute(file, places)), line);
+      return {};
+    },
+    "_panel/pickFile": async () => {
+      const chosen = await vscode.window.showOpenDialog({ canSelectMany: true, canSelectFolders: true, openLabel: "Add to Prompt" });
+      return { paths: (chosen ?? []).filter((each) => each.scheme === "file").map((each) => each.fsPath) };
+    },
+    "_panel/findFiles": (params) => find(search.parse(params), places),
+    "_panel/insert": async (params) => {
+      await insertAtCursor(someEditor(editor), code.parse(params).text);
+      return {};
+    },
+    "_panel/apply": (params) => apply(code.parse(params).text, someEditor(editor), places, daemon),
+  };
+}
+
+/** As `_panel/surroundings` has them. */
+export function surroundings(places: Places): Surroundings {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const roots = folders.flatMap((each) => ({ path: places.rootOf(each) ?? "", name: each.name }));
+  return { roots: roots.filter((each) => each.path !== ""), canInsert: true, editor: vscode.env.appName };
+}
+
+/** As `_panel/context` has it: the file that is before the user, and what they have selected. */
+export function contextOf(editor: vscode.TextEditor | undefined, places: Places): EditorContext {
+  const file = editor && places.pathOf(editor.document.uri);
+  if (editor === undefined || file === undefined) {
+    return {};
+  }
+  const { selection, document } = editor;
+  if (selection.isEmpty) {
+    return { file: { path: file } };
+  }
+  const text = document.getText(selection);
+  const last = selection.end.character === 0 ? selection.end.line - 1 : selection.end.line;
+  const lines = { from: selection.start.line + 1, to: Math.max(selection.start.line, last) + 1 };
+  return { file: { path: file, ...lines, ...(text.length > LONGEST_SELECTION ? {} : { selected: text }) } };
+}
+
+async function find(asked: z.infer<typeof search>, places: Places): Promise<object> {
+  const folder = (vscode.workspace.workspaceFolders ?? []).find((each) => places.rootOf(each) === asked.root);
+  if (folder === undefined) {
+    return { paths: [] };
+  }
+  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, patternOf(asked.query)), undefined, MOST_FOUND);
+  const relative = found.map((each) => path.relative(folder.uri.fsPath, each.fsPath));
+  return { paths: best(relative, asked.query, asked.limit).map((each) => path.join(asked.root, each)) };
+}
+
+/**
+ * Puts code in place of what is selected, as an edit of an agent: it stands under review, to be kept or rejected.
+ *
+ * Nothing is guessed: without a selection the user is told what to do.
+ */
+async function apply(text: string, editor: vscode.TextEditor, places: Places, daemon: Daemon): Promise<object> {
+  const { document, selection } = editor;
+  const file = places.pathOf(document.uri);
+  const folder = vscode.workspace.getWorkspaceFolder(document.uri);
+  const root = folder && places.rootOf(folder);
+  if (file === undefined || root === undefined) {
+    throw new Error("The file in the editor belongs to no folder of this window, so no change can be reviewed there. Insert the code instead.");
+  }
+  const whole = document.getText();
+  if (selection.isEmpty && whole.trim() !== "") {
+    throw new Error("Select what the code is to replace; or insert it at the cursor.");
+  }
+  const [start, end] = [document.offsetAt(selection.start), document.offsetAt(selection.end)];
+  const newText = whole.slice(0, start) + ending(text, whole.slice(start, end)) + whole.slice(end);
+  const params = { edits: [{ file, newText }], title: "Applied from the chat" };
+  const answer = ran.parse(await daemon.request("_sould/editor/run", { cwd: root, tool: "doc_edit", arguments: params, agent: "chat" }));
+  if (answer.error) {
+    throw new Error(answer.error.message);
+  }
+  return {};
+}
+
+const ran = z.object({ error: z.object({ message: z.string() }).nullish() });
+
+/** A block of code ends as what it replaces did. */
+function ending(text: string, replaced: string): string {
+  const bare = text.replace(/\n$/, "");
+  return replaced === "" || replaced.endsWith("\n") ? `${bare}\n` : bare;
+}
+
+function someEditor(editor: () => vscode.TextEditor | undefined): vscode.TextEditor {
+  const found = editor();
+  if (found === undefined) {
+    throw new Error("No file is open in an editor. Open the one that the code belongs to.");
+  }
+  return found;
+}
+
+function absolute(file: string, places: Places): string {
+  const [first] = vscode.workspace.workspaceFolders ?? [];
+  return path.isAbsolute(file) ? file : path.join((first && places.rootOf(first)) ?? "/", file);
+}

@@ -1,0 +1,295 @@
+/**
+ * What of VS Code's API host code needs in tests, written by hand; VS Code's own types say what each has to look like.
+ *
+ * It does nothing by itself: a test sets what is open and reads what was done, through `fake`, which is new after every `reset`.
+ */
+import type * as vscode from "vscode";
+
+export class Disposable {
+  readonly #ends: () => void;
+
+  constructor(ends: () => void) {
+    this.#ends = ends;
+  }
+
+  dispose(): void {
+    this.#ends();
+  }
+}
+
+export class EventEmitter<T> {
+  readonly #listeners = new Set<(event: T) => unknown>();
+
+  readonly event = (listener: (event: T) => unknown): Disposable => {
+    this.#listeners.add(listener);
+    return new Disposable(() => { this.#listeners.delete(listener); });
+  };
+
+  fire(event: T): void {
+    [...this.#listeners].forEach((each) => each(event));
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+export class Uri {
+  readonly scheme: string;
+  readonly authority = "";
+  readonly path: string;
+  readonly query: string;
+  readonly fragment = "";
+
+  private constructor(scheme: string, path: string, query = "") {
+    this.scheme = scheme;
+    this.path = path;
+    this.query = query;
+  }
+
+  static file(path: string): Uri {
+    return new Uri("file", path);
+  }
+
+  static from(parts: { scheme: string; path?: string; query?: string }): Uri {
+    return new Uri(parts.scheme, parts.path ?? "", parts.query);
+  }
+
+  static parse(text: string): Uri {
+    const url = new URL(text);
+    return new Uri(url.protocol.slice(0, -1), url.pathname, url.search.slice(1));
+  }
+
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    const joined = new URL(parts.join("/"), `file://${base.path}/`);
+    return new Uri(base.scheme, decodeURIComponent(joined.pathname));
+  }
+
+  get fsPath(): string {
+    return this.path;
+  }
+
+  with(change: { scheme?: string; path?: string; query?: string }): Uri {
+    return new Uri(change.scheme ?? this.scheme, change.path ?? this.path, change.query ?? this.query);
+  }
+
+  toString(): string {
+    return `${this.scheme}://${this.path}${this.query && `?${this.query}`}`;
+  }
+}
+
+export class Position {
+  readonly line: number;
+  readonly character: number;
+
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+
+  isEqual(other: Position): boolean {
+    return this.line === other.line && this.character === other.character;
+  }
+}
+
+export class Range {
+  readonly start: Position;
+  readonly end: Position;
+
+  constructor(start: Position, end: Position) {
+    this.start = start;
+    this.end = end;
+  }
+
+  get isEmpty(): boolean {
+    return this.start.isEqual(this.end);
+  }
+}
+
+export class Selection extends Range {}
+
+export class RelativePattern {
+  readonly base: unknown;
+  readonly pattern: string;
+
+  constructor(base: unknown, pattern: string) {
+    this.base = base;
+    this.pattern = pattern;
+  }
+}
+
+export class TabInputWebview {
+  readonly viewType: string;
+
+  constructor(viewType: string) {
+    this.viewType = viewType;
+  }
+}
+
+export const ViewColumn = { Active: -1, Beside: -2, One: 1 } as const;
+export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 } as const;
+
+/** A document with a text. */
+export function document(path: string, text: string, languageId = "plaintext"): vscode.TextDocument {
+  const lines = text.split("\n");
+  const offsetAt = (at: Position): number => lines.slice(0, at.line).reduce((sum, line) => sum + line.length + 1, 0) + at.character;
+  const made = {
+    uri: Uri.file(path),
+    fileName: path,
+    languageId,
+    isDirty: false,
+    lineCount: lines.length,
+    offsetAt,
+    getText: (range?: Range) => (range ? text.slice(offsetAt(range.start), offsetAt(range.end)) : text),
+    lineAt: (line: number) => ({ text: lines[line] ?? "" }),
+  };
+  return made as unknown as vscode.TextDocument;
+}
+
+export type FakeEditor = vscode.TextEditor & { readonly edited: { range: Range; text: string }[] };
+
+/** An editor of a document; `edited` has what was put where. */
+export function editor(of: vscode.TextDocument, from: [number, number] = [0, 0], to: [number, number] = from): FakeEditor {
+  const edited: { range: Range; text: string }[] = [];
+  const replace = (range: Range, text: string): void => { edited.push({ range, text }); };
+  const made = {
+    document: of,
+    selection: new Selection(new Position(...from), new Position(...to)),
+    viewColumn: ViewColumn.One,
+    visibleRanges: [],
+    edited,
+    edit: (does: (edit: { replace: typeof replace }) => void) => {
+      does({ replace });
+      return Promise.resolve(true);
+    },
+    revealRange: () => undefined,
+  };
+  return made as unknown as FakeEditor;
+}
+
+/** A page: what it was posted, and a way to speak as it would. */
+export class FakeWebview {
+  options: vscode.WebviewOptions = {};
+  html = "";
+  readonly cspSource = "https://files.test";
+  readonly posted: Record<string, unknown>[] = [];
+  readonly #said = new EventEmitter<unknown>();
+  readonly onDidReceiveMessage = this.#said.event;
+
+  postMessage(message: Record<string, unknown>): Promise<boolean> {
+    this.posted.push(structuredClone(message));
+    return Promise.resolve(true);
+  }
+
+  asWebviewUri(uri: Uri): Uri {
+    return uri.with({ scheme: "https" });
+  }
+
+  says(message: unknown): void {
+    this.#said.fire(message);
+  }
+}
+
+/** A view, or a tab, with a page in it. */
+export class FakePage {
+  readonly webview = new FakeWebview();
+  readonly #ended = new EventEmitter<undefined>();
+  readonly onDidDispose = this.#ended.event;
+  iconPath: unknown;
+
+  dispose(): void {
+    this.#ended.fire(undefined);
+  }
+}
+
+class State {
+  readonly providers = new Map<string, vscode.WebviewViewProvider>();
+  readonly serializers = new Map<string, vscode.WebviewPanelSerializer>();
+  readonly tabs: FakePage[] = [];
+  /** Commands that were run, with what they were given. */
+  readonly ran: unknown[][] = [];
+  readonly shown: { uri: string; options: unknown }[] = [];
+  /** What the next dialog for files gives. */
+  picked: Uri[] | undefined;
+  /** Patterns that files were searched by, and what a search gives. */
+  readonly searched: string[] = [];
+  found: Uri[] = [];
+  folders: { uri: Uri; name: string; index: number }[] = [];
+  active: FakeEditor | undefined;
+  visible: FakeEditor[] = [];
+  activeTab: unknown;
+  readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
+  readonly selectionChanged = new EventEmitter<unknown>();
+  readonly foldersChanged = new EventEmitter<unknown>();
+
+  /** The user goes to an editor, or from all of them to something else. */
+  activate(next: FakeEditor | undefined): void {
+    this.active = next;
+    this.visible = next ? [next] : this.visible;
+    this.activeChanged.fire(next);
+  }
+}
+
+export let fake = new State();
+
+export function reset(): void {
+  fake = new State();
+}
+
+/** What stands for something of VS Code's without being all of it. */
+const some = (value: unknown): never => value as never;
+
+export const window = {
+  get activeTextEditor() {
+    return fake.active;
+  },
+  get visibleTextEditors() {
+    return fake.visible;
+  },
+  get tabGroups(): vscode.TabGroups {
+    return some({ activeTabGroup: { activeTab: { input: fake.activeTab } } });
+  },
+  onDidChangeActiveTextEditor: (listener: (event: vscode.TextEditor | undefined) => unknown) => fake.activeChanged.event(listener),
+  onDidChangeTextEditorSelection: (listener: (event: never) => unknown) => fake.selectionChanged.event((event) => listener(some(event))),
+  registerWebviewViewProvider: (id: string, provider: vscode.WebviewViewProvider) => {
+    fake.providers.set(id, provider);
+    return new Disposable(() => { fake.providers.delete(id); });
+  },
+  registerWebviewPanelSerializer: (id: string, serializer: vscode.WebviewPanelSerializer) => {
+    fake.serializers.set(id, serializer);
+    return new Disposable(() => { fake.serializers.delete(id); });
+  },
+  createWebviewPanel: () => {
+    const tab = new FakePage();
+    fake.tabs.push(tab);
+    return some(tab);
+  },
+  showOpenDialog: () => Promise.resolve(some(fake.picked)),
+  showTextDocument: (of: unknown, options?: unknown) => {
+    const uri = of instanceof Uri ? of : (of as vscode.TextDocument).uri;
+    fake.shown.push({ uri: uri.toString(), options });
+    return Promise.resolve(editor(document(uri.fsPath, "\n".repeat(99))));
+  },
+} satisfies Partial<typeof vscode.window>;
+
+export const workspace = {
+  get workspaceFolders() {
+    return some(fake.folders);
+  },
+  textDocuments: [],
+  onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) => fake.foldersChanged.event((event) => listener(some(event))),
+  getWorkspaceFolder: (uri: vscode.Uri) => some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
+  findFiles: (pattern: vscode.GlobPattern) => {
+    fake.searched.push((pattern as RelativePattern).pattern);
+    return Promise.resolve(some(fake.found));
+  },
+} satisfies Partial<typeof vscode.workspace>;
+
+export const commands = {
+  executeCommand: (...given: unknown[]) => {
+    fake.ran.push(given);
+    return Promise.resolve(some(undefined));
+  },
+} satisfies Partial<typeof vscode.commands>;
+
+export const env = { appName: "VS Code", language: "en" } satisfies Partial<typeof vscode.env>;
