@@ -75,11 +75,28 @@ async def test_of_two_deletions_of_a_file_one_is_rejected_and_the_other_says_wha
 
     [left] = (await desk.decide("reject")).left
 
+    assert desk.text("a.txt") == "second\n"  # what the user had there last
+    assert (left.id, left.why, left.choices) == (first.id, "conflict", ("replace", "leave"))
+    await desk.decide("reject", first.id, choice="replace")
     assert desk.text("a.txt") == "first\n"
-    assert (left.id, left.why, left.choices) == (second.id, "conflict", ("replace", "leave"))
-    await desk.decide("reject", second.id, choice="replace")
-    assert desk.text("a.txt") == "second\n"
-    assert first.id not in {each.id for each in await desk.hunks()}
+    assert second.id not in {each.id for each in await desk.hunks()}
+
+
+async def test_a_decision_about_a_hunk_of_a_deleted_file_says_why_it_cannot_be_made(desk: ReviewDesk) -> None:
+    desk.user("a.txt", "1\n2\n")
+    await desk.agent("a.txt", "1\ntwo\n", "T1")
+    [hunk] = await desk.hunks()
+    await desk.agent("a.txt", None, "T2")
+    [deletion] = await desk.hunks()
+
+    [left] = (await desk.decide("keep", hunk.id)).left
+
+    assert (left.why, left.message) == (
+        "not_there",
+        f"its file was deleted since: reject that first (hunk {deletion.id})",
+    )
+    await desk.decide("reject", deletion.id)
+    assert [each.id for each in await desk.hunks()] == [hunk.id]
 
 
 async def test_undoing_a_deletion_leaves_what_another_session_deleted_there_since(desk: ReviewDesk) -> None:

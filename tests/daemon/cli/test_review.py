@@ -285,7 +285,9 @@ def test_a_reject_waits_for_the_running_step_and_goes_when_it_has_ended(newcomer
         assert said.returncode == 0, said.stderr
         assert said.stdout == "Rejected hunk 1 in `area.py`: it goes when the agent's running step has ended.\n"
         assert (user.project / "area.py").read_text() == CHECKED
-        assert "rejected, goes when the step has ended" in user.sould("review").stdout
+        listed = user.sould("review").stdout
+        assert "rejected, goes when the step has ended" in listed
+        assert "wait.md\n  about to be written: line 1, +1: w\n" in unstyle(listed).replace("`", "")
         (tmp_path / "go").touch()
         turn.read_to_end()
     assert (user.project / "area.py").read_text() == AREA

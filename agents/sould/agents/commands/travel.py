@@ -8,7 +8,7 @@ from msgspec import Struct
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.slash import Entry, SlashCommand
 from sould.agents.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
-from sould.agents.operations.wording import travelled_in_short
+from sould.agents.operations.wording import travelled
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.timeline import Moment
@@ -56,7 +56,7 @@ class TravelCommands(Struct, frozen=True):
     def _say(self, done: TravelResult) -> Ending:
         """What became of each file, the clients are shown by the restore itself."""
         say = self.conversation.refuse if isinstance(done, NothingToGoTo) else self.conversation.say
-        return say(travelled_in_short(done))
+        return say(" ".join(travelled(done)).strip())
 
 
 def _listing(places: Timeline) -> str:

@@ -19,6 +19,7 @@ from sould.agents.wording import plural
 
 MOST_LISTED: Final = 100
 """Hunks of one list."""
+NOTHING_YET: Final = "Nothing is to be reviewed yet. The agent is about to write:"
 MOST_NAMED: Final = 12
 """Hunks that a sentence names by their numbers."""
 LOOK: Final = 60
@@ -84,7 +85,7 @@ def listing(projects: Iterable[tuple[Names, Sequence[FileReview]]], speech: Spee
 def _head(listed: Sequence[tuple[Names, FileReview]], speech: Speech) -> str:
     counts = [len(file.hunks) for _, file in listed if file.hunks]
     if not counts:
-        return "Nothing is to be reviewed yet. The agent is about to write:"
+        return NOTHING_YET
     words = [speech.coded(word) for word in (speech.keep, speech.reject, "all", f"{speech.show} NUMBER")]
     head = f"{plural(sum(counts), 'hunk')} to review in {plural(len(counts), 'file')}. "
     return head + f"{words[0]} and {words[1]} take numbers, files or {words[2]}; {words[3]} shows one."

@@ -1,10 +1,7 @@
 """What an operation came to, in words: the same in the answer of a slash command and in the notice to all clients. Pure."""
 
-from collections.abc import Callable
-
 from sould.agents.operations.travel import NothingToGoTo, Returned, TookKeptBack, TravelResult
 from sould.agents.timetravel.outcome import describe, headline
-from sould.agents.wire.messages import FilesRestored
 
 CLEARED = "The context has been cleared."
 COMPACTED = "The context has been compacted."
@@ -16,21 +13,10 @@ _NOTHING = {
 
 
 def travelled(done: TravelResult) -> tuple[str, str]:
-    """What was done, and what became of the files and comes next."""
-    return _worded(done, describe)
-
-
-def travelled_in_short(done: TravelResult) -> str:
-    """The same for those who are shown beside it what became of each file."""
-    return " ".join(
-        _worded(done, lambda restored: f"{headline(restored)}." if restored.files else describe(restored))
-    ).strip()
-
-
-def _worded(done: TravelResult, of_files: Callable[[FilesRestored], str]) -> tuple[str, str]:
+    """What was done, and what comes next; what became of each file everybody is shown beside it."""
     if isinstance(done, NothingToGoTo):
         return _NOTHING[done.reason], ""
-    files = of_files(done.restored)
+    files = f"{headline(done.restored)}." if done.restored.files else describe(done.restored)
     if isinstance(done, Returned):
         return "Returned.", files
     if isinstance(done, TookKeptBack):

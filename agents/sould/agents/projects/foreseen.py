@@ -5,15 +5,14 @@ directories.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec import Struct, field
 
 from sould.agents.directories.secretblobs import SecretJudge
 from sould.agents.edits.texts import as_lines
-from sould.agents.projects.projects import BeginForeseeing, Projects
+from sould.agents.projects.projects import BeginForeseeing, Foresee, Projects, Unforeseen
 from sould.agents.review.hunk import AgentCall
 from sould.agents.review.lines import Lines
 from sould.agents.reviewing.review import Review
@@ -27,10 +26,6 @@ class ProjectRoots(Protocol):
     def root_of(self, path: Path) -> Path:
         """Its root, by the file's resolved path. Blocks. Raises OSError."""
         ...
-
-
-Foresee: TypeAlias = Callable[[], Awaitable[None]]
-"""Finds what a call is about to do."""
 
 
 class _Shown(Struct, frozen=True):
@@ -49,7 +44,7 @@ class ForeseenWrites(Struct):
     secrets: SecretJudge | None
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     """By the call's id."""
-    _deferred: dict[str, Foresee] = field(default_factory=dict[str, Foresee])
+    _deferred: dict[str, Unforeseen] = field(default_factory=dict[str, Unforeseen])
     """Likewise: calls of which nobody was shown anything until now."""
 
     @property
@@ -62,13 +57,12 @@ class ForeseenWrites(Struct):
 
         `begin` has that done beside everything else, when somebody begins to follow.
         """
-        self._deferred[call_id] = foresee
-        self.projects.unforeseen[self.session_id, call_id] = begin
+        self._deferred[call_id] = self.projects.unforeseen[self.session_id, call_id] = Unforeseen(foresee, begin)
 
     async def find(self) -> None:
         """Somebody asks: see what calls are about to do."""
-        for foresee in tuple(self._deferred.values()):
-            await foresee()
+        for call in tuple(self._deferred.values()):
+            await call.find()
 
     async def foresee(self, call: AgentCall, foreseen: Foreseen, *, asked: bool = False) -> None:
         """The call is about to do this. `asked`: it is shown whoever follows."""

@@ -171,9 +171,14 @@ class ProjectPort:
     def following(self, follower: Follower) -> Generator[None]:
         """Tell it of each file whose review changes, as long as the block lasts; first of what calls are about to write already."""
         with self._review.following(follower):
-            for begin in tuple(self._unforeseen.values()):
-                begin()
+            for call in tuple(self._unforeseen.values()):
+                call.begin()
             yield
+
+    async def foresee(self) -> None:
+        """Have what calls are about to write shown in lists, also when nobody follows."""
+        for call in tuple(self._unforeseen.values()):
+            await call.find()
 
     # --- what agents changed ----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ and no client.
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -36,6 +36,15 @@ from sould.agents.reviewing.review import Review
 
 BeginForeseeing: TypeAlias = Callable[[], None]
 """Begins to find out what a call is about to write."""
+Foresee: TypeAlias = Callable[[], Awaitable[None]]
+"""Finds that out."""
+
+
+class Unforeseen(Struct, frozen=True):
+    """A call of which nobody was shown what it is about to write: `begin` has that found beside everything else."""
+
+    find: Foresee
+    begin: BeginForeseeing
 
 
 class Place(Struct, frozen=True):
@@ -64,7 +73,7 @@ class Projects(Struct, dict=True):
     config: LiveConfig = field(default_factory=lambda: FixedConfig(Config()))
     beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Whoever looks at a project before anybody waits for it: two hundred sessions that begin at once do so one by one."""
-    unforeseen: dict[tuple[str, str], BeginForeseeing] = field(default_factory=dict[tuple[str, str], BeginForeseeing])
+    unforeseen: dict[tuple[str, str], Unforeseen] = field(default_factory=dict[tuple[str, str], Unforeseen])
     """By session and id: calls that may be about to write what nobody was shown so far."""
     _open: dict[str, Project] = field(default_factory=dict[str, Project])
     _reviews: dict[str, Review] = field(default_factory=dict[str, Review])

@@ -66,6 +66,7 @@ async def show(client: ReviewClient, params: ListReviewParams) -> Json:
     """What is pending, in the files as they are now."""
     async with _named(client, params, params.paths) as target:
         selection = Selection((), target.paths, params.session_id, params.turn_id)
+        await target.project.port.foresee()
         files = await target.project.port.review(selection, absent=params.absent)
         return _list(target.project, _answers(files) if params.answers else files)
 

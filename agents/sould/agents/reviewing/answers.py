@@ -172,7 +172,18 @@ def refused(number: int, answer: object, state: ReviewState, path: str = "") -> 
         case AlreadyDecided() | ChangeDecided() | None if decision is not None:
             return _already(number, decision, waiting=waiting is not None, can_undo=bool(answer or waiting))
         case _:
-            return LeftHunk(number, path, "unknown", f"there is no hunk {number}")
+            return _taken_away(number, state) or LeftHunk(number, path, "unknown", f"there is no hunk {number}")
+
+
+def _taken_away(number: int, state: ReviewState) -> LeftHunk | None:
+    """A hunk of a text that an agent deleted, or made other bytes of: it is pending when that is rejected."""
+    for file in state.files.values():
+        for change in file.changes:
+            if change.text is not None and change.text.pending(number) is not None:
+                what = "deleted" if change.kind == "delete" else "replaced by what is no text"
+                message = f"its file was {what} since: reject that first (hunk {change.id})"
+                return LeftHunk(number, file.path, "not_there", message, state="absent")
+    return None
 
 
 def undecided(hunk: ReviewedHunk) -> LeftHunk:

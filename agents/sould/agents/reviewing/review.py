@@ -274,15 +274,16 @@ class Review(LookingReview):
         if order.selection.ids:
             known = self._ids_in(path)
             ids = [number for number in order.selection.ids if number in known]
-            return sorted(((number, pending.get(number)) for number in ids), key=_is_rename), []
+            return sorted(((number, pending.get(number)) for number in ids), key=_turn), []
         chosen = [each for each in pending.values() if order.selection.has(each)]
         others = [shared(each, order.selection) for each in chosen if order.selection.others_in(each)]
         alone = [each for each in chosen if not order.selection.others_in(each)]
         left = [each for each in alone if each.unsure and order.verdict == "reject"]
         sure = [(each.id, each) for each in alone if each not in left]
-        return sorted(sure, key=_is_rename), [*others, *map(unsure, left)]
+        return sorted(sure, key=_turn), [*others, *map(unsure, left)]
 
 
-def _is_rename(chosen: tuple[int, ReviewedHunk | None]) -> bool:
-    """It goes last: until then the file is where it is."""
-    return chosen[1] is not None and chosen[1].kind == "rename"
+def _turn(chosen: tuple[int, ReviewedHunk | None]) -> tuple[bool, int]:
+    """A rename goes last: until then the file is where it is. The last deletion goes first: it took away what stood there last."""
+    kind = chosen[1].kind if chosen[1] is not None else ""
+    return kind == "rename", -chosen[0] if kind == "delete" else 0

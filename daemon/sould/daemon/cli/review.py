@@ -402,7 +402,7 @@ def _print_list(answer: Answer, cwd: str, paths: Sequence[str], *, colour: bool)
     from sould.daemon.cli import reviewscreen  # noqa: PLC0415 -- as above
     from sould.daemon.cli.reviewvalues import files_of  # noqa: PLC0415 -- as above
 
-    files = [file for file in files_of(answer) if file.hunks]  # in others, something is only about to be written
+    files = files_of(answer)
     names = _names(cwd)
     if files:
         pager.show(reviewscreen.listing(names, files), colour=colour)

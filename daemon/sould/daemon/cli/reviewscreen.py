@@ -10,7 +10,7 @@ from itertools import groupby
 import click
 
 from sould.agents.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened
-from sould.agents.operations.reviewtext import Names, Speech, described, glimpse
+from sould.agents.operations.reviewtext import NOTHING_YET, Names, Speech, described, glimpse
 from sould.agents.permissions.visible import visible
 from sould.agents.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.wording import plural
@@ -29,8 +29,8 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 def listing(names: Names, files: Sequence[FileReview]) -> str:
     """What is to be reviewed, file by file."""
-    count = sum(len(file.hunks) for file in files)
-    head = f"{plural(count, 'hunk')} to review in {plural(len(files), 'file')}."
+    counts = [len(file.hunks) for file in files if file.hunks]
+    head = f"{plural(sum(counts), 'hunk')} to review in {plural(len(counts), 'file')}." if counts else NOTHING_YET
     return "\n".join([head, *(line for file in files for line in _file(names, file))])
 
 
@@ -42,11 +42,14 @@ def _file(names: Names, file: FileReview) -> Iterator[str]:
     name = click.style(names.file(file.path), bold=True)
     yield ""
     yield name + "".join(f" ({sign})" for sign in signs) + (_dim(f"  {written[0]}") if same else "")
-    width = max(len(names.number(hunk.id)) for hunk in file.hunks)
+    width = max((len(names.number(hunk.id)) for hunk in file.hunks), default=0)
     for hunk, by in zip(file.hunks, written, strict=True):
         number = click.style(names.number(hunk.id).rjust(width + 2), fg="yellow")
         look = glimpse(hunk)
         yield f"{number}  {described(hunk, names)}" + (f": {look}" if look else "") + ("" if same else _dim(f"  {by}"))
+    for hunk in file.streaming:
+        look = glimpse(hunk)
+        yield f"  about to be written: {described(hunk, names)}" + (f": {look}" if look else "")
 
 
 def author(hunk: ReviewedHunk) -> str:

@@ -22,6 +22,7 @@ def files_of(answer: Answer) -> list[FileReview]:
             file.get("unsaved", False),
             file.get("isNew", False),
             tuple(file.get("unsavedIn", ())),
+            streaming=tuple(map(_hunk, file.get("streaming", ()))),
         )
         for file in answer["files"]
     ]

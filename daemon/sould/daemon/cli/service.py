@@ -70,7 +70,7 @@ def stop(force: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.option("--force", is_flag=True, help="End running turns instead of waiting for them.")
+@click.option("--force", is_flag=True, help="Do not wait: turns that only wait for an answer go on, others end.")
 def restart(force: bool) -> None:
     """Replace the daemon by a fresh one; connected editors notice nothing.
 
@@ -136,7 +136,10 @@ def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
         send_signal(owner[0], signal.SIGKILL)
         leaving = Leaving(pid=owner[0].pid, running_turns=0)
     if leaving.running_turns and not force:
-        click.echo(f"Waiting for {plural(leaving.running_turns, 'running turn')}; `--force` ends them.", err=True)
+        turns = plural(leaving.running_turns, "running turn")
+        click.echo(
+            f"Waiting for {turns}; `--force` ends them, but for those that wait for an answer of yours.", err=True
+        )
     while owner is not None and owner[0].alive():
         time.sleep(POLL_S)
     return leaving.pid
