@@ -40,7 +40,7 @@ test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, fl
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx tests/e2e $(ARGS)
 
-test-editors: $(READY) $(EDITORS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
+test-editors: $(READY) $(EDITORS_READY) $(CLIENTS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
 	@$(PYTEST) -n $(WORKERS) -m editors tests/editors $(ARGS)
 
 test-vscode: $(READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests

@@ -31,6 +31,8 @@ EXTENSION: Final = FOLDER.parents[1] / "vscode-extension" / "src" / "tools" / "s
 """Which has a table of the tools that VS Code serves."""
 PLUGIN: Final = FOLDER.parents[1] / "editors" / "nvim" / "lua" / "sould" / "tools.lua"
 """Which has one of those that Neovim serves."""
+PACKAGE: Final = FOLDER.parents[1] / "editors" / "emacs" / "sould-window.el"
+"""Which has one of those that Emacs serves."""
 PAGE: Final = FOLDER.parent / "editors.md"
 TABLE_FILE: Final = "../editors.md"
 """That page as a file below `FOLDER`."""
@@ -130,6 +132,11 @@ def plugin_tools() -> frozenset[str]:
     return _in_table(PLUGIN, "local TOOLS", "}\n", r"^  (\w+) =")
 
 
+def package_tools() -> frozenset[str]:
+    """What the table of the Emacs package has, and what sould answers from what the package told."""
+    return _in_table(PACKAGE, "(defconst sould-window-tools", "\n\n", r"^ +'?\(+\"(\w+)\"")
+
+
 def _in_table(source: Path, head: str, end: str, entry: str) -> frozenset[str]:
     _, _, rest = source.read_text(encoding="utf-8").partition(head)
     table, _, _ = rest.partition(end)
@@ -143,6 +150,7 @@ def with_table(page: str) -> str:
     served = [
         ("VS Code's extension", extension_tools()),
         ("Neovim, our plugin", plugin_tools()),
+        ("Emacs, our package", package_tools()),
         ("an LSP editor without a plugin", SHOWN),
         ("a launcher", OPENED),
         ("sould's language servers", TOLD),

@@ -39,6 +39,12 @@ program since it was ready last."
 (defvar sould-project-write-function #'ignore
   "Called with the parameters of `_sould/review/write'; returns the answer.")
 
+(defvar sould-project-call-function #'ignore
+  "Called with the parameters of `_sould/editor/call', and what takes the answer.")
+
+(defvar sould-project-told-functions nil
+  "Called with a project, a notification and its parameters.")
+
 (defvar-local sould-project--of-buffer nil "The project of this buffer.")
 
 (defconst sould-project--retries 5 "How often the program is started again when it ends without having been ready.")
@@ -161,17 +167,19 @@ With START, it has one then."
 
 (defun sould-project--asked (method params reply)
   "Answer the server's request METHOD with PARAMS through REPLY."
-  (funcall reply (pcase method
-                   ("_sould/review/write" (funcall sould-project-write-function params))
-                   ("workspace/configuration" (make-vector (length (plist-get params :items)) :null))
-                   (_ :null))))
+  (pcase method
+    ("_sould/review/write" (funcall reply (funcall sould-project-write-function params)))
+    ("_sould/editor/call" (funcall sould-project-call-function params reply))
+    ("workspace/configuration" (funcall reply (make-vector (length (plist-get params :items)) :null)))
+    (_ (funcall reply :null))))
 
 (defun sould-project--told (project method params)
   "Take the notification METHOD with PARAMS of the server of PROJECT."
   (pcase method
     ("_sould/review/changed" (sould-project--changed project params))
     ("_sould/review/forgotten" (run-hook-with-args 'sould-project-ready-functions project))
-    ("window/showMessage" (message "sould: %s" (plist-get params :message)))))
+    ("window/showMessage" (message "sould: %s" (plist-get params :message))))
+  (run-hook-with-args 'sould-project-told-functions project method params))
 
 (defun sould-project--changed (project news)
   "Take NEWS about PROJECT."

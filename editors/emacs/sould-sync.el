@@ -21,6 +21,11 @@
   "Whether the file is gone, and what the buffer still shows is not reported.")
 (defvar-local sould-sync--timer nil "Reports what was typed, soon.")
 
+(defvar-local sould-sync-changed nil "When the text of this buffer was changed last, as a float; nil before.")
+(defvar sould-sync-hidden nil
+  "Files that are visited for calls of agents only, one for each call.
+They are not reported.")
+
 (defconst sould-sync--delay 0.1 "Seconds in which changes are gathered.")
 (defconst sould-sync--most-changes 200 "More changes than these are sent as one text.")
 (defconst sould-sync--compared 2000 "Characters up to which it is looked whether a change changes anything.")
@@ -101,7 +106,7 @@
                         (list :textDocument (list :uri (sould-project-uri sould-sync--path)
                                                   :languageId (string-remove-suffix "-mode" (symbol-name major-mode))
                                                   :version sould-sync--version
-                                                  :text (sould-sync--text)))))
+                                                  :text (sould-sync-text)))))
 
 (defun sould-sync--dos-p ()
   "Whether lines of this buffer's file end in CR LF."
@@ -111,13 +116,13 @@
   "TEXT of the current buffer as its file has it."
   (if (sould-sync--dos-p) (string-replace "\n" "\r\n" text) text))
 
-(defun sould-sync--text ()
+(defun sould-sync-text ()
   "The whole text of the current buffer as its file has it."
   (save-restriction
     (widen)
     (sould-sync--outward (buffer-substring-no-properties (point-min) (point-max)))))
 
-(defun sould-sync--position (place)
+(defun sould-sync-position (place)
   "PLACE as the protocol counts: the line, and UTF-16 units in it."
   (save-excursion
     (goto-char place)
@@ -134,7 +139,7 @@
             (save-restriction
               (widen)
               (list begin end
-                    (list :start (sould-sync--position begin) :end (sould-sync--position end))
+                    (list :start (sould-sync-position begin) :end (sould-sync-position end))
                     (when (< (- end begin) sould-sync--compared)
                       (buffer-substring-no-properties begin end))))))))
 
@@ -142,7 +147,7 @@
   "Take what is between BEGIN and END now, where LENGTH characters were."
   (let ((before sould-sync--before)
         (text (buffer-substring-no-properties begin end)))
-    (setq sould-sync--before nil)
+    (setq sould-sync--before nil sould-sync-changed (float-time))
     (cond ((eq sould-sync--changes t))
           ((and before (equal text (nth 3 before)) (= begin (car before))))
           ((and before (= begin (car before)) (= length (- (nth 1 before) begin))
@@ -173,7 +178,7 @@
       (cl-incf sould-sync--version)
       (sould-sync--notify "didChange"
                           (list :contentChanges (if (eq changes t)
-                                                    (vector (list :text (sould-sync--text)))
+                                                    (vector (list :text (sould-sync-text)))
                                                   (vconcat (reverse changes)))))
       (unless (buffer-modified-p)  ; undone up to the saved text
         (sould-sync--notify "didSave" nil))))))
@@ -203,8 +208,8 @@
                 (sould-sync-reload))
             '(:outcome "outdated")
           (sould-sync--put (plist-get params :text))
-          (let ((saved (and (plist-get params :save) (sould-sync--save)))
-                (text (progn (sould-sync-flush) (sould-sync--text))))
+          (let ((saved (and (plist-get params :save) (sould-sync-save)))
+                (text (progn (sould-sync-flush) (sould-sync-text))))
             (append (list :outcome "written" :saved (if saved t :false) :version sould-sync--version)
                     (unless (equal text (plist-get params :text))
                       (list :text text)))))))))
@@ -261,11 +266,11 @@ One step of undo; point and marks stay where their text stays."
         (let ((source (current-buffer)))
           (with-current-buffer here
             (save-excursion
-              (narrow-to-region begin end)
-              (replace-buffer-contents source 0.5))
-            (widen)))))))
+              (save-restriction ; undone before point is put back, which may be before BEGIN
+                (narrow-to-region begin end)
+                (replace-buffer-contents source 0.5)))))))))
 
-(defun sould-sync--save ()
+(defun sould-sync-save ()
   "Save the current buffer as its user would; whether it is saved."
   (let ((save-silently t)
         (inhibit-message t)

@@ -23,6 +23,7 @@
 ;;; Code:
 
 (require 'sould-review)
+(require 'sould-window)
 
 (autoload 'sould-review "sould-diff" "Show all that is pending in this project as a diff." t)
 (autoload 'sould-menu "sould-menu" "All commands of sould." t)
@@ -85,7 +86,7 @@
 
 (defun sould--turn-on ()
   "Turn on `sould-mode' in files of projects."
-  (when (and (sould--fit-p) (project-current))
+  (when (and (sould--fit-p) (not (member buffer-file-name sould-sync-hidden)) (project-current))
     (sould-mode 1)))
 
 ;;;###autoload
