@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of what is said below `_sould/review`, `_sould/inbox` and `_sould/editor`, and the table of editor tools.
+"""Writes the JSON Schemas of what is said below `_sould/review`, `inbox`, `session` and `editor`, and the table of editor tools.
 
 `make schemas`. They are made of the types that the daemon reads and answers with, so that neither can say what the other does not.
 With `check` nothing is written; what is not current is named.
@@ -13,6 +13,8 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
+from sould.acp import schema as acpparams
+from sould.acp import shapes as acpshapes
 from sould.agents.editorclients import params as editorparams
 from sould.agents.editorclients import shapes as editorshapes
 from sould.agents.editorclients.client import STATE_TOOL
@@ -58,6 +60,8 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "editor/tools": (editorparams.ToolsParams, editorshapes.OfferedTools),
     "editor/run": (editorparams.RunParams, editorshapes.RunAnswer),
     "editor/state": (editorparams.StateParams, shapes.Nothing),
+    "session/archive": (acpparams.ArchiveParams, acpshapes.Archived),
+    "session/transcript": (acpparams.TranscriptParams, acpshapes.Transcript),
     "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
 }
 """Of clients."""

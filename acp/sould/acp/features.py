@@ -31,6 +31,8 @@ class Features(Struct, frozen=True):
     """Ours: the prompts that wait, told with every change."""
     custom: bool = False
     """Ours: messages that tools and hooks of the user's make up."""
+    sequence: bool = False
+    """Ours: it is told where in the session each update stands, and the words it sends itself are said to it, too."""
     own_turns: bool = False
     """Ours: no turn but the client's own is shown."""
     tools: bool = False
@@ -73,6 +75,7 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         pages=capabilities.pages,
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,
-        own_turns=capabilities.own.own_turns,
+        sequence=capabilities.own.sequence,
+        own_turns=capabilities.own.own_turns and not capabilities.own.sequence,
         tools=capabilities.own.tools,
     )

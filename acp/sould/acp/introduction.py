@@ -49,6 +49,8 @@ class OwnCapabilities(Struct, frozen=True):
     """It shows edits for review (D20)."""
     buffers: bool = False
     """It has edits written into the files that it says it has open."""
+    sequence: bool = False
+    """Each update of what is kept of a session tells where in it stands, so that it fits a transcript."""
     own_turns: bool = False
     """It shows one answer, its own: what others do in the session stays out of it."""
     questions: bool = True
@@ -138,6 +140,7 @@ def _own(raw: Json) -> OwnCapabilities:
         tools=_typed(raw, "tools", bool, False),
         review=_typed(raw, "review", bool, False),
         buffers=_typed(raw, "buffers", bool, False),
+        sequence=_typed(raw, "sequence", bool, False),
         own_turns=_typed(raw, "ownTurns", bool, False),
         questions=_typed(raw, "questions", bool, True),
         remember_choices=_typed(raw, "rememberChoices", bool, True),

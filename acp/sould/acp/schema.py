@@ -122,6 +122,13 @@ class TitleParams(SessionParams):
     title: str
 
 
+class TranscriptParams(SessionParams):
+    """`_sould/session/transcript`: the newest page, or the one that ends at `before`, which the page after it said."""
+
+    before: int | None = None
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
 class ArchiveParams(SessionParams):
     """`_sould/session/archive`: out of the lists, or back into them."""
 

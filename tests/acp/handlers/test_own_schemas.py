@@ -14,6 +14,7 @@ AREAS = {
     "review": (("write",), ("changed", "forgotten")),
     "inbox": ((), ("changed",)),
     "editor": (("call",), ("forgotten",)),
+    "session": ((), ()),
 }
 """With what sould asks of clients there, and what it tells them."""
 

@@ -66,7 +66,7 @@ class Attachment:
         self.session = session
         self._session_id = session.id
         self.servers = servers
-        self._missed_notifications = missed_notifications
+        self._missed_notifications = () if features.sequence else missed_notifications
         self._connection = connection
         self._client_id = client_id
         self._features = features
@@ -100,6 +100,29 @@ class Attachment:
             session = AttachedSession(str(info.cwd), added, cursor.seq, cursor.offset, servers.served, servers.names)
             known = self._remembered = (place, info, session)
         return known[2]
+
+    @property
+    def place(self) -> Json:
+        """Where this client stands, for the answer that shows it the session; nothing where it does not ask."""
+        return {"_meta": {"sould": {"sequence": self.session.position.number}}} if self._features.sequence else {}
+
+    @property
+    def at_rest(self) -> bool:
+        """All that was said in the session was sent."""
+        return self._follower.at_rest
+
+    async def at_rest_again(self) -> None:
+        """Return when it was."""
+        await self._follower.shown()
+
+    def introduce_again(self) -> None:
+        """Another surface of the same client shows the session from now on, too."""
+        self._introduce()
+
+    @property
+    def shared(self) -> bool:
+        """Several surfaces of the client may show it: what each of them has, it knows by places."""
+        return self._features.sequence
 
     async def show_history(self) -> None:
         """Send the whole conversation so far, as fast as the client takes it, and how the session stands.

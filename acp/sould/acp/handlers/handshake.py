@@ -42,6 +42,7 @@ def _own(peer: Peer) -> Json:
     hooks = {"supported_events": list(EVENTS), "configured": configured}
     return {
         "archive": {"supported": True},
+        "transcript": {"supported": True},
         "queue": {"supported": True},
         "timeTravel": {"supported": True},
         "custom": {"supported": True},

@@ -49,7 +49,15 @@ async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
 
 
 async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
-    """Open a session without its history; what is running is shown as it is."""
+    """Open a session without its history; what is running is shown as it is.
+
+    To a client that is told places it may be shown already, by another surface of it: that one loses nothing.
+    """
+    shown = peer.attachments.get(params.session_id)
+    if shown is not None and shown.shared and not params.mcp_servers:
+        session = await (await peer.host()).open(params.session_id, opening_of(peer, params))
+        if session == shown.session:
+            return Reply(_state(shown), shown.introduce_again)
     attachment = await _opened(peer, params)
     await attachment.look_back()
     return Reply(_state(attachment), lambda: attachment.begin(open_calls=True))
@@ -119,7 +127,7 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
 
 
 def _state(attachment: Attachment) -> Json:
-    return {**session_state(attachment.session.options())}
+    return {**session_state(attachment.session.options()), **attachment.place}
 
 
 def _info(info: SessionInfo) -> Json:

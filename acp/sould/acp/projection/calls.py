@@ -4,7 +4,7 @@ A call is known from its opening to its result; what is still open when a turn e
 are cards of their own that name their parent. A question that no call asks gets a card where it is answered by buttons.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
 from sould.acp.features import Facts, Features
@@ -45,6 +45,12 @@ class Calls:
         """What is open has printed things that this client was not sent."""
         for call in self._open.values():
             call.miss()
+
+    def printed(self, call_ids: Collection[str]) -> Iterator[Json]:
+        """The end of what these calls have printed so far, once more; their results will bring all of it."""
+        for call in self._open.values():
+            if call.id in call_ids and call.tail:
+                yield _json(call.printed_again())
 
     def release(self) -> Iterator[Json]:
         """Announce what is held: something else comes before its results, or the history ends."""

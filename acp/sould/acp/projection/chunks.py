@@ -11,6 +11,8 @@ from sould.agents.wire.messages import TurnBegin
 
 PIECE = 16_384
 """Characters of one text chunk; what was merged while the client was behind is sent in pieces of this size."""
+END = b"}}\n"
+"""Ends an update that says no more."""
 _UPDATES: dict[type, str] = {
     TextPart: "agent_message_chunk",
     ThinkPart: "agent_thought_chunk",
@@ -27,14 +29,14 @@ class TextChunks:
         self._kind: type | None = None
         self._before = self._after = b""
 
-    def lines(self, text: str, seq: int, kind: type, deltas: Sequence[str] = ()) -> bytes:
+    def lines(self, text: str, seq: int, kind: type, deltas: Sequence[str] = (), end: bytes = END) -> bytes:
         """More of the text, the thought or the prompt with this number; a new number is a new message.
 
-        `deltas`: the texts that it is made of, each of which is an update of its own.
+        `deltas`: the texts that it is made of, each of which is an update of its own. `end`: see `update_line`.
         """
         if self._seq != seq or self._kind is not kind:
             self._begin(seq, kind)
-        head, tail = self._before, self._after
+        head, tail = self._before, self._after + end
         if len(text) <= PIECE:
             if not deltas:
                 return head + orjson.dumps(text) + tail
@@ -45,14 +47,19 @@ class TextChunks:
     def _begin(self, seq: int, kind: type) -> None:
         """What stands before and after the text in an update of this message: what is written where there is no hurry, parted."""
         self._seq, self._kind = seq, kind
-        empty = update_line(self._head, chunk(_UPDATES[kind], text_block(""), f"m{seq}"))
+        empty = update_line(self._head, chunk(_UPDATES[kind], text_block(""), f"m{seq}"), b"")
         before, _, after = empty.rpartition(b'""')
         self._before, self._after = before, after
 
 
-def update_line(head: bytes, update: Json) -> bytes:
-    """One `session/update`; `head` is what every one of the session begins with."""
-    return head + orjson.dumps(update) + b"}}\n"
+def update_line(head: bytes, update: Json, end: bytes = END) -> bytes:
+    """One `session/update`; `head` is what every one of the session begins with, `end` what follows the update."""
+    return head + orjson.dumps(update) + end
+
+
+def numbered(number: int) -> bytes:
+    """The end of an update that tells where in the session it stands."""
+    return b',"_meta":{"sould":{"sequence":%d}}}}\n' % number
 
 
 def chunk(kind: str, content: Json, message_id: str) -> Json:

@@ -10,11 +10,11 @@ from typing import assert_never
 
 import orjson
 
-from sould.acp.content import block, text_block
+from sould.acp.content import block, input_blocks, text_block
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import Calls
-from sould.acp.projection.chunks import TextChunks, chunk, update_line, user_chunks
+from sould.acp.projection.chunks import END, TextChunks, chunk, numbered, update_line, user_chunks
 from sould.acp.projection.custom import custom_in, custom_line
 from sould.acp.projection.notices import STOPPED, Notices
 from sould.acp.projection.plans import Plan
@@ -72,11 +72,15 @@ class UpdatesV1:
             + orjson.dumps(facts.session_id)
             + b',"update":'
         )
+        self._end = END
+        """What ends each update: while a record is fed, with its place."""
         self._chunks = TextChunks(self._head)
         self.calls = Calls(facts, features)
         self.waiting = Waiting(facts, client_id)
         self.status = SessionStatus(facts)
         self._notices = Notices(features)
+        self._told_once = features.notices and not features.sequence
+        """Notices are events to this client, and no part of what is kept."""
         self._plan = Plan()
         self._mine = False
         self._side_questions: set[str] = set()  # those of others, while only the client's own turns are shown
@@ -84,13 +88,24 @@ class UpdatesV1:
 
     def feed(self, record: Record) -> bytes:
         """The lines that show this record; empty when there is nothing to show."""
+        if not self._features.sequence or record.volatile:
+            return self._feed(record)
+        self._end = numbered(record.after.number)
+        try:
+            return self._feed(record)
+        finally:
+            self._end = END
+
+    def _feed(self, record: Record) -> bytes:
         message = record.message
         if type(message) is TextPart:
-            return b"" if self.elsewhere else self._chunks.lines(message.text, record.seq, TextPart, record.pieces)
+            if self.elsewhere:
+                return b""
+            return self._chunks.lines(message.text, record.seq, TextPart, record.pieces, self._end)
         if type(message) is ThinkPart:
             if self.elsewhere or not message.think:
                 return b""
-            return self._chunks.lines(message.think, record.seq, ThinkPart, record.pieces)
+            return self._chunks.lines(message.think, record.seq, ThinkPart, record.pieces, self._end)
         if isinstance(message, _OFTEN):
             updates = list(self.calls.take(message, hold=self._holding))
             return b"" if self.elsewhere or not updates else b"".join(map(self.line, updates))
@@ -141,7 +156,26 @@ class UpdatesV1:
 
     def line(self, update: Json) -> bytes:
         """One `session/update`."""
-        return update_line(self._head, update)
+        return update_line(self._head, update, self._end)
+
+    def whole(self, record: Record) -> list[Json]:
+        """What a record of the conversation so far shows, nothing of it in pieces. For clients that are told places."""
+        message = record.message
+        self._replaying = True
+        try:
+            if type(message) is TextPart:
+                return [chunk("agent_message_chunk", text_block(message.text), f"m{record.seq}")]
+            if type(message) is ThinkPart:
+                thought = chunk("agent_thought_chunk", text_block(message.think), f"m{record.seq}")
+                return [thought] if message.think else []
+            if type(message) is wire.TurnBegin:
+                blocks = input_blocks(message.user_input) if message.user_input else []
+                return [chunk("user_message_chunk", each, f"m{record.seq}") for each in blocks]
+            if isinstance(message, _OFTEN):
+                return list(self.calls.take(message))
+            return list(self._updates(record))
+        finally:
+            self._replaying = False
 
     # --- beyond the stream ------------------------------------------------------------------------------------------
 
@@ -166,7 +200,12 @@ class UpdatesV1:
 
     def expect_steer(self, given: UserInput) -> None:
         """This client steers: it shows its own words itself."""
-        self._steered.append(given)
+        if not self._features.sequence:
+            self._steered.append(given)
+
+    def _own(self, client_id: str) -> bool:
+        """This client said it, and shows it itself."""
+        return client_id == self._client_id and not self._features.sequence
 
     # --- the table --------------------------------------------------------------------------------------------------
 
@@ -211,11 +250,11 @@ class UpdatesV1:
             case wire.BtwBegin() | wire.BtwEnd():
                 yield from self._aside(message, record.seq)
             case wire.Notification(category=category) if category == ANSWER:
-                own = not self._replaying and message.source_id == self._client_id
+                own = not self._replaying and self._own(message.source_id)
                 yield from self._notices.answer(message, record, own=own)
             case wire.StepRetry() | wire.Notification() | wire.HookResolved():
                 # a notice is an event and no history; the words in place of one are part of the conversation
-                yield from () if self._replaying and self._features.notices else self._notices.of(message, record)
+                yield from () if self._replaying and self._told_once else self._notices.of(message, record)
             case wire.PromptQueued():
                 yield from self._queued(message, record)
             case (
@@ -235,13 +274,13 @@ class UpdatesV1:
 
     def _turn_begin(self, message: wire.TurnBegin, seq: int) -> bytes:
         given = message.user_input
-        self._mine = message.client_id == self._client_id
+        self._mine = self._own(message.client_id)
         changed = self.waiting.was_changed(message)
         queue = self.waiting.news() if self._features.queue and not self._replaying else b""
         if self.elsewhere or not given or not (self._replaying or not self._mine or changed):
             return queue
         if isinstance(given, str):
-            return queue + self._chunks.lines(given, seq, wire.TurnBegin)
+            return queue + self._chunks.lines(given, seq, wire.TurnBegin, end=self._end)
         return queue + b"".join(map(self.line, user_chunks(given, seq)))
 
     def _turn_end(self, message: wire.TurnEnd, record: Record) -> Iterator[Json]:
@@ -249,7 +288,8 @@ class UpdatesV1:
         if message.stop_reason != "finished":
             yield from self._plan.put_down()
         self._steered.clear()
-        said = self._notices.words if self._replaying else self._notices.notice
+        kept = self._replaying and not self._features.sequence
+        said = self._notices.words if kept else self._notices.notice
         if message.error is not None and (self._replaying or not self._mine):
             yield said("error", message.error.message, "", record)
         if message.stop_reason in STOPPED and not self._features.own_turns:
@@ -270,7 +310,7 @@ class UpdatesV1:
                 yield chunk("agent_message_chunk", text_block(message.response or message.error or ""), f"m{seq}")
         elif self._features.own_turns and message.client_id != self._client_id:
             self._side_questions.add(message.id)
-        elif self._replaying or message.client_id != self._client_id:
+        elif self._replaying or not self._own(message.client_id):
             yield from user_chunks(f"/btw {message.question}", seq)
 
     def _status(self, message: wire.StatusUpdate) -> Iterator[Json]:

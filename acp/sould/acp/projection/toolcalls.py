@@ -172,6 +172,12 @@ class Call(Struct):
             fields["content"] = [*self.content, _text_content(fenced(shown))]
         return fields
 
+    def printed_again(self) -> ToolFields:
+        """The end of what it has printed, for somebody who has not seen it."""
+        seen, self.tail = self.tail, ""
+        self.miss()
+        return self.printed(seen)
+
     def ended(self, result: ToolReturn) -> list[ToolFields]:
         """The result, as one update or two."""
         self.status = "failed" if result.is_error else "completed"

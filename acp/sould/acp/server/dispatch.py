@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import accounts, handshake, queue, sessions, tools, travel, turns
+from sould.acp.handlers import accounts, handshake, queue, sessions, tools, transcript, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.schema import (
     ArchiveParams,
@@ -27,6 +27,7 @@ from sould.acp.schema import (
     TimelineParams,
     TitleParams,
     ToolsParams,
+    TranscriptParams,
     UndoTurnParams,
     WaitingEditParams,
     WaitingMoveParams,
@@ -122,6 +123,7 @@ ROUTES: dict[str, Route] = {
     "session/cancel": route(SessionParams, turns.cancel, notification=True),
     "_session/steering": route(PromptParams, turns.steer),
     "_sould/session/archive": route(ArchiveParams, sessions.archive),
+    "_sould/session/transcript": route(TranscriptParams, transcript.transcript),
     "_sould/queue": route(SessionParams, queue.show),
     "_sould/queue/remove": route(WaitingParams, queue.remove),
     "_sould/queue/edit": route(WaitingEditParams, queue.edit),

@@ -186,13 +186,15 @@ class Journal:
         self._writer.wake(self._file, (loop, done))
         await done
 
-    def read(self, since: Cursor) -> Iterator[Record]:
+    def read(self, since: Cursor, position: int = 0) -> Iterator[Record]:
         """Everything appended at and after `since`, each message as whole as it is now.
 
-        The end comes when nothing has been appended that was not yielded; appending while it runs is fine.
+        The end comes when nothing has been appended that was not yielded; appending while it runs is fine. `position`: of a
+        line in the file; what stands before it is not looked at.
         """
-        position = 0
-        parsed, self._parsed = self._parsed, None
+        parsed = None
+        if not position:
+            parsed, self._parsed = self._parsed, None
         if parsed and since == _START:
             while parsed.records:
                 yield parsed.records.popleft()  # each is let go at once: all together would hold the loop up

@@ -114,12 +114,12 @@ class SessionLog:
         """
         await self._journal.commit()
 
-    def replay(self, since: Cursor | None = None) -> Iterator[Record]:
+    def replay(self, since: Cursor | None = None, position: int = 0) -> Iterator[Record]:
         """Everything published from `since` on, each message whole. Exhausted, it has caught up with the channel.
 
-        Subscribing before the next `await` after exhaustion leaves no gap and no repeat.
+        Subscribing before the next `await` after exhaustion leaves no gap and no repeat. `position`: see `Journal.read`.
         """
-        return self._journal.read(since or Cursor(1))
+        return self._journal.read(since or Cursor(1), position)
 
     async def aclose(self) -> None:
         """Commit and let go of the files. Idempotent; a disk that refuses is logged, not raised."""

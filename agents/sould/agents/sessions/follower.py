@@ -133,6 +133,11 @@ class SessionFollower:
         self._successor = successor
         self._flowing.set()
 
+    @property
+    def at_rest(self) -> bool:
+        """Everything published has been fed."""
+        return self._flowing.is_set()
+
     async def shown(self) -> None:
         """Return when everything published has been fed, here and by those that took its place."""
         follower: SessionFollower | None = self

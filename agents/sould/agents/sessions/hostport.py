@@ -18,6 +18,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.inbox import Inbox
+from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
 
@@ -157,6 +158,15 @@ class HostPort:
             OptionError: the query has no word.
         """
         return await asyncio.to_thread(self._store.search, query, cwd, limit, archived=archived)
+
+    def pages(self, session_id: str) -> SessionPages:
+        """The conversation of a session, live or stored, to be read in pages.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        live = self._host.live(session_id)
+        return SessionPages(self._store.find(session_id), live.log if live is not None else None)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title; "" goes back to none.

@@ -10,12 +10,21 @@ from typing import NamedTuple
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import PromptQueued, SubagentEvent, ToolCall, ToolCallPart, ToolOutput, WireMessage
 
+_OFFSET_BITS = 28
+"""Of a position as a number: 268 million characters in a message, 33 million messages in 53 bits."""
+_LARGEST_OFFSET = (1 << _OFFSET_BITS) - 1
+
 
 class Cursor(NamedTuple):
     """The first thing a consumer has not seen: message `seq`, from `offset` on. Positions compare in stream order."""
 
     seq: int
     offset: int = 0
+
+    @property
+    def number(self) -> int:
+        """The same as one number that grows as positions do, and that JSON carries exactly."""
+        return (self.seq << _OFFSET_BITS) + min(self.offset, _LARGEST_OFFSET)
 
 
 class Record(NamedTuple):
