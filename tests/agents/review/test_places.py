@@ -2,7 +2,7 @@
 
 from tests.agents.review.reviewing import Story
 
-from sould.agents.review.decisions import Decided
+from sould.agents.review.decisions import Decided, SomethingElseThere
 
 
 def test_a_write_may_change_one_hunk_in_several_places() -> None:
@@ -190,3 +190,40 @@ def test_a_whole_text_that_the_user_cuts_and_brings_back_has_its_hunks_again() -
     for number in hunks:
         story.reject(number)
     assert story.current == "a\nb\nc\nd\ne\n"
+
+
+def test_a_kept_removal_has_no_place_any_more_when_an_agent_takes_the_lines_on_both_sides_of_it() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\nc\n")
+    story.keep(1)
+    story.agent("T1", "")
+
+    assert isinstance(story.take_back(1), SomethingElseThere)
+
+    story.reject(2)
+    assert isinstance(story.take_back(1), SomethingElseThere)
+    assert story.base == story.current == "a\nc\n"
+
+
+def test_nor_has_one_beside_which_a_line_becomes_one_hunk_with_those_below() -> None:
+    story = Story.of("a\nb\n")
+    story.agent("T1", "a\n")
+    story.agent("T2", "a\nx\n")
+    story.keep(1)
+    story.agent("T2", "x\n")
+
+    assert isinstance(story.take_back(1), SomethingElseThere)
+    assert story.hunks == {2: ("a\n", "x\n", {"T2"})}
+
+
+def test_a_kept_removal_has_its_place_when_an_agent_takes_the_line_on_one_side_of_it() -> None:
+    for left in ("a\n", "c\n"):
+        story = Story.of("a\nb\nc\n")
+        story.agent("T1", "a\nc\n")
+        story.keep(1)
+        story.agent("T2", left)
+
+        story.take_back(1)
+
+        assert story.base == "a\nb\nc\n"
+        assert story.current == left

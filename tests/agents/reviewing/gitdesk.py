@@ -53,7 +53,7 @@ class GitDesk(ReviewDesk):
     def stage(self, name: str, text: str) -> None:
         """Stage this text of a file, as `git add -p` does with a part of it."""
         blob = self.git("hash-object", "-w", "--stdin", given=text).strip()
-        self.git("update-index", "--cacheinfo", f"100644,{blob},{name}")
+        self.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
 
     async def states(self) -> dict[int, str]:
         """All hunks there are."""

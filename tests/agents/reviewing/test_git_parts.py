@@ -89,6 +89,17 @@ async def test_what_the_file_has_beside_the_hunk_and_git_has_not_is_no_matter(de
     assert await shown(desk) == [("", "new 1\n")]
 
 
+async def test_the_end_of_the_last_line_is_not_staged_with_something_else(desk: GitDesk) -> None:
+    desk.user("new.txt", "a\nb\nc")
+    await desk.agent("new.txt", "A\nb\nc\n")
+
+    desk.stage("new.txt", "A\nb\nc")
+
+    assert await shown(desk) == [("c", "c\n")]
+    desk.git("add", "new.txt")
+    assert not await shown(desk)
+
+
 @pytest.mark.parametrize(
     ("turns", "staged", "left"),
     [

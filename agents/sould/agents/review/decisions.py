@@ -173,7 +173,7 @@ def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
     if away.state not in ("kept", "rejected", "undone"):
         return NotThere(away)
     there, below = text.current[away.start : away.stop], text.current[away.stop : away.stop + 1]
-    if all(stacked(lines, below) != (*there, *below) for lines in _possible(away)):
+    if away.astray or all(stacked(lines, below) != (*there, *below) for lines in _possible(away)):
         return SomethingElseThere(away)
     return _put_back(text, away)
 

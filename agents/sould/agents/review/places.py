@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, Part, base_lines, current_lines, placed
+from sould.agents.review.hunk import Hunk, Part, Same, base_lines, current_lines, placed, size
 from sould.agents.review.lines import Lines
 from sould.agents.review.splice import Away, AwayState, Piece, Splicing
 
@@ -68,6 +68,34 @@ def with_below(away: Away, earlier: Iterable[Away]) -> Away:
     there = (each for each in earlier if away.start == away.stop == each.start == each.stop)
     ids = tuple(each.hunk.id for each in there if away.hunk.id not in each.below)
     return replace(away, below=(*away.below, *ids)) if ids else away
+
+
+def gone_astray(
+    was: Sequence[Away], now: Iterable[Away], edits: Sequence[LineEdit], before: Sequence[Part], after: Sequence[Part]
+) -> list[Away]:
+    """The same hunks after an agent's edits, which take no line out of base: those have no place any more that lost some beside it."""
+    lines, lines_now = len(base_lines(before)), len(base_lines(after))
+
+    def is_astray(old: Away, new: Away) -> bool:
+        if not any(edit.start <= old.start == old.stop <= edit.stop > edit.start for edit in edits):
+            return False
+        above, above_now = _base_above(before, old), _base_above(after, new)
+        return above_now < above or lines_now - above_now < lines - above
+
+    return [replace(new, astray=True) if is_astray(old, new) else new for old, new in zip(was, now, strict=True)]
+
+
+def _base_above(parts: Iterable[Part], away: Away) -> int:
+    """How many lines of base stand above the place of a hunk where no line stands."""
+    at = above = beside = 0
+    for part in parts:
+        if at + size(part) > away.start:
+            return above - beside + (away.start - at if isinstance(part, Same) else 0)
+        lines = part.base if isinstance(part, Hunk) else part.lines
+        is_below = isinstance(part, Hunk) and not part.lines and at == away.start and part.id in away.below
+        beside = beside + len(lines) if is_below else 0
+        above, at = above + len(lines), at + size(part)
+    return above - beside
 
 
 def _place(away: Away, edits: Sequence[LineEdit]) -> tuple[int, int]:

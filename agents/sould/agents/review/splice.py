@@ -26,7 +26,8 @@ class Away(Struct, frozen=True, array_like=True, gc=False):
     """A hunk that is not pending; lines `start` to `stop` of the current text stand at its place.
 
     `below`: where no line does, the hunks without current lines that have the same place and stand below it. `last`: the last
-    line of base, where it had no end before the hunk was kept, and got one then.
+    line of base, where it had no end before the hunk was kept, and got one then. `astray`: where no line does, and lines of base
+    stand that are not beside it in the order they had, because an agent took those above and below away at once.
     """
 
     hunk: Hunk
@@ -35,6 +36,7 @@ class Away(Struct, frozen=True, array_like=True, gc=False):
     stop: int
     below: tuple[int, ...] = ()
     last: str = ""
+    astray: bool = False
 
 
 Piece: TypeAlias = Part | Left

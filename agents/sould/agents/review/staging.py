@@ -3,7 +3,7 @@
 Where the version has something there that neither base nor the hunk has, nobody can say, and nothing is found.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
@@ -72,7 +72,8 @@ def _stretch(placed: PlacedHunk, edits: Sequence[LineEdit], version: Lines) -> L
 def _read(placed: PlacedHunk, version: Lines) -> Staged | None:
     """The version as lines of base that are still there and current lines that are there already, each side in its order."""
     hunk = placed.hunk
-    base, lines, wanted = (without_ends(side) for side in (hunk.base, hunk.texts, version))
+    alike = set(without_ends(hunk.base)) & set(without_ends(hunk.texts))  # where the end may be all that differs
+    base, lines, wanted = (_but_for_ends(side, alike) for side in (hunk.base, hunk.texts, version))
     ways: dict[tuple[int, int], tuple[tuple[int, bool], ...]] = {(0, 0): ()}
     for line in wanted:
         following: dict[tuple[int, int], tuple[tuple[int, bool], ...]] = {}
@@ -86,6 +87,11 @@ def _read(placed: PlacedHunk, version: Lines) -> Staged | None:
         ways = dict(list(following.items())[:MOST_WAYS])
     read = [_ordered(len(base), len(lines), taken) for taken in ways.values()]
     return min(read, key=_breaks, default=None)
+
+
+def _but_for_ends(lines: Lines, exact: Collection[str]) -> Lines:
+    """The lines without their ends, unless without them they are among `exact`."""
+    return tuple(line if bare in exact else bare for line, bare in zip(lines, without_ends(lines), strict=True))
 
 
 def _ordered(base: int, lines: int, taken: Sequence[tuple[int, bool]]) -> Staged:

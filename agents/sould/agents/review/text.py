@@ -12,7 +12,16 @@ from sould.agents.review.agentedit import agent_pieces
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
 from sould.agents.review.lines import Lines
-from sould.agents.review.places import above_removals, bounded, moved, moved_to, returned, with_below, with_gone_below
+from sould.agents.review.places import (
+    above_removals,
+    bounded,
+    gone_astray,
+    moved,
+    moved_to,
+    returned,
+    with_below,
+    with_gone_below,
+)
 from sould.agents.review.splice import Away, Piece, finished, lines_of
 from sould.agents.review.useredit import How, by_hunk, user_pieces
 
@@ -78,6 +87,7 @@ class ReviewedText(Struct, frozen=True, gc=False):
         both = zip(self.away, places, strict=True)
         earlier = [with_gone_below(was, now, edits, done.away) for was, now in both]
         earlier = above_removals(earlier, done.parts) if any(each.below for each in earlier) else earlier
+        earlier = gone_astray(self.away, earlier, edits, self.parts, done.parts) if turn_id and earlier else earlier
         known = {each.hunk.id for each in earlier}  # one that was about to return, and ended at once
         gone = [with_below(each, earlier) for each in done.away if each.hunk.id not in known]
         away = [each for each in (*earlier, *gone) if each.hunk.id not in pending]
