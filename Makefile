@@ -21,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-faults test-docs test-clients test-editors test-vscode test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ setup: $(READY)  ## make .venv from requirements.lock
 
 demo: $(READY)  ## watch an editor's client work with the agent, without a key and without network
 	@$(BIN)/python scripts/demo.py
+
+panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser; DIR="folder ..." to work elsewhere than here
+	@scripts/extension.sh panel $(DIR)
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
 	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not vscode and not bench and not faults" $(ARGS)
@@ -104,5 +107,5 @@ $(WORKBENCH_READY): scripts/workbench.sh $(READY)
 	@scripts/workbench.sh $(WORKBENCH)
 	@touch $@
 
-$(VSIX): $(READY) $(EXTENSION)/package.json $(EXTENSION)/package-lock.json $(wildcard $(EXTENSION)/*.md $(EXTENSION)/src/*.ts $(EXTENSION)/src/*/*.ts)
+$(VSIX): $(READY) $(EXTENSION)/package.json $(EXTENSION)/package-lock.json $(wildcard $(EXTENSION)/*.md $(EXTENSION)/src/*.ts $(EXTENSION)/src/*/*.ts $(EXTENSION)/panel/*.ts* $(EXTENSION)/panel/*/*)
 	@scripts/extension.sh package

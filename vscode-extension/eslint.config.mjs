@@ -30,6 +30,7 @@ export default tseslint.config(
       "@typescript-eslint/explicit-module-boundary-types": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }], // { gone: _, ...rest } leaves something out
     },
   },
   // The panel moves the focus within itself only: a page cannot take it from elsewhere.

@@ -1,0 +1,223 @@
+/**
+ * The panel as a whole: its connection, the session that it shows, what waits for the user. Everything that is shown is a signal here
+ * or in `Session`; nothing is kept that a reload would not bring back from the daemon, but for drafts (`Link.state`).
+ */
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
+import { readAsked, type Asked } from "../session/asking";
+import { has, list, object, text } from "../session/read";
+import { Client, RequestFailed, type Question } from "./client";
+import { Session, SIGN_IN } from "./session";
+import { Sessions } from "./sessions";
+
+export type View = "conversation" | "sessions" | "sign-in";
+
+/** What waits for the user, as it can be shown. */
+export interface Ask {
+  readonly question: Question;
+  readonly asked: Asked;
+}
+
+const NOWHERE: Surroundings = { roots: [], canInsert: false, editor: "" };
+const CAPABILITIES = {
+  session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
+  elicitation: { form: {} },
+  _meta: { terminal_output: true, sould: { queue: true, sequence: true, review: true } },
+};
+
+export class Panel {
+  readonly link: Link;
+  readonly client: Client;
+  readonly sessions: Sessions;
+  readonly view = signal<View>("conversation");
+  readonly condensed = signal(false);
+  readonly finding = signal(false);
+  /** A sentence for screen readers, and for a moment for everybody. */
+  readonly said = signal("");
+  readonly context = signal<EditorContext>({});
+  readonly #session = signal<Session | undefined>(undefined);
+  readonly #connection = signal<ConnectionState>({ state: "connecting", problem: "", version: "" });
+  readonly #surroundings = signal<Surroundings>(NOWHERE);
+  readonly #problem = signal("");
+  /** What was typed elsewhere for the composer. */
+  readonly #offered = signal("");
+  #introduced = false;
+
+  constructor(link: Link) {
+    this.link = link;
+    this.client = new Client(link);
+    this.sessions = new Sessions(this.client);
+    this.#listen();
+  }
+
+  get session(): ReadonlySignal<Session | undefined> { return this.#session; }
+  get connection(): ReadonlySignal<ConnectionState> { return this.#connection; }
+  get surroundings(): ReadonlySignal<Surroundings> { return this.#surroundings; }
+  /** Why what the user wanted did not come about; "" when all is well. */
+  get problem(): ReadonlySignal<string> { return this.#problem; }
+  get offered(): ReadonlySignal<string> { return this.#offered; }
+
+  /** What waits for the user in the session that is shown, oldest first. */
+  readonly asks = computed<readonly Ask[]>(() => {
+    const shown = this.#session.value?.id;
+    return this.client.questions.value.flatMap((question) => {
+      const asked = readAsked(question.method, question.params);
+      return asked !== undefined && asked.session === shown ? [{ question, asked }] : [];
+    });
+  });
+
+  /** Begins. Never rejects: what is wrong is `problem`. */
+  async start(): Promise<void> {
+    await this.attempt(async () => {
+      const clientInfo = { name: "sould-panel", title: "sould panel", version: "1" };
+      await this.client.request("initialize", { protocolVersion: 1, clientInfo, clientCapabilities: CAPABILITIES });
+      this.#surroundings.value = surroundingsOf(await this.client.request("_panel/surroundings", {}));
+      this.#introduced = true;
+      this.#connection.value = { ...this.#connection.value, state: "connected", problem: "" };
+      const session = this.#session.value ?? this.#before();
+      if (session !== undefined) {
+        await this.show(session.id, session.cwd);
+      }
+      await this.sessions.refresh();
+    });
+  }
+
+  /** Shows a session. */
+  async show(id: string, cwd: string): Promise<void> {
+    await this.attempt(async () => {
+      const session = new Session(this.client, id, cwd);
+      this.#become(session);
+      await session.attach();
+    });
+  }
+
+  /** Shows an empty conversation; the session begins with its first prompt. */
+  begin(): void {
+    this.#become(undefined);
+  }
+
+  /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
+  async ensure(cwd?: string): Promise<Session | undefined> {
+    if (this.#session.value !== undefined) {
+      return this.#session.value;
+    }
+    const root = cwd ?? this.#surroundings.value.roots[0]?.path;
+    if (root === undefined) {
+      this.#problem.value = "Open a folder first: the agent works in one.";
+      return undefined;
+    }
+    await this.attempt(async () => {
+      const answer = object(await this.client.request("session/new", { cwd: root, mcpServers: [] }));
+      const session = new Session(this.client, text(answer["sessionId"]), root);
+      session.introduced(answer);
+      this.#become(session);
+      await session.snapshot();
+    });
+    return this.#session.value;
+  }
+
+  /** Runs what the user wanted; says what went wrong, and asks them to sign in where that is the reason. */
+  async attempt(work: () => Promise<void>): Promise<void> {
+    this.#problem.value = "";
+    try {
+      await work();
+    } catch (problem) {
+      if (problem instanceof RequestFailed && problem.code === SIGN_IN) {
+        this.view.value = "sign-in";
+      }
+      this.#problem.value = problem instanceof Error ? problem.message : String(problem);
+    }
+  }
+
+  dismissProblem(): void {
+    this.#problem.value = "";
+  }
+
+  say(sentence: string): void {
+    this.said.value = sentence;
+  }
+
+  keep(change: Partial<Kept>): void {
+    this.link.state = { ...this.link.state, ...change };
+  }
+
+  /** Takes what was offered for the composer. */
+  takeOffered(): string {
+    const offered = this.#offered.value;
+    this.#offered.value = "";
+    return offered;
+  }
+
+  /** Puts words into the composer, unsent. */
+  offer(words: string): void {
+    this.#offered.value = words;
+  }
+
+  #before(): { readonly id: string; readonly cwd: string } | undefined {
+    const session = object(this.link.state.session);
+    const [id, cwd] = [text(session["id"]), text(session["cwd"])];
+    return id === "" || cwd === "" ? undefined : { id, cwd };
+  }
+
+  #become(session: Session | undefined): void {
+    this.#session.value = session;
+    this.view.value = "conversation";
+    const { session: _, scroll: __, ...kept } = this.link.state;
+    this.link.state = session === undefined ? kept : { ...kept, session: { id: session.id, cwd: session.cwd } };
+  }
+
+  #listen(): void {
+    const shown = (params: unknown): Session | undefined => {
+      const session = this.#session.peek();
+      return session?.id === object(params)["sessionId"] ? session : undefined;
+    };
+    this.client.on("session/update", (params) => {
+      shown(params)?.updated(params);
+      this.sessions.updated(params);
+    });
+    this.client.on("_sould/queue", (params) => { shown(params)?.queued(params); });
+    this.client.on("_sould/session/running", (params) => {
+      shown(params)?.ran(params);
+      this.sessions.ran(params);
+    });
+    this.client.on("_panel/connection", (params) => { this.#connected(params as ConnectionState); });
+    this.client.on("_panel/surroundings", (params) => { this.#surroundings.value = surroundingsOf(params); });
+    this.client.on("_panel/context", (params) => { this.context.value = object(params); });
+    this.client.on("_panel/open", (params) => { this.#open(object(params)); });
+  }
+
+  #connected(state: ConnectionState): void {
+    const lost = this.#introduced && state.state !== "connected";
+    this.#connection.value = state;
+    if (lost) {
+      this.#introduced = false;
+      this.client.lost(state.problem);
+    } else if (state.state === "connected" && !this.#introduced && this.#everIntroduced()) {
+      void this.start();
+    }
+  }
+
+  /** Before the first introduction, `start` is under way. */
+  #everIntroduced(): boolean {
+    return this.#surroundings.value !== NOWHERE;
+  }
+
+  #open(params: Readonly<Record<string, unknown>>): void {
+    const session = object(params["session"]);
+    if (has(params, "session")) {
+      void this.show(text(session["id"]), text(session["cwd"]));
+    } else if (has(params, "cwd")) {
+      this.begin();
+    }
+    this.#offered.value = text(params["prompt"]);
+  }
+}
+
+function surroundingsOf(raw: unknown): Surroundings {
+  const { roots, canInsert, editor } = object(raw);
+  return {
+    roots: list(roots).map(object).map((root) => ({ path: text(root["path"]), name: text(root["name"]) || text(root["path"]) })),
+    canInsert: canInsert === true,
+    editor: text(editor),
+  };
+}

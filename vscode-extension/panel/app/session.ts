@@ -1,0 +1,231 @@
+/**
+ * One session as the panel shows it: attached by a snapshot, then live; and what the user does in it.
+ *
+ * It keeps nothing that the daemon does not know, but what was sent and has not come back yet.
+ */
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { readQueue, sent, type Queued } from "../session/queue";
+import { object, text } from "../session/read";
+import { apply, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
+import { readOptions, type Block } from "../session/updates";
+import { RequestFailed, wasLost, type Client } from "./client";
+import { Frames } from "./frames";
+
+/** Updates of one page of history. */
+const PAGE = 200;
+
+/** What went wrong in a turn, and what the user may do about it. */
+export interface Trouble {
+  readonly message: string;
+  /** What was sent, to be sent again. */
+  readonly blocks: readonly Block[];
+  /** No model can be used: the user has to sign in first. */
+  readonly signIn: boolean;
+}
+
+export const SIGN_IN = -32000;
+
+export class Session {
+  readonly id: string;
+  readonly cwd: string;
+  readonly #client: Client;
+  readonly #transcript = signal<Transcript>(EMPTY);
+  readonly #queue = signal<readonly Queued[]>([]);
+  readonly #sending = signal<readonly (readonly Block[])[]>([]);
+  readonly #running = signal(false);
+  readonly #stopping = signal(false);
+  readonly #trouble = signal<Trouble | undefined>(undefined);
+  readonly #loading = signal(true);
+  readonly #frames: Frames<Sequenced>;
+  /** What came while a snapshot is under way. */
+  #early: Sequenced[] | undefined;
+
+  constructor(client: Client, id: string, cwd: string) {
+    this.#client = client;
+    this.id = id;
+    this.cwd = cwd;
+    this.#frames = new Frames((updates) => { this.#draw(updates); });
+  }
+
+  get transcript(): ReadonlySignal<Transcript> { return this.#transcript; }
+  get queue(): ReadonlySignal<readonly Queued[]> { return this.#queue; }
+  /** Prompts that were sent, and of which the daemon has said nothing yet. */
+  get sending(): ReadonlySignal<readonly (readonly Block[])[]> { return this.#sending; }
+  get trouble(): ReadonlySignal<Trouble | undefined> { return this.#trouble; }
+  get stopping(): ReadonlySignal<boolean> { return this.#stopping; }
+  /** The snapshot is not there yet. */
+  get loading(): ReadonlySignal<boolean> { return this.#loading; }
+  readonly running = computed(() => this.#running.value || this.#sending.value.length > 0);
+
+  /** Opens it here, and shows its newest page. Rejects with RequestFailed. */
+  async attach(): Promise<void> {
+    this.#early = [];
+    const state = object(await this.#client.request("session/resume", { sessionId: this.id, cwd: this.cwd, mcpServers: [] }));
+    this.introduced(state);
+    await this.snapshot();
+  }
+
+  /** Takes what opening it was answered with. */
+  introduced(state: object): void {
+    const options = readOptions(object(state)["configOptions"]);
+    this.#transcript.value = { ...this.#transcript.value, options };
+  }
+
+  /** The newest page, and what has come since it was asked for. */
+  async snapshot(): Promise<void> {
+    this.#early ??= [];
+    const raw = object(await this.#client.request("_sould/session/transcript", { sessionId: this.id, limit: PAGE }));
+    const live = this.#early;
+    this.#early = undefined;
+    this.#transcript.value = attach(this.#transcript.value, readPage(raw), live);
+    this.#ran(raw["running"] === true);
+    this.#loading.value = false;
+    const queue = await this.#client.request("_sould/queue", { sessionId: this.id });
+    this.queued(queue);
+  }
+
+  /** The page before the first that is shown, if there is one. */
+  async older(): Promise<void> {
+    const { before } = this.#transcript.value;
+    if (before !== null) {
+      const raw = await this.#client.request("_sould/session/transcript", { sessionId: this.id, before, limit: PAGE });
+      if (this.#transcript.value.before === before) {
+        this.#transcript.value = prepend(this.#transcript.value, readPage(raw));
+      }
+    }
+  }
+
+  /** Takes a `session/update`. */
+  updated(params: unknown): void {
+    const { update, _meta: meta } = object(params);
+    const known = readSequenced(update, object(object(meta)["sould"])["sequence"]);
+    if (known !== undefined && this.#early !== undefined) {
+      this.#early.push(known);
+    } else if (known !== undefined) {
+      this.#frames.add(known);
+    }
+  }
+
+  /** Takes a `_sould/queue`. */
+  queued(params: unknown): void {
+    const queue = readQueue(params);
+    const known = new Set(this.#queue.value.map((each) => each.id));
+    for (const each of queue.filter((one) => !known.has(one.id))) {
+      this.#arrived(each.blocks);
+    }
+    this.#queue.value = queue;
+  }
+
+  /** Takes word of whether a turn runs. */
+  ran(params: unknown): void {
+    this.#ran(object(params)["running"] === true);
+  }
+
+  // --- what the user does -------------------------------------------------------------------------------------------
+
+  /** Sends a prompt: a turn, or behind the running one. Never rejects: what fails is `trouble`. */
+  async prompt(blocks: readonly Block[]): Promise<void> {
+    this.#trouble.value = undefined;
+    this.#sending.value = [...this.#sending.value, blocks];
+    try {
+      const answer = object(await this.#client.request("session/prompt", { sessionId: this.id, prompt: blocks.map(sent) }));
+      const details = text(object(object(answer["_meta"])["sould"])["details"]);
+      if (details !== "") {
+        this.#trouble.value = { message: details, blocks, signIn: false };
+      }
+    } catch (problem) {
+      this.#failed(problem, blocks);
+    } finally {
+      this.#frames.flush();
+      this.#sending.value = this.#sending.value.filter((each) => each !== blocks);
+    }
+  }
+
+  /** Gives words to the running turn; they are the next prompt when it has just ended. */
+  async steer(blocks: readonly Block[]): Promise<void> {
+    const answer = object(await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }));
+    if (answer["outcome"] !== "injected") {
+      await this.prompt(blocks);
+    }
+  }
+
+  stop(): void {
+    this.#stopping.value = true;
+    this.#client.notify("session/cancel", { sessionId: this.id });
+  }
+
+  async removeQueued(queued: Queued): Promise<void> {
+    this.queued(await this.#client.request("_sould/queue/remove", { sessionId: this.id, id: queued.id }));
+  }
+
+  async editQueued(queued: Queued, blocks: readonly Block[]): Promise<void> {
+    this.queued(await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }));
+  }
+
+  /** `position` counts from 1. */
+  async moveQueued(queued: Queued, position: number): Promise<void> {
+    this.queued(await this.#client.request("_sould/queue/move", { sessionId: this.id, id: queued.id, position }));
+  }
+
+  /** Takes it out of the queue and gives it to the running turn. */
+  async sendNow(queued: Queued): Promise<void> {
+    const answer = object(await this.#client.request("_sould/queue/remove", { sessionId: this.id, id: queued.id }));
+    this.queued(answer);
+    if (answer["outcome"] === "removed") {
+      await this.steer(queued.blocks);
+    }
+  }
+
+  async choose(option: string, value: string): Promise<void> {
+    const answer = await this.#client.request("session/set_config_option", { sessionId: this.id, configId: option, value });
+    this.introduced(object(answer));
+  }
+
+  forget(): void {
+    this.#trouble.value = undefined;
+  }
+
+  // --- within -------------------------------------------------------------------------------------------------------
+
+  #draw(updates: readonly Sequenced[]): void {
+    for (const { update } of updates) {
+      if (update.type === "chunk" && update.of === "user") {
+        this.#arrived([update.block]);
+      }
+    }
+    this.#transcript.value = apply(this.#transcript.value, updates);
+  }
+
+  /** The daemon has a prompt that was sent from here, and shows it itself from now on. */
+  #arrived(blocks: readonly Block[]): void {
+    const at = this.#sending.value.findIndex((each) => begins(each[0], blocks[0]));
+    if (at >= 0) {
+      this.#running.value = true;
+      this.#sending.value = this.#sending.value.filter((_, index) => index !== at);
+    }
+  }
+
+  #ran(running: boolean): void {
+    this.#frames.flush();
+    this.#running.value = running;
+    if (!running) {
+      this.#stopping.value = false;
+    }
+  }
+
+  #failed(problem: unknown, blocks: readonly Block[]): void {
+    if (wasLost(problem)) {
+      return; // The next snapshot says what became of it.
+    }
+    const signIn = problem instanceof RequestFailed && problem.code === SIGN_IN;
+    this.#trouble.value = { message: problem instanceof Error ? problem.message : String(problem), blocks, signIn };
+  }
+}
+
+/** A long text comes in pieces. */
+function begins(whole: Block | undefined, piece: Block | undefined): boolean {
+  if (whole?.type === "text" && piece?.type === "text") {
+    return whole.text.startsWith(piece.text);
+  }
+  return JSON.stringify(whole) === JSON.stringify(piece);
+}

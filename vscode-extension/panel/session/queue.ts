@@ -1,0 +1,31 @@
+/** The prompts that wait for the running turn. Pure. */
+import { list, object, text } from "./read";
+import { readBlock, type Block } from "./updates";
+
+export interface Queued {
+  readonly id: string;
+  readonly blocks: readonly Block[];
+}
+
+export function readQueue(raw: unknown): readonly Queued[] {
+  return list(object(raw)["prompts"]).map(object).map((each) => ({
+    id: text(each["id"]),
+    blocks: list(each["prompt"]).map(readBlock).filter((block) => block !== undefined),
+  }));
+}
+
+/** The words of a prompt. */
+export function wordsOf(blocks: readonly Block[]): string {
+  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+/** A block as it is sent. */
+export function sent(block: Block): object {
+  if (block.type === "link") {
+    return { type: "resource_link", uri: block.uri, name: block.name };
+  }
+  if (block.type === "resource") {
+    return { type: "resource", resource: { uri: block.uri, text: block.text } };
+  }
+  return block;
+}

@@ -1,0 +1,111 @@
+/**
+ * The panel's page, from top to bottom. Which component does what:
+ *
+ * - `header`, `banner`: title and what can be done with the whole; what is wrong
+ * - `transcript` (rows, scrolling) over `message` (what was said), `tool` (calls, terminals, diffs), `trouble` (a prompt that failed)
+ * - `ask` and `form`: what waits for the user; `plan`, `queue`
+ * - `composer` over `completion`, `images`, `pickers` (options), `meter` (usage)
+ * - `sessions`, `signin`: shown in place of the conversation
+ * - used by all: `context` (the panel), `fold`, `icons`, `memo`, `virtual`, `markdown` (with `languages`)
+ */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Panel } from "../app/panel";
+import { wordsOf } from "../session/queue";
+import { Asks } from "./ask";
+import { Banner } from "./banner";
+import { Composer } from "./composer";
+import { PanelContext } from "./context";
+import { Header } from "./header";
+import { Plan } from "./plan";
+import { Queue } from "./queue";
+import { SessionList } from "./sessions";
+import { SignIn } from "./signin";
+import { Transcript } from "./transcript";
+
+export function App({ panel }: { readonly panel: Panel }): JSX.Element {
+  const view = panel.view.value;
+  return (
+    <PanelContext.Provider value={panel}>
+      <div class="panel" onClick={(event) => { clicked(panel, event); }}>
+        <Header />
+        <Banner />
+        {view === "sessions" && <SessionList />}
+        {view === "sign-in" && <SignIn />}
+        {view === "conversation" && <Conversation panel={panel} />}
+        <Announcements panel={panel} />
+      </div>
+    </PanelContext.Provider>
+  );
+}
+
+function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
+  const session = panel.session.value;
+  return (
+    <main class="conversation">
+      {session === undefined ? <Welcome panel={panel} /> : <Transcript key={session.id} session={session} />}
+      <Asks />
+      {session !== undefined && <Plan steps={session.transcript.value.plan} />}
+      {session !== undefined && <Queue session={session} />}
+      <Composer session={session} />
+    </main>
+  );
+}
+
+function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
+  const [root] = panel.surroundings.value.roots;
+  const recent = panel.sessions.known.value.filter((known) => known.cwd === root?.path && !known.archived).slice(0, 3);
+  return (
+    <div class="welcome">
+      <p>{root === undefined ? "Open a folder to work in." : <>Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.</>}</p>
+      {recent.length > 0 && (
+        <section aria-label="Recent sessions">
+          <h2>Go on with</h2>
+          <ul>{recent.map((known) => <li key={known.id}><button type="button" class="link" dir="auto" onClick={() => { void panel.show(known.id, known.cwd); }}>{known.title || "Untitled session"}</button></li>)}</ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** What screen readers say: an answer when it is whole, and a question at once. */
+function Announcements({ panel }: { readonly panel: Panel }): JSX.Element {
+  const session = panel.session.value;
+  const running = session?.running.value ?? false;
+  const before = useRef(false);
+  useEffect(() => {
+    const ended = before.current && !running;
+    before.current = running;
+    const last = session?.transcript.peek().items.findLast((item) => item.kind === "agent");
+    if (ended && last?.kind === "agent") {
+      panel.say(wordsOf(last.blocks));
+    }
+  }, [running]);
+  const [ask] = panel.asks.value;
+  const asked = ask === undefined ? "" : ask.asked.type === "permission" ? `Permission needed: ${ask.asked.call.title ?? ""}` : "The agent asks a question.";
+  return (
+    <>
+      <div class="hidden" aria-live="polite">{panel.said.value}</div>
+      <div class="hidden" aria-live="assertive">{asked}</div>
+    </>
+  );
+}
+
+/** Buttons and links within Markdown, which is no component. */
+function clicked(panel: Panel, event: MouseEvent): void {
+  const target = event.target instanceof Element ? event.target : undefined;
+  const file = target?.closest("[data-file]")?.getAttribute("data-file");
+  if (file !== null && file !== undefined) {
+    event.preventDefault();
+    const [, path = "", line] = /^(.*?)(?:(?::|#L)(\d+).*)?$/.exec(file) ?? [];
+    const root = panel.session.value?.cwd ?? "";
+    panel.link.openFile({ path: path.startsWith("/") ? path : `${root}/${path}`, ...(line !== undefined && { line: Number(line) }) });
+  }
+  const button = target?.closest("[data-do]");
+  const code = button?.closest(".code")?.querySelector("code")?.textContent ?? "";
+  if (button?.getAttribute("data-do") === "copy") {
+    void navigator.clipboard.writeText(code).then(() => { panel.say("Copied."); });
+  } else if (button?.getAttribute("data-do") === "insert") {
+    panel.client.notify("_panel/insert", { text: code });
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What waits for the user: permissions and forms, between the conversation and the composer, never over either.
+ *
+ * Every option that the agent sent is there, by its own name. Keys: Alt and a number, wherever the focus is. A key within half a second
+ * of the question's appearing was meant for something else and does nothing.
+ */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Ask } from "../app/panel";
+import { chosen, isRejection, type Permission, type PermissionOption } from "../session/asking";
+import type { Content } from "../session/updates";
+import { usePanel } from "./context";
+import { AskedForm } from "./form";
+import { Attachment, Markdown } from "./message";
+import { Diff } from "./tool";
+
+/** Milliseconds in which keys do not answer. */
+const TOO_SOON = 500;
+
+export function Asks(): JSX.Element | null {
+  const panel = usePanel();
+  const [first, ...more] = panel.asks.value;
+  if (first === undefined) {
+    return null;
+  }
+  return (
+    <section class="asks" aria-label="Waiting for your answer">
+      {first.asked.type === "permission"
+        ? <AskedPermission key={String(first.question.id)} ask={first} permission={first.asked} />
+        : <AskedForm key={String(first.question.id)} ask={first} form={first.asked} />}
+      {more.length > 0 && <p class="more-asks">{more.length} more {more.length === 1 ? "question waits" : "questions wait"} behind this one.</p>}
+    </section>
+  );
+}
+
+function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly permission: Permission }): JSX.Element {
+  const panel = usePanel();
+  const { call, options } = permission;
+  const [words, setWords] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const answer = (option: PermissionOption): void => {
+    panel.client.answer(ask.question, chosen(option, isRejection(option) ? words.trim() : ""));
+    panel.say(`${option.name}.`);
+  };
+  useKeys(ask, options, answer);
+  const rejection = options.find(isRejection);
+  return (
+    <div class="ask" role="alertdialog" aria-modal="false" aria-label={`Permission needed: ${call.title ?? ""}`}>
+      <h2 class="ask-title">{call.title ?? "The agent asks"}</h2>
+      <div class="ask-body" tabIndex={0} role="group" aria-label="What it would do">
+        {(call.content ?? []).map((content, at) => <Shown key={at} content={content} />)}
+      </div>
+      <div class="ask-options">
+        {options.map((option, at) => (
+          <button key={option.id} type="button" class={`button ${at === 0 ? "" : "secondary"}`} onClick={() => { answer(option); }} aria-keyshortcuts={`Alt+${at + 1}`}>
+            {option.name}<kbd aria-hidden="true">Alt+{at + 1}</kbd>
+          </button>
+        ))}
+      </div>
+      {rejection !== undefined && (
+        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); answer(rejection); }}>
+          <textarea ref={field} rows={1} value={words} placeholder="Or say what to do instead" aria-label="Reject, and say what to do instead" dir="auto"
+            onInput={(event) => { setWords(event.currentTarget.value); }}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && !event.shiftKey && !event.isComposing && words.trim() !== "") {
+                event.preventDefault();
+                answer(rejection);
+              }
+            }} />
+          <button type="submit" class="button secondary" disabled={words.trim() === ""}>Reject with these words</button>
+        </form>
+      )}
+    </div>
+  );
+}
+
+function Shown({ content }: { readonly content: Content }): JSX.Element | null {
+  if (content.type === "diff") {
+    return <Diff path={content.path} oldText={content.oldText} newText={content.newText} isNew={content.isNew} />;
+  }
+  if (content.type === "block") {
+    return content.block.type === "text" ? <Markdown source={content.block.text} /> : <Attachment block={content.block} />;
+  }
+  return null;
+}
+
+/** Alt and a number; behind the page's own handlers, and before VS Code's, which has other uses for these keys. */
+function useKeys(ask: Ask, options: readonly PermissionOption[], answer: (option: PermissionOption) => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      const number = event.altKey && !event.ctrlKey && !event.metaKey ? Number(event.code.replace(/^Digit/, "")) : NaN;
+      const option = options[number - 1];
+      if (option !== undefined && !event.isComposing) {
+        event.preventDefault();
+        event.stopPropagation();
+        if (performance.now() - ask.question.since > TOO_SOON) {
+          answer(option);
+        }
+      }
+    };
+    document.addEventListener("keydown", pressed, true);
+    return () => { document.removeEventListener("keydown", pressed, true); };
+  });
+}

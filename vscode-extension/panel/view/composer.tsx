@@ -1,0 +1,204 @@
+/**
+ * Where the user writes. Enter sends, or queues while a turn runs; Ctrl+Enter gives the words to the running turn; Escape stops it.
+ * None of them does anything while an input method composes.
+ */
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Session } from "../app/session";
+import { completed, completingAt, fileUri, type Completing } from "../session/completion";
+import type { Block } from "../session/updates";
+import { Completion, useChoices, type Choice } from "./completion";
+import { usePanel } from "./context";
+import { Icon, IconButton } from "./icons";
+import { imagesOf } from "./images";
+import { Meter } from "./meter";
+import { Pickers } from "./pickers";
+
+interface Draft {
+  readonly text: string;
+  readonly attached: readonly Block[];
+}
+
+export function Composer({ session }: { readonly session: Session | undefined }): JSX.Element {
+  const panel = usePanel();
+  const [draft, setDraft] = useDraft(session?.id ?? "");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const running = session?.running.value ?? false;
+  useHeight(field, draft.text);
+  useOffered(field, draft, setDraft);
+  const add = (blocks: readonly Block[]): void => { setDraft({ ...draft, attached: [...draft.attached, ...blocks] }); };
+  const send = (steers: boolean): void => {
+    const blocks = blocksOf(draft);
+    if (blocks.length > 0) {
+      setDraft({ text: "", attached: [] });
+      void deliver(blocks, steers && running);
+    }
+  };
+  const deliver = async (blocks: readonly Block[], steers: boolean): Promise<void> => {
+    const to = await panel.ensure();
+    if (to === undefined) {
+      setDraft(draft);
+    } else {
+      await (steers ? panel.attempt(() => to.steer(blocks)) : to.prompt(blocks));
+    }
+  };
+  return (
+    <div class="composer" onDragOver={(event) => { event.preventDefault(); }}
+      onDrop={(event) => { event.preventDefault(); void dropped(event.dataTransfer).then(add); }}>
+      <Attached draft={draft} onRemove={(at) => { setDraft({ ...draft, attached: draft.attached.filter((_, index) => index !== at) }); }} />
+      <Field field={field} draft={draft} session={session} onChange={setDraft} onAttach={add} onSend={send} />
+      <div class="composer-bar">
+        <IconButton icon="add" label="Add files" onClick={() => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); }} />
+        {session !== undefined && <Pickers session={session} />}
+        <span class="space" />
+        {session !== undefined && <Meter usage={session.transcript.value.usage} />}
+        {running && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session?.stopping.value} onClick={() => { session?.stop(); }}><Icon name="stop" /></button>}
+        <button type="button" class="send" disabled={blocksOf(draft).length === 0} title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
+          aria-label={running ? "Queue" : "Send"} onClick={() => { send(false); field.current?.focus(); }}><Icon name={running ? "queue" : "send"} /></button>
+      </div>
+    </div>
+  );
+}
+
+interface FieldProps {
+  readonly field: { current: HTMLTextAreaElement | null };
+  readonly draft: Draft;
+  readonly session: Session | undefined;
+  readonly onChange: (draft: Draft) => void;
+  readonly onAttach: (blocks: readonly Block[]) => void;
+  readonly onSend: (steers: boolean) => void;
+}
+
+function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps): JSX.Element {
+  const [completing, complete] = useState<Completing | undefined>(undefined);
+  const [marked, mark] = useState(0);
+  const choices = useChoices(completing, session);
+  const running = session?.running.value ?? false;
+  const take = (choice: Choice): void => {
+    if (completing !== undefined && field.current !== null) {
+      const next = completed(draft.text, field.current.selectionStart, completing, choice.words);
+      onChange({ text: next.text, attached: choice.block === undefined ? draft.attached : [...draft.attached, choice.block] });
+      complete(undefined);
+      // The value is set when the component is drawn; the cursor comes behind it.
+      requestAnimationFrame(() => { field.current?.setSelectionRange(next.cursor, next.cursor); });
+    }
+  };
+  const look = (): void => {
+    const { value, selectionStart } = field.current ?? { value: "", selectionStart: 0 };
+    const next = completingAt(value, selectionStart);
+    if (next?.typed !== completing?.typed || next?.kind !== completing?.kind) {
+      mark(0);
+    }
+    complete(next);
+  };
+  const open = choices.length > 0;
+  return (
+    <div class="field-frame">
+      {open && <Completion choices={choices} marked={marked} onTake={take} />}
+      <textarea ref={field} rows={1} dir="auto" aria-label="Message" value={draft.text} aria-autocomplete="list"
+        aria-controls={open ? "completions" : undefined} aria-activedescendant={open ? `completion-${marked}` : undefined}
+        placeholder={running ? "Queue a message, or Ctrl+Enter to send it now" : "Ask, or describe a change. / for commands, @ for files"}
+        onInput={(event) => { onChange({ ...draft, text: event.currentTarget.value }); look(); }}
+        onClick={look} onBlur={() => { complete(undefined); }}
+        onPaste={(event) => { void imagesOf(event.clipboardData?.files).then((blocks) => { if (blocks.length > 0) { onAttach(blocks); } }); }}
+        onKeyDown={(event) => {
+          if (event.isComposing) {
+            return;
+          }
+          if (open && keyOfList(event, choices, marked, mark, take, () => { complete(undefined); })) {
+            event.preventDefault();
+          } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+            event.preventDefault();
+            onSend(event.ctrlKey || event.metaKey);
+          } else if (event.key === "Escape" && running) {
+            event.preventDefault();
+            session?.stop();
+          }
+        }} />
+    </div>
+  );
+}
+
+/** Whether the key was one of the list's. */
+function keyOfList(event: KeyboardEvent, choices: readonly Choice[], marked: number, mark: (at: number) => void, take: (choice: Choice) => void, close: () => void): boolean {
+  const choice = choices[marked];
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    mark((marked + (event.key === "ArrowDown" ? 1 : choices.length - 1)) % choices.length);
+  } else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && choice !== undefined) {
+    take(choice);
+  } else if (event.key === "Escape") {
+    close();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/** Exactly what is sent beside the words. */
+function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemove: (at: number) => void }): JSX.Element | null {
+  if (draft.attached.length === 0) {
+    return null;
+  }
+  return (
+    <ul class="attached" aria-label="Sent with the message">
+      {draft.attached.map((block, at) => (
+        <li class="chip" key={at} title={block.type === "link" ? block.uri : ""}>
+          {block.type === "image" ? <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} /> : <Icon name="file" />}
+          {block.type === "link" ? block.name : block.type === "image" ? "Picture" : ""}
+          <IconButton icon="close" label="Do not send this" onClick={() => { onRemove(at); }} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function blocksOf({ text, attached }: Draft): readonly Block[] {
+  const words = text.trim();
+  return words === "" ? attached : [{ type: "text", text: words }, ...attached];
+}
+
+export function linkOf(path: string): Block {
+  return { type: "link", uri: fileUri(path), name: path.replace(/\/$/, "").split("/").at(-1) ?? path };
+}
+
+async function dropped(data: DataTransfer | null): Promise<readonly Block[]> {
+  const uris = (data?.getData("text/uri-list") ?? "").split(/\r?\n/).filter((uri) => uri.startsWith("file://"));
+  const links = uris.map((uri): Block => ({ type: "link", uri, name: decodeURIComponent(uri.split("/").at(-1) ?? uri) }));
+  return [...links, ...(await imagesOf(data?.files))];
+}
+
+/** The draft of a session; its words outlive a reload. */
+function useDraft(key: string): [Draft, (draft: Draft) => void] {
+  const panel = usePanel();
+  const [kept, keep] = useState<{ readonly key: string; readonly draft: Draft }>({ key: "\0", draft: { text: "", attached: [] } });
+  const draft = kept.key === key ? kept.draft : { text: panel.link.state.drafts?.[key] ?? "", attached: [] };
+  const set = (next: Draft): void => {
+    keep({ key, draft: next });
+    const { [key]: _, ...others } = panel.link.state.drafts ?? {};
+    panel.keep({ drafts: next.text === "" ? others : { ...others, [key]: next.text } });
+  };
+  return [draft, set];
+}
+
+/** As high as its text, up to a third of the window. */
+function useHeight(field: { current: HTMLTextAreaElement | null }, text: string): void {
+  useLayoutEffect(() => {
+    if (field.current !== null) {
+      field.current.style.height = "auto";
+      field.current.style.height = `${Math.min(field.current.scrollHeight, window.innerHeight / 3)}px`;
+    }
+  }, [text]);
+}
+
+/** Words that come from elsewhere, such as a message to be edited, go behind what is there. */
+function useOffered(field: { current: HTMLTextAreaElement | null }, draft: Draft, setDraft: (draft: Draft) => void): void {
+  const panel = usePanel();
+  const offered = panel.offered.value;
+  useEffect(() => {
+    if (offered !== "") {
+      const words = panel.takeOffered();
+      setDraft({ ...draft, text: draft.text.trim() === "" ? words : `${draft.text}\n${words}` });
+      field.current?.focus();
+    }
+  }, [offered]);
+}

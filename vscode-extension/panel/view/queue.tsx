@@ -1,0 +1,77 @@
+/** The prompts that wait for the running turn: change, move, send now, take out. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Session } from "../app/session";
+import { wordsOf, type Queued } from "../session/queue";
+import { usePanel } from "./context";
+import { IconButton } from "./icons";
+
+export function Queue({ session }: { readonly session: Session }): JSX.Element | null {
+  const panel = usePanel();
+  const queue = session.queue.value;
+  const does = (work: () => Promise<void>): void => { void panel.attempt(work); };
+  if (queue.length === 0) {
+    return null;
+  }
+  return (
+    <section class="queue" aria-label="Queued messages">
+      <h2 class="bar-title">{queue.length} queued</h2>
+      <ol>
+        {queue.map((queued, at) => (
+          <Row key={queued.id} queued={queued} first={at === 0} last={at === queue.length - 1}
+            onUp={() => { does(() => session.moveQueued(queued, at)); }}
+            onDown={() => { does(() => session.moveQueued(queued, at + 2)); }}
+            onNow={() => { does(() => session.sendNow(queued)); }}
+            onRemove={() => { does(() => session.removeQueued(queued)); }}
+            onEdit={(words) => { does(() => session.editQueued(queued, [{ type: "text", text: words }, ...queued.blocks.filter((block) => block.type !== "text")])); }} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly queued: Queued;
+  readonly first: boolean;
+  readonly last: boolean;
+  readonly onUp: () => void;
+  readonly onDown: () => void;
+  readonly onNow: () => void;
+  readonly onRemove: () => void;
+  readonly onEdit: (words: string) => void;
+}
+
+function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit }: RowProps): JSX.Element {
+  const words = wordsOf(queued.blocks);
+  const [edited, edit] = useState<string | undefined>(undefined);
+  if (edited !== undefined) {
+    return (
+      <li>
+        <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={(field) => { field?.focus(); }}
+          onInput={(event) => { edit(event.currentTarget.value); }}
+          onKeyDown={(event) => {
+            if (!event.isComposing && event.key === "Enter" && !event.shiftKey && edited.trim() !== "") {
+              event.preventDefault();
+              onEdit(edited.trim());
+              edit(undefined);
+            } else if (!event.isComposing && event.key === "Escape") {
+              event.stopPropagation();
+              edit(undefined);
+            }
+          }} />
+      </li>
+    );
+  }
+  return (
+    <li>
+      <span class="queue-words" dir="auto" title={words}>{words || "Attachments"}</span>
+      <span class="queue-does">
+        <IconButton icon="send" label="Send now, into the running turn" onClick={onNow} />
+        <IconButton icon="edit" label="Change" onClick={() => { edit(words); }} />
+        <IconButton icon="up" label="Earlier" disabled={first} onClick={onUp} />
+        <IconButton icon="down" label="Later" disabled={last} onClick={onDown} />
+        <IconButton icon="trash" label="Take out of the queue" onClick={onRemove} />
+      </span>
+    </li>
+  );
+}

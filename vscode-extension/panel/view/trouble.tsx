@@ -1,0 +1,23 @@
+/** What went wrong with a prompt, and what the user can do about it. */
+import type { JSX } from "preact";
+import type { Session, Trouble as Said } from "../app/session";
+import { wordsOf } from "../session/queue";
+import { usePanel } from "./context";
+
+export function Trouble({ session, trouble }: { readonly session: Session; readonly trouble: Said }): JSX.Element {
+  const panel = usePanel();
+  // The end of a turn with an error is part of the conversation, too.
+  const told = session.transcript.value.items.some((item) => item.kind === "notice" && item.title === trouble.message);
+  return (
+    <div class="trouble" role="alert">
+      <p>{told ? "The turn ended with this error." : trouble.message}</p>
+      <div class="actions">
+        {trouble.signIn
+          ? <button type="button" class="button" onClick={() => { panel.view.value = "sign-in"; }}>Sign in…</button>
+          : <button type="button" class="button" onClick={() => { void session.prompt(trouble.blocks); }}>Send again</button>}
+        <button type="button" class="button secondary" onClick={() => { panel.offer(wordsOf(trouble.blocks)); session.forget(); }}>Edit</button>
+        <button type="button" class="button secondary" onClick={() => { session.forget(); }}>Dismiss</button>
+      </div>
+    </div>
+  );
+}

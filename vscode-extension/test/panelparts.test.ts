@@ -1,0 +1,99 @@
+/** What the panel makes of output, diffs, questions and typed text. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { accepted, chosen, isOther, problems, readAsked, type Form, type Permission } from "../panel/session/asking";
+import { changeOf } from "../panel/session/changes";
+import { completed, completingAt, fileUri, fitting } from "../panel/session/completion";
+import { screen } from "../panel/session/terminal";
+
+describe("a terminal", () => {
+  test("has colours, and nothing else of the escape sequences", () => {
+    const { spans } = screen("\u001b[1;31mred\u001b[0m plain \u001b]0;title\u0007\u001b[2Kend\n", 10);
+    expect(spans).toEqual([{ text: "red", classes: "ansi-red-fg ansi-bold" }, { text: " plain end", classes: "" }]);
+  });
+
+  test("shows progress once, the last lines, and what came after it was cleared", () => {
+    expect(screen("10%\r50%\r100%\r\ndone\n", 10).spans).toEqual([{ text: "100%\ndone", classes: "" }]);
+    expect(screen("a\nb\nc\n", 2)).toEqual({ spans: [{ text: "b\nc", classes: "" }], above: 1 });
+    expect(screen("old\u001b[H\u001b[2J\u001b[3Jnew", 9).spans).toEqual([{ text: "new", classes: "" }]);
+  });
+});
+
+test("a diff's lines make the new text, and the old one", () => {
+  const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 8 }).map((lines) => lines.map((line) => `${line}\n`).join(""));
+  fc.assert(fc.property(texts, texts, (before, after) => {
+    const { hunks, added, removed } = changeOf(before, after);
+    const all = hunks.flat();
+    expect(added - removed).toBe(after.split("\n").length - before.split("\n").length);
+    const [old, fresh] = [before.split("\n"), after.split("\n")];
+    for (const line of all) {
+      expect(line.text).toBe((line.sign === "-" ? old : fresh)[line.number - 1]);
+    }
+  }));
+});
+
+describe("a permission", () => {
+  const asked = readAsked("session/request_permission", {
+    sessionId: "s",
+    toolCall: { toolCallId: "c", title: "Run `make`" },
+    options: [{ optionId: "allow_once", name: "Allow once", kind: "allow_once" }, { optionId: "reject_once", name: "Reject", kind: "reject_once" }],
+  }) as Permission;
+
+  test("has every option that was sent, and is answered by one, with words beside", () => {
+    expect(asked.options.map((option) => option.name)).toEqual(["Allow once", "Reject"]);
+    const [, reject] = asked.options;
+    expect(reject && chosen(reject, "use ninja")).toEqual({ outcome: { outcome: "selected", optionId: "reject_once" }, _meta: { sould: { feedback: "use ninja" } } });
+  });
+
+  test("of a kind that nobody knows is no permission", () => {
+    const strange = readAsked("session/request_permission", { options: [{ optionId: "x", name: "X", kind: "allow_everything" }] }) as Permission;
+    expect(strange.options[0]?.kind).toBe("reject_once");
+  });
+});
+
+describe("a form", () => {
+  const form = readAsked("elicitation/create", {
+    sessionId: "s", mode: "form", message: "Which?",
+    requestedSchema: {
+      type: "object", required: ["count"],
+      properties: {
+        q1: { type: "string", title: "Which?", oneOf: [{ const: "A", title: "A" }, { const: "B", title: "B", description: "the other" }] },
+        q1_other: { type: "string", title: "Other" },
+        q2: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } },
+        count: { type: "integer", minimum: 1, maximum: 3 },
+        sure: { type: "boolean", default: true },
+      },
+    },
+  }) as Form;
+
+  test("knows its fields", () => {
+    expect(form.fields.map((field) => field.kind)).toEqual(["choice", "text", "several", "integer", "boolean"]);
+    expect(form.fields.map((field) => isOther(form, field))).toEqual([false, true, false, false, false]);
+  });
+
+  test("says what is missing, and sends what was filled in, with its types", () => {
+    expect(problems(form, {})).toEqual({ count: "This is needed." });
+    expect(problems(form, { count: "2.5" })).toEqual({ count: "A whole number is needed." });
+    expect(problems(form, { count: "4" })).toEqual({ count: "At most 3." });
+    expect(accepted(form, { q1: "B", q2: ["x"], count: "2" })).toEqual({ action: "accept", content: { q1: "B", q2: ["x"], count: 2, sure: true } });
+  });
+});
+
+describe("what is typed", () => {
+  const commands = ["compact", "clear", "mode", "mcp"].map((name) => ({ name, description: "", hint: "" }));
+
+  test("is a command at the beginning only, a mention behind a blank", () => {
+    expect(completingAt("/co", 3)).toEqual({ kind: "command", typed: "co", from: 0 });
+    expect(completingAt("see /co", 7)).toBeUndefined();
+    expect(completingAt("see @src/m", 10)).toEqual({ kind: "mention", typed: "src/m", from: 4 });
+    expect(completingAt("me@example.org", 14)).toBeUndefined();
+  });
+
+  test("is completed in its place", () => {
+    const text = "look at @ma and go";
+    const found = completingAt(text, 11);
+    expect(found && completed(text, 11, found, "@src/main.ts")).toEqual({ text: "look at @src/main.ts and go", cursor: 21 });
+    expect(fitting(commands, "c").map((command) => command.name)).toEqual(["compact", "clear", "mcp"]);
+    expect(fileUri("/a b/ü.ts")).toBe("file:///a%20b/%C3%BC.ts");
+  });
+});
