@@ -87,6 +87,8 @@ export interface Opening {
   readonly session?: { readonly id: string; readonly cwd: string };
   readonly cwd?: string;
   readonly prompt?: string;
+  /** Content blocks of ACP (`resource_link`, `resource`) that go with it: chips in the composer. */
+  readonly attached?: readonly object[];
 }
 
 /** The parameters of the request `_panel/findFiles`; its result is `{paths}`, absolute, best first, at most `limit`. */

@@ -8,6 +8,7 @@ import { access, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { Connection, type Starting } from "./connection/connection";
+import { usersEnvironment } from "./connection/environment";
 import { findProgram, type Found } from "./connection/program";
 import { Answerer } from "./editor/answer";
 import { Badges } from "./editor/badges";
@@ -15,6 +16,7 @@ import { Bases } from "./editor/base";
 import { Buffers } from "./editor/buffers";
 import { Chooser } from "./editor/chosen";
 import { Decider } from "./editor/decide";
+import { Entry } from "./editor/entry";
 import { Inbox } from "./editor/inbox";
 import { Keys } from "./editor/keys";
 import { Lenses } from "./editor/lenses";
@@ -28,10 +30,13 @@ import { Titles } from "./editor/titles";
 import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
+import { Asides } from "./panel/aside";
+import { Asking } from "./panel/asking";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
+import { Committer } from "./scm/commit";
 import { serve, WindowState } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
 
@@ -47,6 +52,9 @@ export class Context implements vscode.Disposable {
   readonly threads: Threads;
   readonly answerer: Answerer;
   readonly panels: Panels;
+  readonly asking: Asking;
+  readonly committer: Committer;
+  readonly #asides: Asides;
   readonly #inbox: Inbox;
   readonly #state: WindowState;
   readonly #buffers: Buffers;
@@ -74,6 +82,9 @@ export class Context implements vscode.Disposable {
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
     this.panels = new Panels(extension.extensionUri, this.connection, this.places, (line) => { this.log.info(line); });
+    this.asking = new Asking(this.panels, this.places, this.connection);
+    this.#asides = new Asides(this.connection);
+    this.committer = new Committer(this.#asides, this.review, this.model, this.places);
     this.#subscriptions = [
       this.log,
       this.connection,
@@ -90,6 +101,7 @@ export class Context implements vscode.Disposable {
       new QuickDiff(this.model, this.places),
       new ChangesView(this.model, this.places, titles),
       new Badges(this.model, this.places, this.connection),
+      new Entry(this.connection),
       new Keys(this.model, this.places, this.connection),
       this.connection.onDidChangeState(() => { this.#stateChanged(); }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
@@ -138,7 +150,7 @@ export class Context implements vscode.Disposable {
     return {
       program: found.program,
       cwd: this.#directories()[0] ?? homedir(),
-      environment: process.env,
+      environment: usersEnvironment(process.env),
       version: this.#version,
       title: vscode.env.appName,
     };
@@ -171,6 +183,7 @@ export class Context implements vscode.Disposable {
 
   #told(method: string, params: unknown): void {
     this.panels.router.told(method, params);
+    this.#asides.told(method, params);
     if (method === "_sould/review/changed") {
       this.review.changed(params);
     } else if (method === "_sould/inbox/changed") {

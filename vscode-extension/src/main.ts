@@ -8,6 +8,8 @@ import type { EditNode, ItemNode } from "./editor/inbox";
 import type { Verdict } from "./editor/review";
 import type { Item } from "./protocol/inboxshapes";
 import type { Hunk } from "./protocol/shapes";
+import { Actions } from "./panel/asking";
+import type { Problem } from "./panel/prompts";
 import { broughtProblems } from "./review/wording";
 
 type Handler = (...given: unknown[]) => Promise<void> | void;
@@ -18,14 +20,24 @@ export function activate(extension: vscode.ExtensionContext): void {
   for (const [command, handler] of Object.entries(commands(context))) {
     extension.subscriptions.push(vscode.commands.registerCommand(command, reporting(handler)));
   }
+  const uris = { handleUri: reporting((uri) => context.asking.follow(uri as vscode.Uri)) };
+  const actions = vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Actions(), { providedCodeActionKinds: Actions.kinds });
+  extension.subscriptions.push(vscode.window.registerUriHandler(uris), actions);
   void context.connectIfNeeded();
 }
 
 function commands(context: Context): Record<string, Handler> {
-  const { answerer, decider, navigator, threads } = context;
+  const { answerer, asking, decider, navigator, threads } = context;
   return {
     "sould.openChat": () => context.panels.show(),
     "sould.openChatTab": () => { context.panels.openTab(); },
+    "sould.newSession": () => asking.begin(),
+    "sould.ask": () => asking.selection(),
+    "sould.explain": () => asking.explain(),
+    "sould.fix": (uri, range, problems) => asking.fix(uri as vscode.Uri, range as vscode.Range, problems as Problem[]),
+    "sould.addFile": (uri, uris) => asking.files(urisOf(uri, uris)),
+    "sould.addTerminal": () => asking.terminal(),
+    "sould.commitMessage": (repository) => context.committer.write(repository),
     "sould.start": () => start(context),
     "sould.keep": (...given) => decide(context, "keep", given),
     "sould.reject": (...given) => decide(context, "reject", given),
@@ -56,7 +68,7 @@ function commands(context: Context): Record<string, Handler> {
 }
 
 /** What goes wrong is said beside what the user does, and is no exception of VS Code's. */
-function reporting(handler: Handler): Handler {
+function reporting(handler: Handler): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
     try {
       await handler(...given);
@@ -129,6 +141,12 @@ async function ofFile(context: Context, does: (path: string) => Promise<void>): 
     return;
   }
   await does(path);
+}
+
+/** The Explorer gives the one that was clicked on, and all that are chosen; a tab gives its own. */
+function urisOf(uri: unknown, uris: unknown): vscode.Uri[] {
+  const given: unknown[] = Array.isArray(uris) && uris.length > 0 ? uris : [uri];
+  return given.filter((each) => each instanceof vscode.Uri);
 }
 
 function isItem(node: unknown): node is ItemNode {

@@ -23,7 +23,7 @@ const STABLE = new Set([
   "commandPalette", "scm/title", "scm/sourceControl", "scm/repository", "scm/resourceGroup/context", "scm/resourceFolder/context",
   "scm/resourceState/context", "scm/change/title", "comments/commentThread/title", "comments/commentThread/context",
   "comments/comment/title", "comments/comment/context", "editor/title", "editor/title/run", "editor/title/context", "editor/context",
-  "editor/lineNumber/context", "view/title", "view/item/context", "explorer/context",
+  "editor/lineNumber/context", "view/title", "view/item/context", "explorer/context", "terminal/context",
 ]);
 
 describe("the manifest", () => {

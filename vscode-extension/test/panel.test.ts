@@ -1,62 +1,23 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
-import type { Connection } from "../src/connection/connection";
 import { Places } from "../src/editor/places";
 import { Panels } from "../src/panel/panels";
 import { best, patternOf } from "../src/panel/search";
+import { FakeDaemon, settled } from "./fake/daemon";
 import { document, editor, fake, FakePage, reset, TabInputWebview, Uri } from "./fake/vscode";
 
-/** The daemon's end of the connection: it notes what it is asked, and answers when the test says so. */
-class Daemon {
-  state = "connected";
-  problem = "";
-  version = "1.2.3";
-  introduction: object | undefined = { protocolVersion: 1, agentInfo: { name: "sould", version: "1.2.3" } };
-  readonly asked: { method: string; params: object; withdrawn: AbortSignal | undefined; answer: (with_: unknown) => void; fail: (problem: Error) => void }[] = [];
-  readonly told: { method: string; params: object }[] = [];
-  #changed: () => void = () => undefined;
-
-  connect(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  onDidChangeState(listener: () => void): { dispose(): void } {
-    this.#changed = listener;
-    return { dispose: () => undefined };
-  }
-
-  request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
-    return new Promise((answer, fail) => this.asked.push({ method, params, withdrawn, answer, fail }));
-  }
-
-  notify(method: string, params: object): void {
-    this.told.push({ method, params });
-  }
-
-  become(state: string, problem = ""): void {
-    this.state = state;
-    this.problem = problem;
-    this.#changed();
-  }
-}
-
-let daemon: Daemon;
+let daemon: FakeDaemon;
 let panels: Panels;
 let log: string[];
 
 beforeEach(() => {
   reset();
   fake.folders = [{ uri: Uri.file("/shop"), name: "shop", index: 0 }];
-  daemon = new Daemon();
+  daemon = new FakeDaemon();
   log = [];
   const extension = Uri.file("/extension") as unknown as vscode.Uri;
-  panels = new Panels(extension, daemon as unknown as Connection, new Places(), (line) => log.push(line));
+  panels = new Panels(extension, daemon.connection, new Places(), (line) => log.push(line));
 });
-
-/** All that was put off until what is going on is done, is done. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** Opens the view. */
 function view(): FakePage {

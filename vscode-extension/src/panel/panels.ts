@@ -81,7 +81,8 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   }
 
   #fillTab(tab: vscode.WebviewPanel): void {
-    tab.iconPath = vscode.Uri.joinPath(this.#directory, "..", "media", "icon.svg");
+    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(this.#directory, "..", "media", `tab-${theme}.svg`);
+    tab.iconPath = { light: icon("light"), dark: icon("dark") };
     this.#fill(tab.webview, (ends) => tab.onDidDispose(ends));
   }
 

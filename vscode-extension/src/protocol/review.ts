@@ -33,7 +33,7 @@ export interface ReviewChanged {
 /**
  * A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
  *
- *     `streaming` is what running calls are about to write into it, while somebody has subscribed: of each, `lines` are to replace
+ *     `streaming` is what running calls are about to write into it: of each, `lines` are to replace
  *     the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
  */
 export interface ShownFile {

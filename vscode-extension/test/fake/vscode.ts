@@ -126,6 +126,34 @@ export class TabInputWebview {
   }
 }
 
+export class CodeActionKind {
+  static readonly QuickFix = new CodeActionKind("quickfix");
+  static readonly Empty = new CodeActionKind("");
+  readonly value: string;
+
+  constructor(value: string) {
+    this.value = value;
+  }
+
+  append(part: string): CodeActionKind {
+    return new CodeActionKind([this.value, part].filter(Boolean).join("."));
+  }
+}
+
+export class CodeAction {
+  readonly title: string;
+  readonly kind: CodeActionKind;
+  command: vscode.Command | undefined;
+  diagnostics: unknown;
+
+  constructor(title: string, kind: CodeActionKind) {
+    this.title = title;
+    this.kind = kind;
+  }
+}
+
+export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 } as const;
+export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 } as const;
 export const ViewColumn = { Active: -1, Beside: -2, One: 1 } as const;
 export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 } as const;
 
@@ -218,6 +246,13 @@ class State {
   active: FakeEditor | undefined;
   visible: FakeEditor[] = [];
   activeTab: unknown;
+  clipboard = "";
+  /** What a command does, by its id. */
+  readonly does = new Map<string, () => void>();
+  /** What other extensions export, by their ids. */
+  readonly extensions = new Map<string, unknown>();
+  /** Files of the disk. */
+  readonly disk = new Map<string, string>();
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
   readonly selectionChanged = new EventEmitter<unknown>();
   readonly foldersChanged = new EventEmitter<unknown>();
@@ -270,6 +305,8 @@ export const window = {
     fake.shown.push({ uri: uri.toString(), options });
     return Promise.resolve(editor(document(uri.fsPath, "\n".repeat(99))));
   },
+  withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
+    some(await task(some(undefined), some(undefined))),
 } satisfies Partial<typeof vscode.window>;
 
 export const workspace = {
@@ -283,13 +320,33 @@ export const workspace = {
     fake.searched.push((pattern as RelativePattern).pattern);
     return Promise.resolve(some(fake.found));
   },
+  openTextDocument: (uri: unknown) => Promise.resolve(some(fake.active?.document ?? uri)),
+  fs: some({
+    readFile: (uri: Uri) => {
+      const text = fake.disk.get(uri.fsPath);
+      return text === undefined ? Promise.reject(new Error("no such file")) : Promise.resolve(new TextEncoder().encode(text));
+    },
+  }),
 } satisfies Partial<typeof vscode.workspace>;
 
 export const commands = {
   executeCommand: (...given: unknown[]) => {
     fake.ran.push(given);
+    fake.does.get(String(given[0]))?.();
     return Promise.resolve(some(undefined));
   },
 } satisfies Partial<typeof vscode.commands>;
 
-export const env = { appName: "VS Code", language: "en" } satisfies Partial<typeof vscode.env>;
+const clipboard = {
+  readText: () => Promise.resolve(fake.clipboard),
+  writeText: (text: string) => {
+    fake.clipboard = text;
+    return Promise.resolve();
+  },
+};
+
+export const env = { appName: "VS Code", language: "en", clipboard } satisfies Partial<typeof vscode.env>;
+
+export const extensions = {
+  getExtension: (id: string) => some(fake.extensions.has(id) ? { activate: () => Promise.resolve(fake.extensions.get(id)) } : undefined),
+} satisfies Partial<typeof vscode.extensions>;
