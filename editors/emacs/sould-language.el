@@ -90,7 +90,7 @@ there is told."
   "Say where the symbol at the place of CALL is used."
   (let ((declaration (sould-call-get call :includeDeclaration)))
     (sould-language--find
-     call :textDocument/references (list :context (list :includeDeclaration (if declaration t :json-false)))
+     call :textDocument/references '(:context (:includeDeclaration t))
      #'xref-backend-references
      (lambda (found)
        (if declaration
@@ -111,7 +111,8 @@ METHOD, with MORE parameters, is what a server is asked, XREF what others are."
 
 (defun sould-language--without-declaration (call found)
   "Answer CALL by those that are FOUND and no definition.
-Some servers list it, wanted or not."
+Left to servers, some list it all the same, and some leave out the place
+that they were asked about."
   (sould-language--find
    call :textDocument/definition nil #'xref-backend-definitions
    (lambda (declared)

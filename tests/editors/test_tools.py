@@ -1,6 +1,7 @@
 """Every editor tool by everyone who serves it: each row of the table in docs/editors.md, asked by a real MCP client."""
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -13,15 +14,17 @@ from typing import Any, Final
 
 import pytest
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
 from sould.agents.editortools.catalogue import CATALOGUE
 from sould.agents.editortools.routing import ON_DISK
+from soultest.acpclient import ProcessStream
 from soultest.clients import NODE
 from soultest.daemon import until
 from soultest.editors.emacs import Emacs, emacs
 from soultest.editors.neovim import neovim
 from soultest.editors.plugin import SETTINGS, installed, spot
+from soultest.lspclient import FULL, LspClient
 from soultest.screen import PATIENCE
 from soultest.souldemacs import HOUSE, connected, settings
 from soultest.toolscene import ASKS, SHOWN, Json, lay_out
@@ -88,6 +91,22 @@ def _spot(editor: Emacs) -> object:
     return editor.lisp("(list (buffer-name) (point) (buffer-name (window-buffer (selected-window))))")
 
 
+@asynccontextmanager
+async def in_plain_editor(world: World) -> AsyncGenerator[None]:
+    """An editor that speaks LSP, with the file open and nothing else said."""
+    stream = await ProcessStream.start(str(SOULD), "lsp", cwd=world.project, environment=world.environment)
+    async with LspClient(stream) as client:
+        await client.initialize(FULL, world.project, clientInfo={"name": "Kate", "version": "1"})
+        uri = client.open(world.project / SHOWN)
+        await client.request("textDocument/codeLens", textDocument={"uri": uri})
+        yield
+
+
+@asynccontextmanager
+async def in_no_editor(world: World) -> AsyncGenerator[None]:
+    yield
+
+
 @dataclass(frozen=True)
 class Row:
     """One who serves tools. `by`: what answers call it; `column`: where the page says what it has."""
@@ -111,6 +130,9 @@ ROWS: Final = [
     _row(Row("neovim", "Neovim", "by Neovim, our plugin", lambda world: in_neovim(world, "0.12")), pytest.mark.editors),
     _row(_emacs("28"), pytest.mark.editors),
     _row(_emacs("30"), pytest.mark.editors),
+    _row(Row("plain-lsp", "Kate", "by an LSP editor without a plugin", in_plain_editor)),
+    _row(Row("language-servers", "language server", "by sould's language servers", in_no_editor, "")),
+    _row(Row("disk", "disk", "by no editor", in_no_editor)),
 ]
 
 
@@ -152,7 +174,8 @@ async def test_each_tool_does_what_it_says(world: World, row: Row, subtests: pyt
     assert serves
     world.script(["text: Shared."] * 2, more=row.config)
     world.start()
-    world.sould("run", "/editor-context on")
+    for said in (["run", "/editor-context on"], ["trust"]):
+        assert world.sould(*said).returncode == 0
     transport = StdioTransport(
         str(SOULD), ["editor-mcp"], env=world.environment, cwd=str(world.project), keep_alive=False
     )
@@ -162,6 +185,26 @@ async def test_each_tool_does_what_it_says(world: World, row: Row, subtests: pyt
             if tool in serves | ON_DISK:
                 with subtests.test(tool=tool):
                     await asked_and_seen(client, world.project, tool, row.by if tool in serves else "disk")
+
+
+async def test_over_http_it_is_the_same(world: World, subtests: pytest.Subtests) -> None:
+    world.script([], more=ROWS[-1].values[0].config)
+    world.start()
+    serving = await asyncio.create_subprocess_exec(
+        SOULD, "editor-mcp", "--http", cwd=world.project, env=world.environment, stdout=asyncio.subprocess.PIPE
+    )
+    assert serving.stdout is not None
+    try:
+        said = json.loads(await serving.stdout.readline())
+        async with Client(StreamableHttpTransport(said["url"], headers=said["headers"])) as client:
+            await offered(client, ON_DISK)
+            for tool in CATALOGUE:
+                if tool in ON_DISK:
+                    with subtests.test(tool=tool):
+                        await asked_and_seen(client, world.project, tool, "disk")
+    finally:
+        serving.terminate()
+        await serving.wait()
 
 
 async def asked_and_seen(client: Client[Any], project: Path, tool: str, by: str) -> None:

@@ -228,3 +228,22 @@ async def test_an_editor_that_knows_nothing_of_us_opens_files(bench: Bench) -> N
     assert result["data"]["opened"] is True
     assert shown["uri"] == (bench.project / "a.txt").as_uri()
     assert shown["takeFocus"] is False
+
+
+async def test_what_an_editor_that_knows_nothing_of_us_has_open_is_known(bench: Bench) -> None:
+    state = call("editor_state", include=["open", "active"])
+    async with bench.running(), editor_connected(bench) as editor:
+        await editor.initialize({}, bench.project, clientInfo={"name": "Kate", "version": "1"})
+        uri = editor.open(bench.project / "a.txt")
+        await editor.request("textDocument/codeLens", textDocument={"uri": uri})
+        watcher = Watcher(await bench.new("review"))
+        tools = {spec.name for spec in watcher.session.soul.tools.toolset.specs}
+        editor.type(uri, "hello", "goodbye")
+        bench.script(state, "text: done")
+        await finish(watcher.session, "/editor-context on")
+        await finish(watcher.session, "go")
+        result = answer(watcher.of(ToolResult)[-1])
+    assert "editor_state" in tools
+    assert "editor_open" not in tools, "it does not say that it shows documents"
+    assert result["data"]["open"] == [{"file": "a.txt", "dirty": True}]
+    assert result["meta"]["backend"] == "Kate"

@@ -185,6 +185,15 @@ async def test_what_a_language_server_knows_is_had_without_an_editor(tmp_path: P
 
         assert case.documents in (await asker.data("hover", **place))["markdown"]
 
+        used = await asker.data("references", **place)
+        assert used["total"] == 2, "the definition is none"
+        columns = sorted((hit["line"], hit["column"]) for group in used["groups"] for hit in group["hits"])
+        assert columns == [
+            (number, _column(line))
+            for number, line in enumerate(case.files[case.till].splitlines(), 1)
+            if "doubled" in line
+        ], "behind an emoji, too"
+
         found = await asker.data("references", **place, includeDeclaration=True)
         assert found["total"] == 3
         assert {group["file"]: len(group["hits"]) for group in found["groups"]} == {case.prices: 1, case.till: 2}
@@ -197,6 +206,10 @@ async def test_what_a_language_server_knows_is_had_without_an_editor(tmp_path: P
 
         named = {"file": case.prices, "anchor": {"namePath": "Price/doubled"}}
         assert case.documents in (await asker.data("hover", **named))["markdown"]
+
+
+def _column(line: str) -> int:
+    return len(line[: line.index("doubled")].encode("utf-16-le")) // 2 + 1
 
 
 @pytest.mark.node

@@ -174,7 +174,7 @@ async def test_a_server_that_dies_or_hangs_costs_one_call_and_is_back_for_the_ne
 async def test_a_long_list_is_cut_and_counted(tmp_path: Path) -> None:
     async with agent(tmp_path) as asking:
         (asking.bench.project / "a.py").write_text("x\n" * 5000)
-        found = await asking.data("references", file="a.py", anchor=AT, limit=1000)
+        found = await asking.data("references", file="a.py", anchor=AT, limit=1000, includeDeclaration=True)
         assert found["total"] == 5000
         assert sum(len(group["hits"]) for group in found["groups"]) <= 1000
 

@@ -87,8 +87,8 @@ RENAMED: Final = {name: FILES[name].replace("doubled", "twice") for name in ("pr
 ASKS: Final[Mapping[str, Ask]] = {
     "editor_state": Ask(
         {"include": ["open", "active"]},
-        lambda data: (data["shared"], data["editors"][0]["focused"], [each["file"] for each in data["open"]]),
-        (True, True, [SHOWN]),
+        lambda data: (data["shared"], [each["file"] for each in data["open"]]),
+        (True, [SHOWN]),
     ),
     "editor_open": Ask({"file": "prices.js", "anchor": {"line": 3}}, lambda data: data["opened"], True),
     "doc_read": Ask({"file": SHOWN}, lambda data: data["text"], FILES[SHOWN]),

@@ -218,11 +218,13 @@ def _places(raw: object) -> Iterable[tuple[Path, shapes.Range, shapes.Range]]:
             yield path, place.range, place.range
 
 
-async def references(raw: object, texts: Texts, most: int) -> AllReferences:
-    """The places by file, and how many there are in all."""
+async def references(raw: object, texts: Texts, most: int, declared: object = ()) -> AllReferences:
+    """The places by file, and how many there are in all. `declared`: an answer with the places that are none."""
     by_file: dict[Path, list[shapes.Range]] = {}
+    out = {(path, found.start.line, found.start.character) for path, found, _ in _places(declared or ())}
     for path, found, _ in _places(raw):
-        by_file.setdefault(path, []).append(found)
+        if (path, found.start.line, found.start.character) not in out:
+            by_file.setdefault(path, []).append(found)
     groups: list[References] = []
     left = most
     for path in sorted(by_file):

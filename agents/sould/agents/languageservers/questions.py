@@ -97,9 +97,20 @@ class Questions:
     async def references(self, given: Arguments) -> EditorResult:
         """`references`."""
         text, there = await self.place()
-        context = {"includeDeclaration": bool(given.get("includeDeclaration"))}
+        declared = () if given.get("includeDeclaration") else await self._declared(there)
+        context = {"includeDeclaration": declared is not None}
         raw = await self.ask("textDocument/references", {**there, "context": context}, "referencesProvider")
-        return EditorResult(await answers.references(raw, self.texts(text), given.get("limit", 100)))
+        return EditorResult(await answers.references(raw, self.texts(text), given.get("limit", 100), declared))
+
+    async def _declared(self, there: Mapping[str, Any]) -> object:
+        """Where the symbol is defined; None: that is not known.
+
+        Left to servers, some list it as a reference all the same, and basedpyright leaves out the place it was asked about.
+        """
+        try:
+            return await self.ask("textDocument/definition", there, "definitionProvider")
+        except EditorToolError:
+            return None
 
     async def hover(self) -> EditorResult:
         """`hover`."""

@@ -161,10 +161,9 @@ class Peer:
         """All sessions; the first call may import much."""
         if self._host is None:
             self._host = await self.services.host()
-            if self.can.shows_documents:
-                from sould.editors.lsp.documentshower import DocumentShower  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.plaineditor import PlainEditor  # noqa: PLC0415 -- as above
 
-                self._host.editors.add(DocumentShower(self))
+            self._host.editors.add(PlainEditor(self))
         return self._host
 
     async def projects(self) -> "OpenProjects":

@@ -87,7 +87,7 @@ function M.definition(call)
   return { data = { locations = data } }
 end
 
----The uses among what was found: some servers list the declaration whether it is wanted or not.
+---The uses among what was found. Left to servers, some list the declaration all the same, and some leave out what they were asked about.
 ---@param call sould.Call
 ---@param found sould.Found[]
 ---@return sould.Found[]
@@ -105,10 +105,8 @@ end
 
 ---@param call sould.Call
 function M.references(call)
-  local declaration = call.arguments.includeDeclaration == true
-  local answers = ask_at(call, "textDocument/references", { context = { includeDeclaration = declaration } })
-  local found = locations(answers)
-  if not declaration then
+  local found = locations(ask_at(call, "textDocument/references", { context = { includeDeclaration = true } }))
+  if not call.arguments.includeDeclaration then
     found = without_declaration(call, found)
   end
   local groups, of = {}, {}

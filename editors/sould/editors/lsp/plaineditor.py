@@ -1,4 +1,7 @@
-"""What an editor does for editor tools without knowing us: it shows a document (`window/showDocument`). An `EditorClient`."""
+"""What an editor does for editor tools without knowing us: it said what it has open, and shows a document. An `EditorClient`.
+
+What its language servers know it tells nobody, and it cannot be asked to save.
+"""
 
 import asyncio
 from collections.abc import Collection
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sould.agents.editortools.backends import Arguments, EditorResult, Where
 from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Opened
+from sould.agents.editortools.results import Editor, Opened, OpenFile, State
 from sould.agents.editortools.site import Site
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.editors.lsp.places import roots_of
@@ -15,23 +18,26 @@ from sould.editors.lsp.places import roots_of
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
-TOOLS: Final = frozenset({"editor_open"})
+TOOLS: Final = frozenset({"editor_state", "editor_open"})
 PATIENCE: Final = 15.0
 """Seconds it has."""
+MOST_OPEN: Final = 500
+"""Files that are named."""
 
 
-class DocumentShower:
+class PlainEditor:
     """Of one editor window. It joins with the first document, and is replaced when the editor says that it can do more."""
 
     def __init__(self, peer: "Peer") -> None:
         self._peer = peer
         self.id = peer.id
         self.name = peer.name
+        self._tools = TOOLS if peer.can.shows_documents else TOOLS - {"editor_open"}
 
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""
         has = any(site.root.is_relative_to(each) or each.is_relative_to(site.root) for each in roots_of(self._peer))
-        return TOOLS if has else frozenset[str]()
+        return self._tools if has else frozenset[str]()
 
     def has_open(self, path: Path) -> bool:
         """See `EditorClient`."""
@@ -39,6 +45,22 @@ class DocumentShower:
 
     async def call(self, tool: str, given: Arguments, where: Where) -> EditorResult:
         """See `EditorBackend`."""
+        if tool == "editor_state":
+            return EditorResult(await self._state(given))
+        return EditorResult(await self._open(given, where))
+
+    async def _state(self, given: Arguments) -> State:
+        """What it reported; editors do not report which file is before their user."""
+        await self._peer.reports_taken()
+        reports = self._peer.known_reports
+        opened: list[OpenFile] = []
+        for path in list(self._peer.documents.open_files())[:MOST_OPEN]:
+            file = reports.reported(path) if reports is not None else None
+            opened.append(OpenFile(str(path), file is not None and file.dirty))
+        app = Editor(self.id, self.name, tuple(map(str, roots_of(self._peer))))
+        return State(shared=True, editors=(app,), open=tuple(opened) if "open" in given.get("include", ()) else ())
+
+    async def _open(self, given: Arguments, where: Where) -> Opened:
         assert where.file is not None
         asked: dict[str, object] = {"uri": where.file.as_uri(), "takeFocus": bool(given.get("focus"))}
         if where.at is not None:
@@ -53,4 +75,4 @@ class DocumentShower:
         except (ConnectionGoneError, RpcError) as error:
             raise EditorToolError("no_editor", f"{self.name} could not show it: {error}") from error
         shown = isinstance(answer, dict) and answer.get("success") is True  # pyright: ignore[reportUnknownMemberType] -- JSON
-        return EditorResult(Opened(shown, self.name))
+        return Opened(shown, self.name)
