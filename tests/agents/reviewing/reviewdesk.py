@@ -1,6 +1,8 @@
 """A project whose files agents and users change, and the review of it, without a model and without a client."""
 
 import asyncio
+import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -74,13 +76,19 @@ class ReviewDesk:
         return review
 
     def user(self, name: str, text: str | None) -> None:
-        """The user saves a file in an editor that says nothing; None: removes it."""
+        """The user saves a file in an editor that says nothing; None: removes it.
+
+        That was some seconds ago, so that no look waits for the end of a save; but not for git, which goes by times.
+        """
         path = self.root / name
         if text is None:
             path.unlink()
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
+        if not (self.root / ".git").exists():
+            at = time.time() - 5
+            os.utime(path if path.exists() else path.parent, (at, at))
 
     def text(self, name: str) -> str:
         """What a file holds."""

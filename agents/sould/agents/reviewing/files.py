@@ -33,6 +33,10 @@ from sould.agents.workspace import (
 
 GRAIN: Final = 20_000_000
 """Nanoseconds that times of files may be behind the clock."""
+SAVING: Final = 0.25
+"""Seconds within which a program that saves a file writes what it had emptied, or moved away."""
+LONGEST_SAVE: Final = 2.0
+"""Seconds that such a file is waited for, whatever its time says."""
 
 
 class ReadFile(Struct, frozen=True):
@@ -110,6 +114,27 @@ class ReviewFiles(Struct):
                 data = (await workspace.read_text(path)).text.encode()
         return ReadFile(data, stamp, node.permissions if node is not None else None)
 
+    async def read_saved(self, path: Path, known: TrackedFile | None, sessions: Collection[str] = ()) -> ReadFile:
+        """As `read`, but not in the middle of a save.
+
+        Editors empty a file before they write it, or move it away. What is missing at that moment nobody deleted, and the
+        lines of agents that come back with it are no user's: so a file that has less than is `known`, since just now, is
+        waited for. Raises as `read`.
+        """
+        read = await self.read(path, sessions)
+        longest = time.monotonic() + LONGEST_SAVE
+        earlier: tuple[int, ...] | None = None
+        while read.stamp is not None and _has_less(read.data, known) and time.monotonic() < longest:
+            # A file that is being emptied gets its new time last (ext4): an empty one counts when it is so twice.
+            young = read.data == b"" and read.stamp != earlier
+            wait = SAVING if young else min(SAVING, SAVING - await asyncio.to_thread(_age, path))
+            if wait <= 0:
+                break
+            earlier = read.stamp
+            await asyncio.sleep(wait)
+            read = await self.read(path, sessions)
+        return read
+
     def taken(self, path: Path, read: ReadFile) -> None:
         """The review knows this. Said before that, others who look meanwhile would go by what was known until then."""
         if read.stamp is None:
@@ -186,6 +211,22 @@ def _stamp(path: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _has_less(data: bytes | None, known: TrackedFile | None) -> bool:
+    if known is None:
+        return False
+    if data is None or known.content:
+        return known.exists and not data
+    return len(data) < sum(len(line.encode()) for line in known.text.current)
+
+
+def _age(path: Path) -> float:
+    """Seconds since the file was written, or went from its directory. Blocks."""
+    for place in (path, path.parent):
+        with contextlib.suppress(OSError):
+            return time.time() - os.lstat(place).st_mtime
+    return SAVING
 
 
 def _digest(lines: Lines | None) -> str | None:

@@ -100,7 +100,7 @@ class LookingReview(ReviewView):
         """
         before: ReadFile | None = None
         for _ in range(MOST_READS):
-            read = await self.files.read(Path(path), sessions)
+            read = await self.files.read_saved(Path(path), self._files.get(path), sessions)
             if typed or read == before or not self._may_be_a_programs(path, read):
                 return read
             await self.git.activity.find()
