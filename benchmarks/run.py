@@ -46,6 +46,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     search.glob,
     history.requests,
     history.load,
+    history.newest_page,
     history.beside,
     commandline.warm,
     commandline.cold,

@@ -61,6 +61,13 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "editor/run": (editorparams.RunParams, editorshapes.RunAnswer),
     "editor/state": (editorparams.StateParams, shapes.Nothing),
     "session/archive": (acpparams.ArchiveParams, acpshapes.Archived),
+    "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
+    "session/export": (acpparams.ExportParams, acpshapes.Exported),
+    "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),
+    "session/tasks/stop": (acpparams.TaskParams, acpshapes.BackgroundTasks),
+    "session/tasks/output": (acpparams.TaskParams, acpshapes.TaskOutput),
+    "files/search": (acpparams.FindFilesParams, acpshapes.FoundFiles),
+    "editor/context": (editorparams.ContextParams, editorshapes.Context),
     "session/transcript": (acpparams.TranscriptParams, acpshapes.Transcript),
     "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
 }

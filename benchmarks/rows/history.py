@@ -60,6 +60,13 @@ LOAD = Row(
     budget=OfFloor(2),
     floor=FILE,
 )
+NEWEST = Row(
+    "newest-page",
+    f"the newest page of {LOADED:,} messages with tool output, of a session that is not open",
+    "opening yesterday's session in a panel",
+    budget=AtMost(200),
+    floor="session/load",
+)
 BESIDE = Row(
     "load-beside",
     f"chunk in another client while {LOADED:,} messages are loaded, p99",
@@ -144,16 +151,34 @@ def load(world: World) -> Generator[Sides]:
         session = opened.session
     agent.rest()
     wire = next(agent.home.rglob(f"{session}/wire.jsonl"))
-    yield {OURS: partial(loaded, agent, session), FILE: partial(parsed, wire)}
+    yield {OURS: partial(loaded, agent, session, LOAD), FILE: partial(parsed, wire)}
 
 
-def loaded(agent: Agent, session: str) -> Figures:
+@measures(NEWEST, rounds=7)
+def newest_page(world: World) -> Generator[Sides]:
+    """From a daemon that has just answered something else; beside showing all of it."""
+    agent = world.agents[OURS]
+    with grown(agent, world, LOADED) as opened:
+        session = opened.session
+    yield {OURS: partial(paged, agent, session), NEWEST.floor: partial(loaded, agent, session, NEWEST)}
+
+
+def paged(agent: Agent, session: str) -> Figures:
+    """One `_sould/session/transcript`."""
+    agent.rest()
+    with channel(agent) as opened:
+        begin = time.perf_counter()
+        opened.client.request("_sould/session/transcript", {"sessionId": session})
+        return {NEWEST.name: (time.perf_counter() - begin) * 1e3}
+
+
+def loaded(agent: Agent, session: str, row: Row) -> Figures:
     """One `session/load`. What a daemon imports at its first session is measured elsewhere."""
     agent.rest()
     with channel(agent) as opened:
         begin = time.perf_counter()
         opened.client.load(session)
-        return {LOAD.name: (time.perf_counter() - begin) * 1e3}
+        return {row.name: (time.perf_counter() - begin) * 1e3}
 
 
 def parsed(wire: Path) -> Figures:

@@ -1,8 +1,8 @@
-// Writes src/protocol/review.ts, inbox.ts, editor.ts and session.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
+// Writes src/protocol/review.ts, inbox.ts, editor.ts, session.ts and files.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
-const PARTS = ["review", "inbox", "editor", "session"];
+const PARTS = ["review", "inbox", "editor", "session", "files"];
 
 /** `keep.params.json` describes `KeepParams`. */
 function nameOf(file) {

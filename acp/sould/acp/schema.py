@@ -129,6 +129,37 @@ class TranscriptParams(SessionParams):
     limit: int = Field(default=100, ge=1, le=1000)
 
 
+class SearchParams(Inbound):
+    """`_sould/session/search`: sessions with every word of `query` in their title or in what was said; of the directory `cwd`, or all."""
+
+    query: str
+    cwd: str | None = None
+    limit: int = Field(default=20, ge=1, le=200)
+    archived: bool = False
+
+
+class TaskParams(SessionParams):
+    """`_sould/session/tasks/stop`, `_sould/session/tasks/output`: of one background task."""
+
+    id: str
+
+
+class TasksParams(SessionParams):
+    """`_sould/session/tasks`."""
+
+
+class ExportParams(SessionParams):
+    """`_sould/session/export`."""
+
+
+class FindFilesParams(Inbound):
+    """`_sould/files/search`: files and directories below `cwd` by some letters of their names."""
+
+    cwd: str
+    query: str = Field(default="", max_length=500)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
 class ArchiveParams(SessionParams):
     """`_sould/session/archive`: out of the lists, or back into them."""
 

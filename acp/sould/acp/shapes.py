@@ -1,6 +1,9 @@
-"""What our own requests about sessions are answered with (`_sould/session`): docs/schemas is made of these. Values only."""
+"""What our own requests about sessions and files are answered with (`_sould/session`, `_sould/files`).
 
-from typing import Any
+docs/schemas is made of these. Values only; names are as they are said.
+"""
+
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -27,3 +30,65 @@ class Archived(Struct, frozen=True):
     """Where a session is now."""
 
     archived: bool
+
+
+class FoundSession(Struct, frozen=True, rename="camel"):
+    """A session that has the words; `snippet`: one line of what was said around them, or empty."""
+
+    session_id: str
+    cwd: str
+    title: str
+    updated_at: str
+    archived: bool
+    snippet: str
+
+
+class FoundSessions(Struct, frozen=True):
+    """Last used first."""
+
+    sessions: list[FoundSession]
+
+
+class BackgroundTask(Struct, frozen=True, rename="camel"):
+    """What goes on beside the turns, or did. `toolCallId`: the call that began a subagent; `message`: how it ended."""
+
+    id: str
+    kind: Literal["shell", "agent"]
+    description: str
+    status: Literal["running", "completed", "failed", "timed_out", "stopped", "lost"]
+    message: str
+    started_at: str
+    ended_at: str | None
+    tool_call_id: str | None
+
+
+class BackgroundTasks(Struct, frozen=True):
+    """All that are known, oldest first."""
+
+    tasks: list[BackgroundTask]
+
+
+class TaskOutput(Struct, frozen=True):
+    """The end of what a task has printed."""
+
+    text: str
+
+
+class Exported(Struct, frozen=True):
+    """A conversation as Markdown."""
+
+    text: str
+
+
+class FoundFile(Struct, frozen=True):
+    """`name`: relative to where was searched; that of a directory ends in a slash."""
+
+    path: str
+    name: str
+
+
+class FoundFiles(Struct, frozen=True):
+    """The best first. `partial`: there may be more, the project was too large to be listed in time."""
+
+    files: list[FoundFile]
+    partial: bool

@@ -15,8 +15,11 @@ AREAS = {
     "inbox": ((), ("changed",)),
     "editor": (("call",), ("forgotten",)),
     "session": ((), ()),
+    "files": ((), ()),
 }
 """With what sould asks of clients there, and what it tells them."""
+PAGES = {"files": "session-clients.md"}
+"""Of areas that have no page of their own."""
 
 
 def test_the_schemas_are_made_of_the_types_as_they_are() -> None:
@@ -28,7 +31,7 @@ def test_the_schemas_are_made_of_the_types_as_they_are() -> None:
 
 @pytest.mark.parametrize("area", AREAS)
 def test_every_method_has_schemas_and_a_place_on_the_page(area: str) -> None:
-    page = (ROOT / "docs" / f"{area}-clients.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / PAGES.get(area, f"{area}-clients.md")).read_text(encoding="utf-8")
     prefix, (asks, tells) = f"_sould/{area}/", AREAS[area]
     methods = [method.removeprefix(prefix) for method in ROUTES if method.startswith(prefix)]
     for method in (*methods, *asks):

@@ -87,6 +87,19 @@ export interface CallResult {
   version?: number | null;
 }
 /**
+ * `_sould/editor/context`: whether agents in `cwd` may know what the user looks at; with `sharing`, that is chosen.
+ */
+export interface ContextParams {
+  cwd: string;
+  sharing?: ("off" | "ask" | "on") | null;
+}
+/**
+ * Whether agents may know what the user looks at: `ask` asks, each time an agent wants to.
+ */
+export interface Context {
+  sharing: "ask" | "off" | "on";
+}
+/**
  * `_sould/editor/forgotten`: say `_sould/editor/state` again.
  */
 export interface Forgotten {}

@@ -14,6 +14,89 @@ export interface Archived {
   archived: boolean;
 }
 /**
+ * `_sould/session/export`.
+ */
+export interface ExportParams {
+  sessionId: string;
+}
+/**
+ * A conversation as Markdown.
+ */
+export interface Exported {
+  text: string;
+}
+/**
+ * `_sould/session/search`: sessions with every word of `query` in their title or in what was said; of the directory `cwd`, or all.
+ */
+export interface SearchParams {
+  query: string;
+  cwd?: string | null;
+  limit?: number;
+  archived?: boolean;
+}
+/**
+ * Last used first.
+ */
+export interface FoundSessions {
+  sessions: FoundSession[];
+}
+/**
+ * A session that has the words; `snippet`: one line of what was said around them, or empty.
+ */
+export interface FoundSession {
+  sessionId: string;
+  cwd: string;
+  title: string;
+  updatedAt: string;
+  archived: boolean;
+  snippet: string;
+}
+/**
+ * `_sould/session/tasks/stop`, `_sould/session/tasks/output`: of one background task.
+ */
+export interface TasksOutputParams {
+  sessionId: string;
+  id: string;
+}
+/**
+ * The end of what a task has printed.
+ */
+export interface TaskOutput {
+  text: string;
+}
+/**
+ * `_sould/session/tasks`.
+ */
+export interface TasksParams {
+  sessionId: string;
+}
+/**
+ * All that are known, oldest first.
+ */
+export interface BackgroundTasks {
+  tasks: BackgroundTask[];
+}
+/**
+ * What goes on beside the turns, or did. `toolCallId`: the call that began a subagent; `message`: how it ended.
+ */
+export interface BackgroundTask {
+  id: string;
+  kind: "agent" | "shell";
+  description: string;
+  status: "completed" | "failed" | "lost" | "running" | "stopped" | "timed_out";
+  message: string;
+  startedAt: string;
+  endedAt: string | null;
+  toolCallId: string | null;
+}
+/**
+ * `_sould/session/tasks/stop`, `_sould/session/tasks/output`: of one background task.
+ */
+export interface TasksStopParams {
+  sessionId: string;
+  id: string;
+}
+/**
  * `_sould/session/transcript`: the newest page, or the one that ends at `before`, which the page after it said.
  */
 export interface TranscriptParams {

@@ -43,6 +43,8 @@ def _own(peer: Peer) -> Json:
     return {
         "archive": {"supported": True},
         "transcript": {"supported": True},
+        "files": {"supported": True},
+        "tasks": {"supported": True},
         "queue": {"supported": True},
         "timeTravel": {"supported": True},
         "custom": {"supported": True},

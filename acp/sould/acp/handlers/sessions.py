@@ -118,6 +118,11 @@ async def archive(peer: Peer, params: ArchiveParams) -> Json:
     return {"archived": info.archived}
 
 
+async def export(peer: Peer, params: SessionParams) -> Json:
+    """The conversation of a session, open or not, as Markdown."""
+    return {"text": await (await peer.host()).markdown(params.session_id)}
+
+
 async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
     """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
     opening, host = opening_of(peer, params), await peer.host()

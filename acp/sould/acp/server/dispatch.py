@@ -9,11 +9,13 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import accounts, handshake, queue, sessions, tools, transcript, travel, turns
+from sould.acp.handlers import accounts, finding, handshake, queue, sessions, tasks, tools, transcript, travel, turns
 from sould.acp.outbound import Json
 from sould.acp.schema import (
     ArchiveParams,
     AuthenticateParams,
+    ExportParams,
+    FindFilesParams,
     ListParams,
     McpMessageParams,
     ModeParams,
@@ -22,8 +24,11 @@ from sould.acp.schema import (
     OptionParams,
     PromptParams,
     RewindParams,
+    SearchParams,
     SessionParams,
     StoredOpeningParams,
+    TaskParams,
+    TasksParams,
     TimelineParams,
     TitleParams,
     ToolsParams,
@@ -124,6 +129,12 @@ ROUTES: dict[str, Route] = {
     "_session/steering": route(PromptParams, turns.steer),
     "_sould/session/archive": route(ArchiveParams, sessions.archive),
     "_sould/session/transcript": route(TranscriptParams, transcript.transcript),
+    "_sould/session/search": route(SearchParams, finding.find_sessions),
+    "_sould/session/export": route(ExportParams, sessions.export),
+    "_sould/session/tasks": route(TasksParams, tasks.show),
+    "_sould/session/tasks/stop": route(TaskParams, tasks.stop),
+    "_sould/session/tasks/output": route(TaskParams, tasks.output),
+    "_sould/files/search": route(FindFilesParams, finding.find_files),
     "_sould/queue": route(SessionParams, queue.show),
     "_sould/queue/remove": route(WaitingParams, queue.remove),
     "_sould/queue/edit": route(WaitingEditParams, queue.edit),

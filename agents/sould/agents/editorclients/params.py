@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from sould.agents.editortools.site import Sharing
 from sould.agents.rpc.params import Inbound, Items, Lenient
 
 MOST_TOOLS = 64
@@ -30,6 +31,13 @@ class RunParams(Inbound):
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     agent: Annotated[str, Field(max_length=100)] = ""
+
+
+class ContextParams(Inbound):
+    """`_sould/editor/context`: whether agents in `cwd` may know what the user looks at; with `sharing`, that is chosen."""
+
+    cwd: str
+    sharing: Sharing | None = None
 
 
 class PlaceParams(Inbound):

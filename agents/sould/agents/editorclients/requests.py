@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import to_builtins
 
-from sould.agents.editorclients.params import RunParams, StateParams, ToolsParams
-from sould.agents.editorclients.shapes import OfferedTool, OfferedTools, RunAnswer, RunError
+from sould.agents.editorclients.params import ContextParams, RunParams, StateParams, ToolsParams
+from sould.agents.editorclients.shapes import Context, OfferedTool, OfferedTools, RunAnswer, RunError
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.site import OtherAgent
 from sould.agents.reviewclients.methods import ClientCall, method, wrong
@@ -78,6 +78,14 @@ async def run(client: EditorPeer, params: RunParams) -> Json:
     return to_builtins(RunAnswer(done.data, done.meta, partial=done.failed))
 
 
+async def context(client: EditorPeer, params: ContextParams) -> Json:
+    """What is chosen for a directory, by now. A session takes it from its own directory, as it was opened."""
+    others, cwd = (await client.host()).other_agents, absolute(params.cwd, "cwd")
+    if params.sharing is not None:
+        await asyncio.to_thread(others.share, cwd, params.sharing)
+    return to_builtins(Context(await asyncio.to_thread(others.sharing, cwd)))
+
+
 async def _agent(client: EditorPeer, cwd: str, name: str) -> OtherAgent:
     directory = Path(await asyncio.to_thread(os.path.realpath, absolute(cwd, "cwd")))
     if not await asyncio.to_thread(directory.is_dir):
@@ -90,5 +98,6 @@ METHODS: Final[Mapping[str, ClientCall[EditorPeer]]] = {
     STATE: method(StateParams, state),
     "_sould/editor/tools": method(ToolsParams, tools),
     "_sould/editor/run": method(RunParams, run),
+    "_sould/editor/context": method(ContextParams, context),
 }
 """By name; `STATE` may also be a notification."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from sould.agents.editortools.anchors import Position
 from sould.agents.editortools.results import Shape
+from sould.agents.editortools.site import Sharing
 
 
 class EditorCall(Shape, frozen=True):
@@ -55,3 +56,9 @@ class RunAnswer(Shape, frozen=True):
 
 class Forgotten(Shape, frozen=True):
     """`_sould/editor/forgotten`: say `_sould/editor/state` again."""
+
+
+class Context(Shape, frozen=True):
+    """Whether agents may know what the user looks at: `ask` asks, each time an agent wants to."""
+
+    sharing: Sharing

@@ -40,6 +40,7 @@ from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ class SessionHost:
         storage = services.storage
         self.inbox = Inbox(self._store, WaitingNotes(storage.directory / "waiting", storage.writer.post))
         """What waits for a person."""
+        self._finder: FileFinder | None = None
         self._closing = asyncio.Event()
         self._handing_over = False
         self._waiting_loops: set[asyncio.Task[None]] = set()
@@ -107,6 +109,15 @@ class SessionHost:
         from sould.agents.sessions.otheragents import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
 
         return OtherAgents(self._services)
+
+    @property
+    def finder(self) -> "FileFinder":
+        """Who finds files by their names."""
+        if self._finder is None:
+            from sould.agents.sessions.findfiles import FileFinder  # noqa: PLC0415 -- only panels ask
+
+            self._finder = FileFinder(self._services)
+        return self._finder
 
     @property
     def sessions(self) -> Mapping[str, Session]:

@@ -20,9 +20,12 @@ from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
+from sould.agents.store.conversation import as_markdown
+from sould.agents.store.info import JOURNAL
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
 
 
@@ -114,6 +117,11 @@ class HostPort:
         """Editor tools for agents that are not ours, in any project."""
         return self._host.other_agents
 
+    @property
+    def finder(self) -> "FileFinder":
+        """Who finds files by their names, in any directory."""
+        return self._host.finder
+
     # --- projects, with sessions or without ---------------------------------------------------------------------------
 
     async def project_root(self, path: Path, home: Path) -> Path:
@@ -158,6 +166,17 @@ class HostPort:
             OptionError: the query has no word.
         """
         return await asyncio.to_thread(self._store.search, query, cwd, limit, archived=archived)
+
+    async def markdown(self, session_id: str) -> str:
+        """The conversation of a session, live or stored, for people to read.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored, live = self._store.find(session_id), self._host.live(session_id)
+        if live is not None:
+            await live.log.commit()
+        return await asyncio.to_thread(as_markdown, stored.directory / JOURNAL, heading=True)
 
     def pages(self, session_id: str) -> SessionPages:
         """The conversation of a session, live or stored, to be read in pages.

@@ -6,42 +6,29 @@ is denied: what lies outside the project, secrets, protected files, what runs so
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from pathlib import Path
 
-from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.agents.editortools.calls import Done, EditorCalls, as_tool_error
 from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.routing import ON_DISK
-from sould.agents.editortools.site import SHARED, OtherAgent, Site
+from sould.agents.editortools.site import SHARED, OtherAgent, Sharing, Site
 from sould.agents.editortools.writing import EditWriter
-from sould.agents.environment import PROVIDER_KEYS, Environment
-from sould.agents.llm.pool import key_variables
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.permissions.policy import CallExternal, Mode
-from sould.agents.permissions.policycontext import PolicyContext, SecretNames
-from sould.agents.permissions.protected import account_places
+from sould.agents.permissions.policy import CallExternal
 from sould.agents.projects.clientfiles import ClientFiles
 from sould.agents.projects.port import no_commands
 from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.unasked import Unasked
 from sould.agents.settings.projectmemory import ProjectMemory
-from sould.agents.toolapi.base import RefusedError, ToolCallContext, tool_error
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from sould.agents.toolapi.base import RefusedError, ToolCallContext
 from sould.agents.wording import faulty
 from sould.agents.workspace import WorkspaceError
-
-UNASKED: Final = "This needs a person's yes, and over MCP nobody can be asked. Do it another way, or ask your user to."
-
-
-class _Reviews:
-    """What goes ahead unasked: as in the mode `review`. A `CurrentMode`."""
-
-    mode: Mode = "review"
 
 
 class OtherAgents:
@@ -49,7 +36,16 @@ class OtherAgents:
 
     def __init__(self, services: HostServices) -> None:
         self._services = services
+        self._unasked = Unasked(services)
         self._memory = ProjectMemory(services.storage.directory / "projects.json")
+
+    def sharing(self, cwd: Path) -> Sharing:
+        """Whether agents in a directory may know what its user looks at."""
+        return self._memory.editor_context(cwd)
+
+    def share(self, cwd: Path, sharing: Sharing) -> None:
+        """Remember what the user chose."""
+        self._memory.remember_editor_context(cwd, sharing)
 
     def offered(self, agent: OtherAgent) -> Sequence[EditorTool]:
         """The tools that somebody can serve where it works, in the catalogue's order."""
@@ -88,16 +84,12 @@ class OtherAgents:
 
     def _site(self, agent: OtherAgent) -> Site:
         trusted = self._services.policy.trust.state(agent.cwd) == "trusted"
-        return Site(agent.cwd, (), self._environment(agent).variables, trusted, client_id=agent.name)
-
-    def _environment(self, agent: OtherAgent) -> Environment:
-        keys = PROVIDER_KEYS | key_variables(self._services.configuration.live.now)
-        return Environment(agent.environment, provider_keys=keys, outside=(agent.cwd,), umask=agent.umask)
+        return Site(agent.cwd, (), self._unasked.environment(agent).variables, trusted, client_id=agent.name)
 
     @asynccontextmanager
     async def _files(self, agent: OtherAgent) -> AsyncGenerator[tuple[SessionFiles, Approval]]:
-        environment, projects = self._environment(agent), self._services.files.projects
-        approval = self._approval(agent, environment)
+        environment, projects = self._unasked.environment(agent), self._services.files.projects
+        approval = self._unasked.approval(agent, environment)
         disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
         author = Author(f"mcp:{agent.name}", None, environment.home, approval, agent.umask)
         recorded = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, author)
@@ -105,23 +97,3 @@ class OtherAgents:
             yield recorded, approval
         finally:
             await recorded.aclose()
-
-    def _approval(self, agent: OtherAgent, environment: Environment) -> Approval:
-        policy, config = self._services.policy, self._services.configuration.live
-        where = PolicyContext.of(agent.cwd, (), environment, policy.own, (), account_places(environment.home))
-
-        def names() -> SecretNames:
-            return SecretNames(config.now.secrets.certain, config.now.secrets.likely)
-
-        return Approval(
-            ask=_deny,
-            rules=policy.rules,
-            trust=policy.trust.state(agent.cwd),
-            modes=_Reviews(),
-            where=replace(where, secret_names=names),
-        )
-
-
-async def _deny(request: ApprovalRequest) -> ApprovalResponse:
-    """An `Ask` for where nobody is."""
-    raise RefusedError(tool_error(UNASKED, brief="Nobody can be asked"))

@@ -5,6 +5,7 @@ of the session is shown as an event. The port holds nothing and knows no protoco
 past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +25,7 @@ from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
 from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.settings.options import SessionOption
 from sould.agents.store.store import SessionInfo
+from sould.agents.toolapi.background import TaskRecord
 from sould.agents.turns.operating import Work
 from sould.agents.turns.queueing import Edited, Moved, Removed
 from sould.agents.turns.turns import Prompt
@@ -90,6 +92,28 @@ class SessionPort:
     def background_tasks(self) -> int:
         """How many tasks go on by themselves."""
         return self._session.tasks.running
+
+    async def tasks(self) -> tuple[TaskRecord, ...]:
+        """The background tasks, oldest first; none is shown as running that is being ended."""
+        await self._session.tasks.settled()
+        return tuple(self._session.tasks.records.values())
+
+    async def stop_task(self, task_id: str) -> TaskRecord:
+        """End a background task; returns when nothing of it runs.
+
+        Raises:
+            TaskError: there is none.
+        """
+        return await self._session.tasks.stop(task_id, "The user stopped it.")
+
+    async def task_output(self, task_id: str) -> str:
+        """The end of what a task has printed.
+
+        Raises:
+            TaskError: there is none.
+        """
+        text, _ = await asyncio.to_thread(self._session.tasks.output, task_id)
+        return text
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:

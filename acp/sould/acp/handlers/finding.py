@@ -1,0 +1,45 @@
+"""What a panel looks for: sessions by what was said in them, files by their names (docs/session-clients.md)."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec import to_builtins
+
+from sould.acp.connection.peer import Peer
+from sould.acp.outbound import Json
+from sould.acp.schema import FindFilesParams, SearchParams
+from sould.acp.shapes import FoundFile, FoundFiles, FoundSession, FoundSessions
+from sould.agents.editortools.site import OtherAgent
+from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.rpc.params import absolute
+from sould.agents.wording import iso_time
+
+
+async def find_sessions(peer: Peer, params: SearchParams) -> Json:
+    """Sessions with these words, last used first."""
+    cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
+    found = await (await peer.host()).search(params.query, cwd, params.limit, archived=params.archived)
+    shown = [
+        FoundSession(
+            each.info.id,
+            str(each.info.cwd),
+            each.info.title,
+            iso_time(each.info.updated),
+            each.info.archived,
+            each.snippet,
+        )
+        for each in found
+    ]
+    return to_builtins(FoundSessions(shown))
+
+
+async def find_files(peer: Peer, params: FindFilesParams) -> Json:
+    """Files and directories with these letters, the best first."""
+    directory = Path(await asyncio.to_thread(os.path.realpath, absolute(params.cwd, "cwd")))
+    if not await asyncio.to_thread(directory.is_dir):
+        raise RpcError(INVALID_PARAMS, f"There is no directory {params.cwd[:200]!r}.")
+    process = peer.services.client
+    place = OtherAgent(peer.name, directory, process.environment, process.umask)
+    found = await (await peer.host()).finder.find(place, params.query, params.limit)
+    return to_builtins(FoundFiles([FoundFile(str(each.path), each.name) for each in found.files], found.partial))

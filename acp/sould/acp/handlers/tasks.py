@@ -1,0 +1,39 @@
+"""The background tasks of a session: list, stop, read. Ours, under `_sould/session/tasks` (docs/session-clients.md)."""
+
+from msgspec import to_builtins
+
+from sould.acp.connection.peer import Peer
+from sould.acp.outbound import Json
+from sould.acp.schema import SessionParams, TaskParams
+from sould.acp.shapes import BackgroundTask, BackgroundTasks, TaskOutput
+from sould.agents.wording import iso_time
+
+
+async def show(peer: Peer, params: SessionParams) -> Json:
+    """All of them."""
+    tasks = await peer.attached(params.session_id).session.tasks()
+    shown = [
+        BackgroundTask(
+            id=task.id,
+            kind=task.kind,
+            description=task.description,
+            status=task.status,
+            message=task.message,
+            started_at=iso_time(task.started),
+            ended_at=iso_time(task.ended) if task.ended is not None else None,
+            tool_call_id=task.call_id or None,
+        )
+        for task in tasks
+    ]
+    return to_builtins(BackgroundTasks(shown))
+
+
+async def stop(peer: Peer, params: TaskParams) -> Json:
+    """End one; the answer is the list when nothing of it runs."""
+    await peer.attached(params.session_id).session.stop_task(params.id)
+    return await show(peer, params)
+
+
+async def output(peer: Peer, params: TaskParams) -> Json:
+    """The end of what one has printed."""
+    return to_builtins(TaskOutput(await peer.attached(params.session_id).session.task_output(params.id)))

@@ -1,0 +1,118 @@
+"""What a panel asks beside the conversation: files by their names, sessions by what was said, background tasks, export, sharing."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soultest.acpclient import FULL, AcpClient, AgentError
+from soultest.bench import Bench, call
+from soultest.bench.acp import Connect
+from soultest.reviewschema import judge
+
+Json = dict[str, Any]
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+
+
+async def names(client: AcpClient, cwd: Path, query: str, **more: Any) -> list[str]:
+    answer = await client.request("_sould/files/search", cwd=str(cwd), query=query, **more)
+    assert all(each["path"] == os.path.join(cwd, each["name"].rstrip("/")) for each in answer["files"])
+    return [each["name"] for each in answer["files"]]
+
+
+async def test_files_are_found_by_a_few_letters_of_their_names(bench: Bench, connect: Connect) -> None:
+    write(bench.project, "src/panel/view.ts", "src/panel/store.ts", "src/preview.py", "docs/view/readme.md", "a b.txt")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        assert await names(client, bench.project, "view.ts") == ["src/panel/view.ts"]
+        found = await names(client, bench.project, "view")
+        assert found[0] == "docs/view/", "a directory of this name"
+        assert found.index("src/panel/view.ts") < found.index("src/preview.py") < found.index("docs/view/readme.md")
+        assert (await names(client, bench.project, "panel store"))[0] == "src/panel/store.ts", "all words, in any part"
+        assert "src/panel/store.ts" in await names(client, bench.project, "spst"), "its letters, in this order"
+        assert await names(client, bench.project, "nothing like it") == []
+        assert len(await names(client, bench.project, "", limit=2)) == 2
+        with pytest.raises(AgentError) as failure:
+            await client.request("_sould/files/search", cwd=str(bench.root / "nowhere"), query="x")
+        assert failure.value.code == -32602
+        assert {"files/search.params", "files/search.result"} <= judge(client.log)
+
+
+async def test_what_agents_may_not_read_unasked_is_not_named(bench: Bench, connect: Connect) -> None:
+    """Nor what the project ignores, what a link leads to, and what a rule of the user's denies."""
+    write(bench.project, "key.py", "build/key.o", ".env", "deploy/id_ed25519", "private/key.txt", ".git/key")
+    write(bench.root, "outside/key.txt")
+    (bench.project / ".gitignore").write_text("build/\n")
+    (bench.project / "key-link").symlink_to(bench.root / "outside" / "key.txt")
+    bench.config.mkdir(parents=True)
+    (bench.config / "rules.toml").write_text('[[rule]]\ndecision = "deny"\ntool = "read"\npath = "**/private/**"\n')
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        assert await names(client, bench.project, "key") == ["key.py"]
+        for secret in (".env", "id_ed25519"):
+            assert await names(client, bench.project, secret) == []
+
+
+async def test_sessions_are_found_by_what_was_said_in_them(bench: Bench, connect: Connect) -> None:
+    bench.script("text: It binds.")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        one, other = await client.new_session(bench.project), await client.new_session(bench.project)
+        await client.prompt(one, "what does the walrus do?")
+        await client.prompt(other, "and this?")
+        await client.request("session/set_title", sessionId=one, title="About operators")
+        answer = await client.request("_sould/session/search", query="walrus")
+        [found] = answer["sessions"]
+        assert (found["sessionId"], found["title"], found["cwd"]) == (one, "About operators", str(bench.project))
+        assert "walrus" in found["snippet"]
+        elsewhere = await client.request("_sould/session/search", query="walrus", cwd=str(bench.root))
+        assert elsewhere["sessions"] == []
+        text = (await client.request("_sould/session/export", sessionId=one))["text"]
+        assert text.startswith("# About operators")
+        assert "It binds." in text
+        assert {"session/search.result", "session/export.result"} <= judge(client.log)
+
+
+async def test_background_tasks_are_listed_read_and_stopped(bench: Bench, connect: Connect) -> None:
+    begin = call("Shell", command="echo begun; exec sleep 1000", run_in_background=True, description="wait")
+    bench.script(begin, "text: It runs.")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "start it")
+        [task] = (await client.request("_sould/session/tasks", sessionId=session))["tasks"]
+        assert (task["status"], task["endedAt"], task["description"]) == ("running", None, "wait")
+        about: Json = {"sessionId": session, "id": task["id"]}
+        text = ""
+        while "begun" not in text:
+            text = (await client.request("_sould/session/tasks/output", about))["text"]
+        [stopped] = (await client.request("_sould/session/tasks/stop", about))["tasks"]
+        assert stopped["status"] == "stopped"
+        assert stopped["endedAt"] is not None
+        with pytest.raises(AgentError) as failure:
+            await client.request("_sould/session/tasks/stop", sessionId=session, id="shell_9")
+        assert "shell_9" in failure.value.message
+        assert {"session/tasks.result", "session/tasks.stop.result", "session/tasks.output.result"} <= judge(client.log)
+
+
+async def test_what_agents_may_know_of_the_editor_is_read_and_chosen(bench: Bench, connect: Connect) -> None:
+    """The same choice as `/editor-context`."""
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        cwd = str(bench.project)
+        assert await client.request("_sould/editor/context", cwd=cwd) == {"sharing": "ask"}
+        assert await client.request("_sould/editor/context", cwd=cwd, sharing="off") == {"sharing": "off"}
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "/editor-context")
+        assert "are not told" in client.text()
+        await client.prompt(session, "/editor-context on")
+        assert await client.request("_sould/editor/context", cwd=cwd) == {"sharing": "on"}
+        with pytest.raises(AgentError):
+            await client.request("_sould/editor/context", cwd=cwd, sharing="sometimes")
+        assert "editor/context.result" in judge(client.log)
