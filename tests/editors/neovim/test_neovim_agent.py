@@ -1,5 +1,6 @@
 """The plugin of editors/nvim at work with an agent: chat, inbox, questions about code, what is about to be written."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -93,6 +94,38 @@ def test_a_question_is_answered_in_the_inbox_with_words_for_the_agent(world: Wor
         editor.keys(":q<CR>:Sould chat<CR>")
         editor.screen.wait("I see.")
         assert (world.project / "area.py").read_text() == OLD
+
+
+QUESTIONS = call(
+    "AskUserQuestion",
+    "q",
+    questions=[
+        {
+            "question": "Which tools?",
+            "options": [{"label": "saw"}, {"label": "axe", "description": "sharp"}, {"label": "file"}],
+            "multi_select": True,
+        },
+    ],
+)
+
+
+def test_the_inbox_is_told_what_comes_and_what_others_answer(world: World, program: Path) -> None:
+    world.script([QUESTIONS, call("Shell", "s", command="touch made.txt"), "text: So be it."])
+    with opened(world, program) as editor:
+        editor.keys(":Sould inbox<CR>")
+        editor.screen.wait("Nothing waits for an answer.")
+        editor.keys(":Sould mode ask<CR>:Sould prompt choose<CR>")
+        editor.screen.wait("## Which tools?", "2. axe: sharp", "4. Answer by numbers")
+        editor.keys(":wincmd b<CR>/## Which<CR>")
+        until(lambda: editor.lua("return vim.fn.bufname()") == "sould://inbox", PATIENCE, "the inbox")
+        editor.keys(":Sould answer 4 1,3<CR>")
+        editor.screen.wait("$ touch made.txt", "1. Allow once")
+        (waiting,) = json.loads(world.sould("inbox", "--json").stdout)["items"]
+        assert world.sould("approve", waiting["id"]).returncode == 0
+        editor.screen.wait("Nothing waits for an answer.")
+        editor.keys(":q<CR>:Sould chat<CR>")
+        editor.screen.wait("saw, file", "So be it.")
+        assert (world.project / "made.txt").exists()
 
 
 def test_what_is_about_to_be_written_is_shown_and_cannot_be_decided(world: World, program: Path) -> None:
