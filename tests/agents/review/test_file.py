@@ -27,7 +27,7 @@ def test_a_file_that_an_agent_made_goes_when_nothing_of_the_user_is_in_it() -> N
 
     answer = _done(_decide(file, "reject"))
 
-    assert answer.effects == (PutText("notes.md", split("# Plan\n- write it\n"), None),)
+    assert puts(answer) == [("notes.md", split("# Plan\n- write it\n"), None)]
     assert not answer.file.exists
     assert not answer.file.changes
 
@@ -37,7 +37,7 @@ def test_a_file_that_an_agent_made_stays_with_what_the_user_wrote() -> None:
 
     answer = _done(_decide(file, "reject"))
 
-    assert answer.effects == (PutText("notes.md", file.text.current, ("- call Ann\n",)),)
+    assert puts(answer) == [("notes.md", file.text.current, ("- call Ann\n",))]
     assert answer.file.exists
     assert answer.file.in_base
     assert answer.stayed == ()  # the line is outside of the hunk: it was never in question
@@ -53,7 +53,7 @@ def test_a_file_without_bytes_is_there_again_without_bytes() -> None:
 
     answer = _done(_decide(file, "reject"))
 
-    assert answer.effects == (PutText("notes.md", ("one\n",), ()),)
+    assert puts(answer) == [("notes.md", ("one\n",), ())]
     assert answer.file.exists
 
 
@@ -61,7 +61,7 @@ def test_an_empty_file_that_an_agent_made_can_be_decided_about() -> None:
     file = _absent().agent_made((), T1)
     [change] = file.changes
 
-    assert _settled(file, change, "reject").effects == (PutText("notes.md", (), None),)
+    assert puts(_settled(file, change, "reject")) == [("notes.md", (), None)]
     assert _settled(file, change, "keep").file.in_base
 
 
@@ -83,7 +83,7 @@ def test_rejecting_a_deletion_writes_the_file_with_its_hunks() -> None:
 
     answer = _settled(gone, gone.changes[0], "reject")
 
-    assert answer.effects == (PutText("notes.md", None, split("x\nY\n")),)
+    assert puts(answer) == [("notes.md", None, split("x\nY\n"))]
     assert answer.file.text.hunks == file.text.hunks
 
 
@@ -94,7 +94,7 @@ def test_a_deletion_is_not_rejected_over_what_the_user_wrote_since() -> None:
     assert decide_change(file, change, "reject") == Conflict(change, "notes.md", replaceable=True)
     answer = decide_change(file, change, "reject", choice="replace")
     assert isinstance(answer, Done)
-    assert answer.effects == (PutText("notes.md", ("new\n",), split("x\ny\n")),)
+    assert puts(answer) == [("notes.md", ("new\n",), split("x\ny\n"))]
 
 
 def test_a_deletion_that_the_user_undid_is_nothing_to_review() -> None:
@@ -116,7 +116,7 @@ def test_a_file_that_agents_made_and_a_user_typed_into_is_not_deleted_or_replace
 
         gone = theirs.agent_deleted(agent("T2"))
         answer = _settled(gone, gone.changes[0], "reject")
-        assert answer.effects == (PutText("notes.md", None, split(typed)),)
+        assert puts(answer) == [("notes.md", None, split(typed))]
         assert answer.file.text.hunks == theirs.text.hunks
 
         replaced = theirs.agent_replaced("digest of text", "digest of bytes", agent("T2"))
@@ -227,6 +227,12 @@ def _decide(file: TrackedFile, verdict: Verdict) -> Done | Refusal:
 def _done(answer: Done | Refusal) -> Done:
     assert isinstance(answer, Done)
     return answer
+
+
+def puts(done: Done | Conflict | Refusal) -> list[tuple[str, Lines | None, Lines | None]]:
+    """Path, expected and wanted text of what is to be written."""
+    assert isinstance(done, Done)
+    return [(each.path, each.expected, each.wanted) for each in done.effects if isinstance(each, PutText)]
 
 
 def _settled(file: TrackedFile, change: FileChange, verdict: Verdict) -> Done:

@@ -1,10 +1,14 @@
 """What becomes of a file by a decision of the log, or why nothing does. Pure: the log has only those that were possible then."""
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from msgspec.structs import replace
 
 from sould.agents.edits.editlog import Decided
+from sould.agents.review.atonce import FEWEST, decided_at_once
 from sould.agents.review.decisions import Decided as DecidedHunk
-from sould.agents.review.decisions import Decision, HunkStale, Refusal, taken_back
+from sould.agents.review.decisions import Decision, HunkStale, Refusal, Verdict, taken_back
 from sould.agents.review.file import DecidedChange, FileChange, TrackedFile
 from sould.agents.review.filedecisions import (
     ChangeAbsent,
@@ -16,6 +20,7 @@ from sould.agents.review.filedecisions import (
     decide_change,
     decide_hunk,
 )
+from sould.agents.review.hunk import is_same_text
 
 
 def outcome(
@@ -31,8 +36,8 @@ def outcome(
         if not isinstance(answer, DecidedHunk):
             return answer
         after = replace(file, text=answer.text, exists=True)
-        put = (PutText(file.path, file.text.current if file.exists else None, answer.text.current),)
-        return Done(after, put if answer.text.current != file.text.current else ())
+        put = (PutText(file.path, file.text if file.exists else None, answer.text),)
+        return Done(after, () if is_same_text(answer.text.parts, file.text.parts) else put)
     if change is not None:
         if event.digest and event.digest != change.digest:
             return HunkStale(None)
@@ -42,10 +47,34 @@ def outcome(
         return ChangeDecided(decided)
     if any(each.id == event.hunk_id for each in file.absent):
         return ChangeAbsent()
+    return decide_hunk(file, _decision(event))
+
+
+def outcomes_at_once(file: TrackedFile, events: Sequence[Decided]) -> Sequence[Done]:
+    """What becomes of a file by as many of the first decisions as can be carried out at once: the same for each, and one write.
+
+    Only of hunks of a text that was there before agents changed it. Nothing where that are not several.
+    """
+    if not file.exists or not file.in_base or file.content or len(events) < FEWEST:
+        return ()
+    whole = {each.id for each in (*file.changes, *file.absent)} | {each.change.id for each in file.decided}
+    about_text = takewhile(lambda each: each.hunk_id not in whole and each.verdict != "undo", events)
+    at_once = decided_at_once(file.text, [*map(_decision, about_text)])
+    if at_once is None:
+        return ()
+    after = replace(file, text=at_once.text)
+    *others, last = [
+        Done(after, (), stayed, event.hunk_id) for event, stayed in zip(events, at_once.stayed, strict=False)
+    ]
+    put = () if is_same_text(file.text.parts, after.text.parts) else (PutText(file.path, file.text, after.text),)
+    return [*others, replace(last, effects=put)]
+
+
+def _decision(event: Decided) -> Decision:
+    """A keep or a reject of a hunk."""
+    verdict: Verdict = "keep" if event.verdict == "keep" else "reject"
     choice = event.choice if event.choice != "replace" else None
-    return decide_hunk(
-        file, Decision(event.verdict, event.hunk_id, event.digest, event.lines, choice, event.base_lines)
-    )
+    return Decision(verdict, event.hunk_id, event.digest, event.lines, choice, event.base_lines)
 
 
 def change_of(file: TrackedFile, number: int) -> FileChange | None:

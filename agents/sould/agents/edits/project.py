@@ -6,7 +6,9 @@ It opens with a root and the state directory alone: no model, no session, no cli
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -59,7 +61,12 @@ class Project(ProjectPast):
 
     def _fold(self, events: Sequence[tuple[int, Event]]) -> None:
         checkpoint = max((start for start, event in events if isinstance(event, Checkpoint)), default=-1)
-        for start, event in events:
+        todo = deque(events)
+        while todo:
+            self._fold_settled(todo)
+            if not todo:
+                break
+            start, event = todo.popleft()
             self._state.apply(event)
             if isinstance(event, Checkpoint):
                 self.review.begin_at(event, str(self._state.written_at or self.root), str(self.root))
@@ -67,6 +74,13 @@ class Project(ProjectPast):
                 self.review.note_places([self._state.located(event)], [start])
             else:
                 self.review.fold(self._state.located(event), start)
+
+    def _fold_settled(self, todo: deque[tuple[int, Event]]) -> None:
+        """Take the first events where they are decisions carried out that can be taken at once."""
+        for _ in range(self.review.fold_at_once(_settled(todo))):
+            start, event = todo.popleft()
+            self._state.apply(event)
+            self.review.note_places([event], [start])
 
     @classmethod
     async def open(cls, directory: Path, root: Path, store: BlobStore) -> "Project":
@@ -181,9 +195,17 @@ class Project(ProjectPast):
         """Decisions are carried out, or are not."""
         async with self._log.changing():
             events: list[Settled] = []
-            for n in numbers:
-                events.append(Settled(n=n, written=written, first_id=self.review.state.next_id))
-                self._apply(events[-1])
+            todo = list(numbers)
+            while todo:
+                settled = partial(Settled, written=written, first_id=self.review.state.next_id)
+                count = self.review.fold_at_once(settled(n=n) for n in todo) if written else 0
+                taken = [settled(n=n) for n in todo[: count or 1]]
+                if not count:
+                    self.review.fold(taken[0])
+                for each in taken:
+                    self._state.apply(each)
+                events += taken
+                del todo[: len(taken)]
             with contextlib.suppress(OSError):  # the file itself tells at the next open
                 await self._write(events, sync=False)
 
@@ -363,6 +385,14 @@ class Project(ProjectPast):
             await self.settle(edit.n, written=True)
         elif found == edit.before:
             await self.settle(edit.n, written=False)
+
+
+def _settled(events: Iterable[tuple[int, Event]]) -> Iterator[Settled]:
+    """The first of them that are."""
+    for _, event in events:
+        if not isinstance(event, Settled):
+            return
+        yield event
 
 
 def _digest_at(path: Path) -> str | None:

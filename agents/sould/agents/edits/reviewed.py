@@ -7,7 +7,7 @@ import contextlib
 import stat
 import time
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -146,13 +146,33 @@ class ReviewedFiles:
             self._carried_out[self.state.decided[event.n].path] = moment()
         path = self.state.apply(event, self.texts)
         if change is not None:
-            after = self.state.files.get(change.path)
-            for reader in [each for name, each in self.readers.items() if name not in change.known_to]:
-                reader.others_changed(change.path, before, after, change.by)
+            self._tell(change, before)
         if start is not None:
             self._note_place(event, start)
         if path:
             self.followers.tell(path)
+
+    def fold_at_once(self, events: Iterable[Settled]) -> int:
+        """Take as many of the first events as can be taken in one pass over a text; how many: 0, or several."""
+        rest = iter(events)
+        first = next(rest, None)
+        decision = self.state.decided.get(first.n) if first is not None else None
+        if first is None or decision is None or not first.written or decision.verdict == "undo":
+            return 0
+        change = self._change(first) if self.readers else None
+        before = self.state.files.get(decision.path)
+        count = self.state.settle_at_once([first, *rest])
+        if count:
+            self._carried_out[decision.path] = moment()
+            if change is not None:
+                self._tell(change, before)
+            self.followers.tell(decision.path)
+        return count
+
+    def _tell(self, change: _Change, before: TrackedFile | None) -> None:
+        after = self.state.files.get(change.path)
+        for reader in [each for name, each in self.readers.items() if name not in change.known_to]:
+            reader.others_changed(change.path, before, after, change.by)
 
     def _change(self, event: Event) -> _Change | None:
         match event:

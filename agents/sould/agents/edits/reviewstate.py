@@ -6,6 +6,7 @@ that the next event says was there counts, as if it had been found on disk.
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -26,7 +27,7 @@ from sould.agents.edits.editlog import (
     Writer,
 )
 from sould.agents.edits.filefold import Contents, as_found, written
-from sould.agents.edits.outcomes import outcome
+from sould.agents.edits.outcomes import outcome, outcomes_at_once
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import (
     Done,
@@ -188,6 +189,26 @@ class ReviewState(Struct):
             self._carried_out(decision, event.first_id)
         return decision.path if decision is not None else ""
 
+    def settle_at_once(self, events: Sequence[Settled]) -> int:
+        """Take as many of the first events as can be taken at once, of decisions that were carried out in one file; how many."""
+        decisions = [self.decided[each.n] for each in takewhile(self._is_carried_out, events)]
+        first = decisions[0] if decisions else None
+        file = self.files.get(first.path) if first is not None else None
+        if first is None or file is None:
+            return 0
+        alike = [*takewhile(lambda each: _kind(each) == _kind(first), decisions)]
+        done = outcomes_at_once(file.numbered(events[0].first_id), alike)
+        if done:
+            self._put(first.path, done[-1].file)
+        for decision in alike[: len(done)]:
+            del self.decided[decision.n]
+            self.verdicts[decision.hunk_id] = decision
+            self._note_reject(decision)
+        return len(done)
+
+    def _is_carried_out(self, event: Settled) -> bool:
+        return event.written and event.n in self.decided
+
     # --- agents -----------------------------------------------------------------------------------------------------
 
     def _wrote(self, event: Intent, first_id: int, contents: Contents, shown_in: str = "") -> str:
@@ -319,6 +340,11 @@ class ReviewState(Struct):
             wrote = [subagent for session, subagent in writers_of(each) if session == session_id]
             if wrote and each.n > told:
                 yield each, wrote
+
+
+def _kind(event: Decided) -> object:
+    """What decisions have in common of which the same sessions are told."""
+    return event.path, event.verdict, event.sessions
 
 
 _NOBODY: Final = (("", ""),)

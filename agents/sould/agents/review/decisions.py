@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, Line, Part, PlacedHunk, Same
+from sould.agents.review.hunk import Hunk, Line, Part, PlacedHunk, Same, current_between, last_of_base
 from sould.agents.review.lines import Lines, line_end, stacked, without_ends
 from sould.agents.review.places import moved_to
 from sould.agents.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
@@ -102,9 +102,9 @@ def decided(text: ReviewedText, decision: Decision) -> Decided | Refusal:
 
 
 def _kept(text: ReviewedText, found: PlacedHunk) -> ReviewedText:
-    after = text.replaced(found, _settled(found.hunk, "kept", found.hunk.texts))
-    last = text.base[-1:]
-    if not last or line_end(last) is not None or last in (after.base[-1:], found.hunk.base[-1:]):
+    after = text.replaced(found, settled_pieces(found.hunk, "keep", found.hunk.texts))
+    last = last_of_base(text.parts)
+    if not last or line_end(last) is not None or last in (last_of_base(after.parts), found.hunk.base[-1:]):
         return after
     away = (replace(each, last=last[0]) if each.hunk is found.hunk else each for each in after.away)
     return replace(after, away=tuple(away))
@@ -119,15 +119,23 @@ def _not_pending(text: ReviewedText, hunk_id: int) -> Refusal:
 
 def _rejected(text: ReviewedText, found: PlacedHunk, choice: Choice | None) -> Decided | Refusal:
     hunk = found.hunk
-    mixed = tuple(line.text for line in hunk.lines if line.mixed)
-    if mixed and choice in (None, "leave"):
-        return NeedsChoice(found, mixed)
+    left = left_by(hunk, choice)
+    if left is None:
+        return NeedsChoice(found, tuple(line.text for line in hunk.lines if line.mixed))
+    return Decided(text.replaced(found, settled_pieces(hunk, "reject", left[0])), hunk, left[1])
+
+
+def left_by(hunk: Hunk, choice: Choice | None) -> tuple[Lines, Lines] | None:
+    """What stands in the place of a hunk that is rejected, and which of that is the user's; None: a choice is needed."""
+    if choice in (None, "leave") and any(line.mixed for line in hunk.lines):
+        return None
     stayed = tuple(line.text for line in hunk.lines if line.own or (line.mixed and choice == "mine"))
-    left = standing(hunk.base, hunk.lines) if choice == "mine" else stacked(hunk.base, stayed)
-    return Decided(text.replaced(found, _settled(hunk, "rejected", left)), hunk, stayed)
+    return (standing(hunk.base, hunk.lines) if choice == "mine" else stacked(hunk.base, stayed)), stayed
 
 
-def _settled(hunk: Hunk, state: AwayState, lines: Lines) -> list[Piece]:
+def settled_pieces(hunk: Hunk, verdict: Verdict, lines: Lines) -> list[Piece]:
+    """What stands in the place of a hunk that was kept or rejected."""
+    state: AwayState = "kept" if verdict == "keep" else "rejected"
     return [Left(hunk, state, len(lines)), Same(lines)]
 
 
@@ -172,7 +180,8 @@ def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
         return UnknownHunk(hunk_id)
     if away.state not in ("kept", "rejected", "undone"):
         return NotThere(away)
-    there, below = text.current[away.start : away.stop], text.current[away.stop : away.stop + 1]
+    there = current_between(text.parts, away.start, away.stop)
+    below = current_between(text.parts, away.stop, away.stop + 1)
     if away.astray or all(stacked(lines, below) != (*there, *below) for lines in _possible(away)):
         return SomethingElseThere(away)
     return _put_back(text, away)
@@ -194,7 +203,7 @@ def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
     splicing.leave_removals(away.below)
     splicing.put([away.hunk if away.hunk.has_agent else Same(away.hunk.texts)])
     edit = LineEdit(away.start, away.stop, away.hunk.texts)
-    edits = [edit] if edit.lines != text.current[away.start : away.stop] else []
+    edits = [edit] if edit.lines != current_between(text.parts, away.start, away.stop) else []
     back = text.changed(splicing.pieces(), edits)
     above = {each.hunk.id: each for each in text.away if _is_above(each, away)}
     places = tuple(moved_to(each, above.get(each.hunk.id)) for each in back.away)
@@ -203,7 +212,8 @@ def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
 
 def _without_end(text: ReviewedText, last: str) -> ReviewedText:
     """The text; without the end of the last line of base where this is it, and only in the text something stands below."""
-    if not last or text.base[-1:] == (last,) or without_ends(text.base[-1:]) != (last,):
+    now = last_of_base(text.parts) if last else ()
+    if not last or now == (last,) or without_ends(now) != (last,):
         return text
     at = max(n for n, part in enumerate(text.parts) if isinstance(part, Same) or part.base)
     part, *below = text.parts[at:]

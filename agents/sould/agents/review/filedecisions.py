@@ -10,16 +10,30 @@ from msgspec.structs import replace
 
 from sould.agents.review.decisions import Decided, Decision, Refusal, Verdict, decided
 from sould.agents.review.file import ENDS, MOST_DECIDED, DecidedChange, FileChange, TrackedFile, ended
+from sould.agents.review.hunk import is_same_text
 from sould.agents.review.lines import Lines, line_end
 from sould.agents.review.text import ReviewedText
 
 
 class PutText(Struct, frozen=True):
-    """Write a text where another one is; None: no file. Directories that were made for it go when they are empty."""
+    """Write a text where another one is; None: no file. Directories that were made for it go when they are empty.
+
+    The texts are as the review has them: that of a large file is put together when it is written, not for each decision.
+    """
 
     path: str
-    expected: Lines | None
-    wanted: Lines | None
+    before: ReviewedText | None
+    after: ReviewedText | None
+
+    @property
+    def expected(self) -> Lines | None:
+        """What must be there."""
+        return self.before.current if self.before is not None else None
+
+    @property
+    def wanted(self) -> Lines | None:
+        """What is to be there."""
+        return self.after.current if self.after is not None else None
 
 
 class PutContent(Struct, frozen=True):
@@ -50,13 +64,13 @@ Effect: TypeAlias = PutText | PutContent | Move | SetMode
 def removes(effect: Effect) -> bool:
     """Whether no file is at its path after it."""
     return isinstance(effect, Move) or (
-        effect.wanted is None if isinstance(effect, PutText) else isinstance(effect, PutContent) and not effect.wanted
+        effect.after is None if isinstance(effect, PutText) else isinstance(effect, PutContent) and not effect.wanted
     )
 
 
 def creates(effect: Effect) -> bool:
     """Whether it writes a text where no file was."""
-    return isinstance(effect, PutText) and effect.expected is None
+    return isinstance(effect, PutText) and effect.before is None
 
 
 ConflictChoice: TypeAlias = Literal["replace", "leave"]
@@ -98,15 +112,15 @@ def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
         return answer
     after = replace(file, text=answer.text, in_base=file.in_base or decision.verdict == "keep")
     if not after.in_base and not after.text.hunks:
-        stays = bool(after.text.current)
+        stays = after.text.has_lines
         adds = tuple(change for change in after.changes if change.kind == "add")
         if stays or not adds:
             after = replace(after, exists=stays, in_base=stays)
             after = replace(after, changes=tuple(each for each in after.changes if each not in adds))
-    if after.exists and after.text.current == file.text.current:
+    if after.exists and is_same_text(after.text.parts, file.text.parts):
         return Done(after, (), answer.stayed, answer.hunk.id)
-    wanted = after.text.current if after.exists else None
-    return Done(after, (PutText(file.path, file.text.current, wanted),), answer.stayed, answer.hunk.id)
+    wanted = after.text if after.exists else None
+    return Done(after, (PutText(file.path, file.text, wanted),), answer.stayed, answer.hunk.id)
 
 
 def decide_change(
@@ -139,13 +153,13 @@ def _decided_change(
             return Done(rest, (SetMode(file.path, change.before),))
         case "line_ends":
             text = ended(file.text, ENDS[change.before])
-            return Done(replace(rest, text=text), (PutText(file.path, file.text.current, text.current),))
+            return Done(replace(rest, text=text), (PutText(file.path, file.text, text),))
         case "add":
-            if file.text.current or file.content != change.after:  # somebody else's, too
+            if file.text.has_lines or file.content != change.after:  # somebody else's, too
                 return Done(replace(rest, in_base=True))
             if file.content:
                 return Done(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
-            return Done(replace(rest, exists=False), (PutText(file.path, (), None),))
+            return Done(replace(rest, exists=False), (PutText(file.path, file.text, None),))
         case "delete" | "content":
             return _brought_back(file, rest, change, choice)
 
@@ -157,11 +171,11 @@ def _brought_back(file: TrackedFile, rest: TrackedFile, change: FileChange, choi
         return Conflict(change, file.path, replaceable=True)
     old = change.text or file.text
     text = replace(old, next_id=file.text.next_id)
-    is_text = not change.before or bool(old.current)
+    is_text = not change.before or old.has_lines
     after = replace(rest, text=text, exists=True, in_base=True, content="" if is_text else change.before)
     if change.before or file.content:
         return Done(after, (PutContent(file.path, file.content, change.before),))
-    return Done(after, (PutText(file.path, file.text.current if file.exists else None, text.current),))
+    return Done(after, (PutText(file.path, file.text if file.exists else None, text),))
 
 
 def change_taken_back(file: TrackedFile, decision: DecidedChange, *, occupied: bool = False) -> Done | Conflict:
@@ -192,7 +206,7 @@ def _is_as_changed(file: TrackedFile, change: FileChange) -> bool:
         case "delete":
             return not file.exists
         case "add":
-            return file.exists and not file.text.current and file.content == change.after
+            return file.exists and not file.text.has_lines and file.content == change.after
         case "content":
             return file.exists and file.content == change.after
 
@@ -207,19 +221,19 @@ def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChan
             return Done(before, (SetMode(file.path, change.after),))
         case "line_ends" if line_end(file.text.current) == ENDS[change.before]:
             text = ended(file.text, ENDS[change.after])
-            return Done(replace(before, text=text), (PutText(file.path, file.text.current, text.current),))
+            return Done(replace(before, text=text), (PutText(file.path, file.text, text),))
         case "add" if not file.exists:
             made = replace(before, exists=True, in_base=False, content=change.after)
-            empty = PutText(file.path, None, ())
+            empty = PutText(file.path, None, made.text)
             return Done(made, (PutContent(file.path, "", change.after) if change.after else empty,))
         case "delete" if over is not None and file.exists and _is_back(file, change):
             there = replace(before, text=replace(over, next_id=file.text.next_id), content=decision.over_content)
             if file.content or there.content:
                 return Done(there, (PutContent(file.path, file.content, there.content),))
-            return Done(there, (PutText(file.path, file.text.current, over.current),))
+            return Done(there, (PutText(file.path, file.text, over),))
         case "delete" if file.exists and _is_back(file, change):
             gone = replace(before, exists=False, text=_emptied(file), content="")
-            put = PutText(file.path, file.text.current, None)
+            put = PutText(file.path, file.text, None)
             return Done(gone, (PutContent(file.path, file.content, "") if file.content else put,))
         case "content" if file.exists and change.before and file.content == change.before:
             replaced = replace(before, text=_emptied(file), content=change.after)

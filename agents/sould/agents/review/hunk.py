@@ -5,8 +5,8 @@ new one comes last, with a default.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, takewhile
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -188,6 +188,40 @@ def current_lines(parts: Iterable[Part]) -> Lines:
 def base_lines(parts: Iterable[Part]) -> Lines:
     """The text as the user accepted it."""
     return tuple(chain.from_iterable(part.lines if isinstance(part, Same) else part.base for part in parts))
+
+
+def current_between(parts: Iterable[Part], start: int, stop: int) -> Lines:
+    """Some lines of the text as it is, without making all of it."""
+    found: list[str] = []
+    at = 0
+    for part in parts:
+        if at >= stop:
+            break
+        behind = at + size(part)
+        if behind > start:
+            lines = part.lines if isinstance(part, Same) else part.texts
+            found += lines[max(0, start - at) : stop - at]
+        at = behind
+    return tuple(found)
+
+
+def last_of_base(parts: Sequence[Part]) -> Lines:
+    """The last line of the text as the user accepted it, where there is one."""
+    sides = (part.lines if isinstance(part, Same) else part.base for part in reversed(parts))
+    return next((side[-1:] for side in sides if side), ())
+
+
+def is_same_text(one: Sequence[Part], other: Sequence[Part]) -> bool:
+    """Whether both hold the same text; what is the same object in both is not read."""
+    if one is other:
+        return True
+    above = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(one, other, strict=False)))
+    one, other = one[above:], other[above:]
+    below = sum(
+        1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(reversed(one), reversed(other), strict=False))
+    )
+    one, other = one[: len(one) - below], other[: len(other) - below]
+    return sum(map(size, one)) == sum(map(size, other)) and current_lines(one) == current_lines(other)
 
 
 def placed(parts: Iterable[Part]) -> Iterator[PlacedHunk]:

@@ -216,7 +216,7 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
     """The normal form of a text: new hunks (id 0) get ids from the top, those of `turn_id` alone that touch become one."""
     parts: list[Part] = []
     away: list[Away] = []
-    run: list[str] = []
+    run: list[Same] = []
     at = 0
     for piece in _with_ends(pieces):
         if isinstance(piece, Left):
@@ -226,10 +226,10 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
             away = [_above(each, piece, at) for each in away]
         at += size(piece)
         if isinstance(piece, Same):
-            run += piece.lines
+            run += [piece] if piece.lines else []
             continue
         if run:
-            parts.append(Same(tuple(run)))
+            parts.append(_as_run(run))
             run = []
         last = parts[-1] if parts else None
         if isinstance(last, Hunk) and _is_one(last, piece, turn_id):
@@ -237,7 +237,7 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
         else:
             parts.append(piece)
     if run:
-        parts.append(Same(tuple(run)))
+        parts.append(_as_run(run))
     own = {part.id for part in parts if isinstance(part, Hunk)}
     for n, part in enumerate(parts):
         if isinstance(part, Hunk) and not part.id:
@@ -248,6 +248,11 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
             parts[n] = replace(part, absorbed=tuple(number for number in part.absorbed if number not in own))
         own.update(part.absorbed if isinstance(part, Hunk) else ())
     return Finished(tuple(parts), tuple(away), next_id)
+
+
+def _as_run(run: Sequence[Same]) -> Same:
+    """Several as one; a single one stays the same object: nothing of a large text is copied that did not change."""
+    return run[0] if len(run) == 1 else Same(current_lines(run))
 
 
 def _above(away: Away, removal: Hunk, at: int) -> Away:

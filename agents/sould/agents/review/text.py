@@ -3,7 +3,9 @@
 Base plus the pending hunks is current by construction: both are read off the same parts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +26,8 @@ from sould.agents.review.places import (
 )
 from sould.agents.review.splice import Away, Piece, finished, lines_of
 from sould.agents.review.useredit import How, by_hunk, user_pieces
+
+UNORDERED: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class ReviewedText(Struct, frozen=True, gc=False):
@@ -55,6 +59,11 @@ class ReviewedText(Struct, frozen=True, gc=False):
         return tuple(placed(self.parts))
 
     @property
+    def has_lines(self) -> bool:
+        """There is a line in the file."""
+        return any(part.lines for part in self.parts)
+
+    @property
     def has_hunks(self) -> bool:
         """Something is pending."""
         return any(isinstance(part, Hunk) for part in self.parts)
@@ -79,8 +88,17 @@ class ReviewedText(Struct, frozen=True, gc=False):
             return after
         return after.changed(after.parts if back is None else back, ())
 
-    def changed(self, pieces: Iterable[Piece], edits: Sequence[LineEdit], turn_id: str = "") -> "ReviewedText":
-        """With other parts; `edits` say what that did to the current text, `turn_id` whose agent did it."""
+    def changed(
+        self,
+        pieces: Iterable[Piece],
+        edits: Sequence[LineEdit],
+        turn_id: str = "",
+        order: Mapping[int, int] = UNORDERED,
+    ) -> "ReviewedText":
+        """With other parts; `edits` say what that did to the current text, `turn_id` whose agent did it.
+
+        `order`: in which hunks that are gone went, by id, when it was not from the top.
+        """
         done = finished(pieces, self.next_id, turn_id)
         pending = {number for part in done.parts if isinstance(part, Hunk) for number in part.ids}
         places = moved([self._with_taken_below(each, edits, done.parts) for each in self.away], edits)
@@ -90,6 +108,7 @@ class ReviewedText(Struct, frozen=True, gc=False):
         earlier = gone_astray(self.away, earlier, edits, self.parts, done.parts) if turn_id and earlier else earlier
         known = {each.hunk.id for each in earlier}  # one that was about to return, and ended at once
         gone = [with_below(each, earlier) for each in done.away if each.hunk.id not in known]
+        gone.sort(key=lambda each: order.get(each.hunk.id, 0))
         away = [each for each in (*earlier, *gone) if each.hunk.id not in pending]
         return ReviewedText(done.parts, done.next_id, bounded(away))
 

@@ -4,6 +4,7 @@ A decision is in the log before it is carried out here, and settled after. Who c
 """
 
 import os
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided
-from sould.agents.edits.outcomes import change_of, decided_change_of, outcome
+from sould.agents.edits.outcomes import change_of, decided_change_of, outcome, outcomes_at_once
 from sould.agents.edits.project import Project
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import Done, creates, removes
@@ -72,7 +73,15 @@ def steps_of(
     """What each decision makes of the file, one after the other; and those that cannot be carried out then."""
     steps: list[DecisionStep] = []
     left: list[Refused] = []
-    for drafted in events:
+    todo = deque(events)
+    while todo:
+        for done in outcomes_at_once(file, todo):
+            event = todo.popleft()
+            steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
+            file = done.file
+        if not todo:
+            break
+        drafted = todo.popleft()
         event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
         done = outcome(file, event, occupied=_is_occupied(file, event))
         if isinstance(done, Done):

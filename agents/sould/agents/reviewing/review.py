@@ -235,7 +235,13 @@ class Review(LookingReview):
         waiting = {each.hunk_id: each for each in state.decided.values()}
         left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in waiting]
         drafts = [each for each in drafts if each.hunk_id not in waiting]
-        steps, stale = steps_of(file, drafts, shown)
+        waits = {
+            each.hunk_id for each in drafts if each.verdict == "reject" and not self._held.isdisjoint(each.sessions)
+        }
+        steps, stale = steps_of(file, [each for each in drafts if each.hunk_id not in waits], shown)
+        # until then they are in the file, whatever is decided now
+        waiting_steps, waiting_stale = steps_of(file, [each for each in drafts if each.hunk_id in waits], shown)
+        steps, stale = [*steps, *waiting_steps], [*stale, *waiting_stale]
         pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
         left += [
             undecided(pending[each.hunk_id]) if each.hunk_id in pending else refused(each.hunk_id, answer, state, path)
@@ -248,11 +254,11 @@ class Review(LookingReview):
                 tuple(withdrawn.values()), (*left, *(failed(step.event, step.hunk, error) for step in steps))
             )
         steps = [replace(step, event=event) for step, event in zip(steps, events, strict=True)]
-        now = [step for step in steps if step.event.verdict != "reject" or self._held.isdisjoint(step.event.sessions)]
+        now = [step for step in steps if step.event.hunk_id not in waits]
         later = tuple(
             DecidedHunk(step.event.hunk_id, step.hunk, order.verdict, waits=True, path=path)
             for step in steps
-            if step not in now
+            if step.event.hunk_id in waits
         )
         outcome_now = await self._carrying_out.do(path, now)
         if order.verdict == "undo" and outcome_now.done:

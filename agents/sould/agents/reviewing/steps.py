@@ -45,7 +45,7 @@ def effects_of(steps: Sequence[DecisionStep]) -> list[Effect]:
     for effect in (effect for step in steps for effect in step.done.effects):
         last = merged[-1] if merged else None
         if isinstance(effect, PutText) and isinstance(last, PutText) and last.path == effect.path:
-            merged[-1] = replace(last, wanted=effect.wanted)
+            merged[-1] = replace(last, after=effect.after)
         else:
             merged.append(effect)
     return merged
