@@ -61,6 +61,7 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "editor/run": (editorparams.RunParams, editorshapes.RunAnswer),
     "editor/state": (editorparams.StateParams, shapes.Nothing),
     "session/archive": (acpparams.ArchiveParams, acpshapes.Archived),
+    "session/apply": (acpparams.ApplyParams, acpshapes.Applied),
     "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
     "session/export": (acpparams.ExportParams, acpshapes.Exported),
     "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),

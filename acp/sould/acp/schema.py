@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
+from sould.agents.reviewclients.params import RangeParams
 from sould.agents.rpc.params import Inbound, Items, Json, Lenient
 
 # --- signing in --------------------------------------------------------------------------------------------------------
@@ -146,6 +147,18 @@ class TaskParams(SessionParams):
 
 class TasksParams(SessionParams):
     """`_sould/session/tasks`."""
+
+
+class ApplyParams(SessionParams):
+    """`_sould/session/apply`: `text` in the place of what stands in `range` of a file, or of all of it.
+
+    `expected`: what stood there as the user saw it; where that is another text by now, nothing is written.
+    """
+
+    path: str = Field(min_length=1)
+    text: str
+    range: RangeParams | None = None
+    expected: str | None = None
 
 
 class ExportParams(SessionParams):

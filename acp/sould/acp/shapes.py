@@ -92,3 +92,10 @@ class FoundFiles(Struct, frozen=True):
 
     files: list[FoundFile]
     partial: bool
+
+
+class Applied(Struct, frozen=True):
+    """`unchanged`: the file held exactly this already. `path`: resolved."""
+
+    outcome: Literal["applied", "unchanged"]
+    path: str

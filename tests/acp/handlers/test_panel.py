@@ -116,3 +116,48 @@ async def test_what_agents_may_know_of_the_editor_is_read_and_chosen(bench: Benc
         with pytest.raises(AgentError):
             await client.request("_sould/editor/context", cwd=cwd, sharing="sometimes")
         assert "editor/context.result" in judge(client.log)
+
+
+def span(start: int, stop: int) -> Json:
+    return {"start": {"line": start, "character": 0}, "end": {"line": stop, "character": 0}}
+
+
+async def test_a_code_block_is_applied_as_an_edit_to_be_reviewed(bench: Bench, connect: Connect) -> None:
+    """In the file's own line ends; rejected, it is as if it had never been. The model knows of it."""
+    file = bench.project / "a.py"
+    file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    bench.script("text: here is a block")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        about: Json = {"sessionId": session, "path": "a.py", "text": "TWO\n2\n", "range": span(1, 2)}
+        done = await client.request("_sould/session/apply", about, expected="two\n")
+        assert done == {"outcome": "applied", "path": str(file)}
+        assert file.read_bytes() == b"one\r\nTWO\r\n2\r\nthree\r\n"
+        with pytest.raises(AgentError) as failure:
+            await client.request("_sould/session/apply", about, expected="two\n")
+        assert failure.value.data["kind"] == "not_applied"
+        new: Json = {"sessionId": session, "path": "new/b.py", "text": "b\n"}
+        assert (await client.request("_sould/session/apply", new))["outcome"] == "applied"
+        assert (await client.request("_sould/session/apply", new))["outcome"] == "unchanged"
+        review = await client.request("_sould/review/list", cwd=str(bench.project), sessionId=session)
+        assert {each["path"] for each in review["files"]} == {str(file), str(bench.project / "new/b.py")}
+        await client.request("_sould/review/reject", cwd=str(bench.project), all=True)
+        assert file.read_bytes() == b"one\r\ntwo\r\nthree\r\n"
+        assert not (bench.project / "new/b.py").exists()
+        assert "session/apply.result" in judge(client.log)
+
+
+async def test_a_code_block_goes_only_where_agents_may_write(bench: Bench, connect: Connect) -> None:
+    outside = bench.root / "outside.py"
+    write(bench.project, ".env")
+    bench.script("text: x")
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        for path in (str(outside), "../outside.py", ".env", "a\0b"):
+            with pytest.raises(AgentError) as failure:
+                await client.request("_sould/session/apply", sessionId=session, path=path, text="x")
+            assert failure.value.data["kind"] == "not_applied", path
+        assert not outside.exists()
+        assert (bench.project / ".env").read_text() == ".env"

@@ -1,6 +1,39 @@
 // Written by scripts/protocol.mjs from docs/schemas/session; change the daemon's shapes, and run it again.
 
 /**
+ * A place in a text: `line` from 0, `character` in UTF-16 code units from the line's beginning.
+ */
+export interface PositionParams {
+  line: number;
+  character: number;
+}
+/**
+ * From `start` up to `end`, which is not included and not before it.
+ */
+export interface RangeParams {
+  start: PositionParams;
+  end: PositionParams;
+}
+/**
+ * `_sould/session/apply`: `text` in the place of what stands in `range` of a file, or of all of it.
+ *
+ * `expected`: what stood there as the user saw it; where that is another text by now, nothing is written.
+ */
+export interface ApplyParams {
+  sessionId: string;
+  path: string;
+  text: string;
+  range?: RangeParams | null;
+  expected?: string | null;
+}
+/**
+ * `unchanged`: the file held exactly this already. `path`: resolved.
+ */
+export interface Applied {
+  outcome: "applied" | "unchanged";
+  path: string;
+}
+/**
  * `_sould/session/archive`: out of the lists, or back into them.
  */
 export interface ArchiveParams {

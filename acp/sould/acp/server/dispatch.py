@@ -9,9 +9,22 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from sould.acp.connection.peer import NOT_FOUND, Peer
-from sould.acp.handlers import accounts, finding, handshake, queue, sessions, tasks, tools, transcript, travel, turns
+from sould.acp.handlers import (
+    accounts,
+    applying,
+    finding,
+    handshake,
+    queue,
+    sessions,
+    tasks,
+    tools,
+    transcript,
+    travel,
+    turns,
+)
 from sould.acp.outbound import Json
 from sould.acp.schema import (
+    ApplyParams,
     ArchiveParams,
     AuthenticateParams,
     ExportParams,
@@ -129,6 +142,7 @@ ROUTES: dict[str, Route] = {
     "_session/steering": route(PromptParams, turns.steer),
     "_sould/session/archive": route(ArchiveParams, sessions.archive),
     "_sould/session/transcript": route(TranscriptParams, transcript.transcript),
+    "_sould/session/apply": route(ApplyParams, applying.apply),
     "_sould/session/search": route(SearchParams, finding.find_sessions),
     "_sould/session/export": route(ExportParams, sessions.export),
     "_sould/session/tasks": route(TasksParams, tasks.show),

@@ -31,6 +31,7 @@ from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.opening.opening import Opening
+from sould.agents.operations.applying import Applying
 from sould.agents.operations.context import ModelContext
 from sould.agents.operations.directories import AddedDirectories
 from sould.agents.operations.reviews import SessionReview
@@ -120,6 +121,7 @@ class Operations(Struct, frozen=True):
     sharing: Sharing
     directories: AddedDirectories
     review: SessionReview
+    applying: Applying
 
 
 class Parts(Struct, frozen=True):
@@ -206,6 +208,7 @@ def make_operations(
         Sharing(services.stored, services.host.storage.store, context, disk, services.permission.approval),
         AddedDirectories(log, entry, workplace.directories, workplace.environment.home, agent, mcp, context),
         SessionReview(services.stored.info.id, workplace.opening.cwd, services.files.recorded, log),
+        Applying(services.files.judged, services.permission.approval, context),
     )
 
 

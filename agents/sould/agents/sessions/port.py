@@ -16,6 +16,7 @@ from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
 from sould.agents.opening.attachedclients import ClientsChanged
 from sould.agents.opening.opening import Client
+from sould.agents.operations.applying import Applied, Change
 from sould.agents.operations.context import Compacted, NotCompacted
 from sould.agents.operations.sharing import Exported, Imported
 from sould.agents.operations.travel import NothingToGoTo, Returned, Timeline, TookKeptBack, TravelResult, WentBack
@@ -319,6 +320,14 @@ class SessionPort:
             OptionError: it is none.
         """
         return self._session.operations.directories.add_named(named)
+
+    async def apply(self, path: str, change: Change) -> Applied:
+        """Put a text of the agent's into a file, pending in the review.
+
+        Raises:
+            NotAppliedError: with the reason.
+        """
+        return await self._session.operations.applying.apply(path, change)
 
     async def export(self, place: str) -> Exported:
         """Write the conversation so far to a file or into a directory of the user's.
