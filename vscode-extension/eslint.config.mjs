@@ -18,7 +18,7 @@ const focus = [
 ];
 
 export default tseslint.config(
-  { ignores: ["dist", "src/protocol/review.ts", "src/protocol/inbox.ts", "src/protocol/editor.ts", "*.mjs", "scripts", "node_modules"] },
+  { ignores: ["dist", "src/protocol/review.ts", "src/protocol/inbox.ts", "src/protocol/editor.ts", "src/protocol/session.ts", "*.mjs", "scripts", "node_modules"] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

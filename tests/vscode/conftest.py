@@ -1,17 +1,15 @@
 """A workbench for each test; the browser and the installed extension are shared by those of a worker."""
 
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from soultest.workbench import CODE_SERVER, VSIX, Server, Workbench, chromium, install, keep, window
-from soultest.world import SOULD, World
+from soultest.workbench import CODE_SERVER, VSIX, Failed, Server, Workbench, chromium, install, new_world, windows
+from soultest.world import World
 
 Open = Callable[[], Workbench]
 
@@ -44,16 +42,8 @@ def extensions(browser: Browser) -> Generator[Path]:
 
 @pytest.fixture
 def world() -> Generator[World]:
-    root = Path(tempfile.mkdtemp(prefix="sould-vscode-"))
-    made = World(root)
-    # Where uv and pipx put it. VS Code takes its PATH from the login shell, which is that of this system.
-    programs = root / ".local" / "bin"
-    programs.mkdir(parents=True)
-    (programs / "sould").symlink_to(SOULD)
-    subprocess.run(["git", "init", "-q", str(made.project)], check=True)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    with new_world() as made:
+        yield made
 
 
 @pytest.fixture
@@ -63,19 +53,15 @@ def settings() -> dict[str, object]:
 
 
 @pytest.fixture
+def failed(request: pytest.FixtureRequest) -> Failed:
+    """Says, when asked at the end of a test, under which name it failed."""
+    return lambda: request.node.name if request.node.stash.get(FAILED, False) else ""
+
+
+@pytest.fixture
 def open_window(
-    request: pytest.FixtureRequest, world: World, browser: Browser, extensions: Path, settings: dict[str, object]
+    failed: Failed, world: World, browser: Browser, extensions: Path, settings: dict[str, object]
 ) -> Generator[Open]:
-    """Opens windows of the project, all of one VS Code."""
-    server = Server(world, extensions, settings)
-    windows: list[Workbench] = []
-    with ExitStack() as stack:
-        stack.callback(server.close)
-
-        def opened() -> Workbench:
-            windows.append(stack.enter_context(window(server, browser, world.project)))
-            return windows[-1]
-
+    """Opens windows of the project, in a VS Code of the test's own."""
+    with closing(Server(world, extensions, settings)) as server, windows(server, browser, world, failed) as opened:
         yield opened
-        if request.node.stash.get(FAILED, False):
-            keep(windows, server, request.node.name)

@@ -81,3 +81,25 @@ def test_what_is_answered_elsewhere_is_gone_here(world: World, open_window: Open
         expect(window.status("1 waiting")).to_have_count(0)
         expect(window.page.locator(".pane-body", has_text="No agent waits for you")).to_be_visible()
     assert (world.root / "elsewhere" / "new.txt").read_text() == "new\n"
+
+
+def test_a_proposed_file_is_allowed_as_its_user_has_changed_it(world: World, open_window: Open) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    with asking(world, call("WriteFile", "w", path="new.txt", content="one\ntwo\n"), "text: Done.") as elsewhere:
+        window = open_window()
+        connected(window)
+        window.tree(re.compile("new.txt")).last.click()
+        expect(window.page.locator(".tab.active", has_text="new.txt")).to_be_visible()
+        window.page.locator(".editor.modified .view-lines").click()
+        window.key("Control+End")
+        window.type("three, mine")
+        expect(window.page.locator(".editor.modified .view-line", has_text="mine")).to_be_visible()
+        assert not (elsewhere / "new.txt").exists()
+        window.page.locator('.editor-actions a.action-label[aria-label^="Approve as It Stands Here"]').click()
+        expect(window.status("1 waiting")).to_have_count(0)
+        expect(window.page.locator(".tab", has_text="new.txt")).to_have_count(0)
+    assert (elsewhere / "new.txt").read_text() == "one\ntwo\nthree, mine"
+    [context] = (world.root / "state" / "sould" / "sessions").glob("*/context.jsonl")
+    told = context.read_text()
+    assert "the user changed it before allowing it" in told
+    assert "+three, mine" in told

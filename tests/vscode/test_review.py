@@ -188,6 +188,24 @@ def test_all_changes_are_in_one_diff_and_are_decided_there(world: World, open_wi
     assert text(world, "other.txt") == "one\ntwo\n"
 
 
+def test_what_is_no_text_is_decided_as_a_whole(world: World, open_window: Open) -> None:
+    picture = world.project / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    git = ["git", "-C", str(world.project), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "A picture"], check=True)
+    world.script([call("Shell", "s1", command="printf '\\0more' >> picture.png"), "text: Done."])
+    world.start()
+    assert world.sould("run", "--mode", "full", "go").returncode == 0
+    window = open_window()
+    window.show_sould()
+    window.tree("other contents").click()
+    expect(window.tab("picture.png")).to_be_visible()
+    window.page.locator('.editor-actions a.action-label[aria-label^="Reject All Changes of File"]').click()
+    expect(window.tree("other contents")).to_have_count(0)
+    assert picture.read_bytes() == b"\x89PNG\r\n\x1a\n\0\0"
+
+
 def test_comments_are_sent_to_the_agent_as_one(world: World, open_window: Open) -> None:
     change(world, "text: I see.")
     window = open_window()

@@ -37,7 +37,7 @@ import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { Committer } from "./scm/commit";
-import { serve, WindowState } from "./tools/serve";
+import { Tools } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
 
 export class Context implements vscode.Disposable {
@@ -55,8 +55,8 @@ export class Context implements vscode.Disposable {
   readonly asking: Asking;
   readonly committer: Committer;
   readonly #asides: Asides;
+  readonly tools: Tools;
   readonly #inbox: Inbox;
-  readonly #state: WindowState;
   readonly #buffers: Buffers;
   readonly #version: string;
   readonly #subscriptions: { dispose(): void }[];
@@ -77,7 +77,7 @@ export class Context implements vscode.Disposable {
     this.decider = new Decider(this.review, this.model, this.#buffers);
     this.navigator = new Navigator(this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
-    this.#state = new WindowState(this.places, (state) => { this.connection.notify("_sould/editor/state", state); });
+    this.tools = new Tools(this.places, this.model, (state) => { this.connection.notify("_sould/editor/state", state); });
     const waiting = new InboxModel();
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
@@ -93,7 +93,7 @@ export class Context implements vscode.Disposable {
       titles,
       this.threads,
       this.#inbox,
-      this.#state,
+      this.tools,
       this.answerer,
       this.panels,
       new Lenses(this.model, this.places),
@@ -161,7 +161,7 @@ export class Context implements vscode.Disposable {
     if (this.connection.state === "connected") {
       this.review.forget();
       this.#buffers.reportAll();
-      this.#state.tell();
+      this.tools.tell();
       void this.#followed();
       void this.#inbox.follow();
     }
@@ -191,7 +191,7 @@ export class Context implements vscode.Disposable {
     } else if (method === "_sould/review/forgotten") {
       this.#buffers.reportAll();
     } else if (method === "_sould/editor/forgotten") {
-      this.#state.tell();
+      this.tools.tell();
     }
   }
 
@@ -203,7 +203,7 @@ export class Context implements vscode.Disposable {
       return await write(params, this.places, this.#buffers);
     }
     if (method === "_sould/editor/call") {
-      return await serve(params, this.places);
+      return await this.tools.serve(params);
     }
     throw new Error(`This editor has no method ${method}.`);
   }

@@ -27,7 +27,7 @@ export function activate(extension: vscode.ExtensionContext): void {
 }
 
 function commands(context: Context): Record<string, Handler> {
-  const { answerer, asking, decider, navigator, threads } = context;
+  const { answerer, asking, decider, navigator, threads, tools } = context;
   return {
     "sould.openChat": () => context.panels.show(),
     "sould.openChatTab": () => { context.panels.openTab(); },
@@ -60,8 +60,15 @@ function commands(context: Context): Record<string, Handler> {
     "sould.answer": (node) => answerer.ask(isItem(node) ? node.item : undefined),
     "sould.approve": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "approve" })),
     "sould.refuse": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "rejectWithWords" })),
+    "sould.approveShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "approve"),
+    "sould.refuseShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "rejectWithWords"),
     "sould.showItem": (node) => ofItem(node, (item) => answerer.show(item)),
     "sould.showAsked": (node) => answerer.showEdit(node as EditNode),
+    "sould.tourNext": () => tools.tour.go(1),
+    "sould.tourPrevious": () => tools.tour.go(-1),
+    "sould.tourEnd": () => { tools.tour.end(); },
+    "sould.shareTerminal": (terminal) => { tools.terminals.share(isTerminal(terminal) ? terminal : undefined); },
+    "sould.unshareTerminals": () => { tools.terminals.unshare(); },
     "sould.diagnose": () => diagnose(context),
     "sould.log": () => { context.log.show(); },
   };
@@ -134,8 +141,7 @@ async function diff(context: Context, given: readonly unknown[]): Promise<void> 
 }
 
 async function ofFile(context: Context, does: (path: string) => Promise<void>): Promise<void> {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  const path = uri && context.places.pathOf(uri);
+  const path = context.places.activePath();
   if (path === undefined || context.model.file(path) === undefined) {
     explain({ problem: "Agents have changed nothing in this file that is pending." });
     return;
@@ -151,6 +157,11 @@ function urisOf(uri: unknown, uris: unknown): vscode.Uri[] {
 
 function isItem(node: unknown): node is ItemNode {
   return typeof node === "object" && node !== null && "kind" in node && node.kind === "item";
+}
+
+/** A menu of a terminal gives the terminal; the palette gives nothing. */
+function isTerminal(given: unknown): given is vscode.Terminal {
+  return vscode.window.terminals.some((each) => each === given);
 }
 
 async function ofItem(node: unknown, does: (item: Item) => Promise<void>): Promise<void> {

@@ -24,6 +24,7 @@ const STABLE = new Set([
   "scm/resourceState/context", "scm/change/title", "comments/commentThread/title", "comments/commentThread/context",
   "comments/comment/title", "comments/comment/context", "editor/title", "editor/title/run", "editor/title/context", "editor/context",
   "editor/lineNumber/context", "view/title", "view/item/context", "explorer/context", "terminal/context",
+  "terminal/title/context",
 ]);
 
 describe("the manifest", () => {

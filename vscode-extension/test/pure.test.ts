@@ -6,7 +6,7 @@ import { editsBetween, linesOf, replacement } from "../src/review/edits";
 import { filesBelow, hunksBelow, sessionsOf } from "../src/review/groups";
 import { covers, hunkAt, lineOf, neighbour } from "../src/review/place";
 import { hunkOf, type LineChange } from "../src/review/quickchange";
-import { counts, diffOf, label, ordinal, removedHint } from "../src/review/wording";
+import { counts, diffOf, label, ordinal, removedHint, patchOf, statusOf } from "../src/review/wording";
 import { aFile, aHunk } from "./shapes";
 
 const text = fc.array(fc.constantFrom("a", "b", "", "c d"), { maxLength: 12 });
@@ -114,6 +114,16 @@ describe("words", () => {
     expect(said).toEqual([
       "new file", "file deleted", "renamed from c/a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
     ]);
+  });
+});
+
+describe("a patch", () => {
+  it("counts lines as git does, and says what happened to a whole file", () => {
+    const changed = aHunk({ start: 4, baseStart: 3, base: ["a\n"], lines: ["b\n", "c\n"] });
+    const removed = aHunk({ start: 9, baseStart: 7, base: ["d\n"], lines: [] });
+    const file = aFile("/p/a", [changed, removed, aHunk({ kind: "mode", before: "644", after: "755" })]);
+    expect(patchOf(file)).toBe("@@ -4,1 +5,2 @@\n-a\n+b\n+c\n@@ -8,1 +9,0 @@\n-d\nmode 644 → 755");
+    expect([file, { ...file, isNew: true }, { ...file, exists: false }].map(statusOf)).toEqual(["M", "A", "D"]);
   });
 });
 

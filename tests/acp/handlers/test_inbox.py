@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sould.agents.sessions.faces import FaceRecord
 from sould.agents.sessions.session import Session
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, Watcher, call
 from soultest.bench.acp import Connect
@@ -177,6 +177,41 @@ async def test_what_an_approval_may_cover_is_what_is_offered(bench: Bench, conne
         assert answered["ended"]["outcome"] == "approved_for_session"
         await session.prompt("and?", "nobody").outcome()
         assert (bench.project / "new.txt").read_text() == "again\nagain\n"
+
+
+async def test_an_edit_is_allowed_with_another_text_and_the_agent_learns_what_its_user_changed(
+    bench: Bench, connect: Connect
+) -> None:
+    (bench.project / "a.txt").write_text("one\ntwo\n")
+    mine = "one\ntwo\n3 (mine)\n"
+    async with bench.running(), looking(connect) as client:
+        session, asked = await asks(bench, call("WriteFile", path="a.txt", content="one\ntwo\nthree\n"), "text: done")
+        with pytest.raises(AgentError, match="once only"):
+            await client.request("_sould/inbox/answer", id=asked.id, decision="approve", scope="session", text="x")
+        watcher = Watcher(session, answer=None)
+        await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text=mine)
+        told = (await watcher.wait_for(ToolResult)).return_value.message
+        assert (bench.project / "a.txt").read_text() == mine
+        assert "the user changed it before allowing it" in told
+        assert "-three\n+3 (mine)" in told
+
+
+async def test_an_edit_whose_user_takes_it_all_out_writes_nothing(bench: Bench, connect: Connect) -> None:
+    (bench.project / "a.txt").write_text("one\n")
+    async with bench.running(), looking(connect) as client:
+        session, asked = await asks(bench, call("WriteFile", path="a.txt", content="none\n"), "text: done")
+        watcher = Watcher(session, answer=None)
+        await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text="one\n")
+        told = (await watcher.wait_for(ToolResult)).return_value
+        assert "nothing was written" in told.message
+        assert (bench.project / "a.txt").read_text() == "one\n"
+
+
+async def test_a_command_takes_no_other_text(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), looking(connect) as client:
+        _, asked = await asks(bench, call("Shell", command="echo hello > new.txt"), "text: done")
+        with pytest.raises(AgentError, match="no edit of one file"):
+            await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text="x")
 
 
 async def test_questions_are_answered_by_labels_and_by_words_and_what_is_neither_is_refused(

@@ -10,16 +10,17 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from soultest.daemon import until
-from soultest.world import World
+from soultest.world import SOULD, World
 
 HOUSE: Final = Path(__file__).parents[3]
 INSTALLED: Final = HOUSE / ".workbench"
@@ -30,6 +31,9 @@ CHROMIUM: Final = "/usr/bin/chromium"
 
 PATIENCE: Final = 60.0
 """Seconds for what a person waits for a moment for, on a busy machine (D46)."""
+
+Failed: TypeAlias = Callable[[], str]
+"""Under which name a test has failed; "" where it has not."""
 
 SETTINGS: Final = {
     "workbench.startupEditor": "none",
@@ -70,6 +74,21 @@ FLAGS: Final = [
 
 
 @contextmanager
+def new_world() -> Generator[World]:
+    """A user with an empty project in git, and sould where installers put it."""
+    root = Path(tempfile.mkdtemp(prefix="sould-vscode-"))
+    made = World(root)
+    # VS Code takes its PATH from the login shell, which is that of this system.
+    programs = root / ".local" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "sould").symlink_to(SOULD)
+    subprocess.run(["git", "init", "-q", str(made.project)], check=True)
+    yield made
+    made.close()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
 def chromium() -> Generator[Browser]:
     """A browser without a window."""
     with sync_playwright() as playwright:
@@ -106,8 +125,8 @@ class Server:
         command = [
             *(CODE_SERVER, "--config", world.root / "code.yaml", "--auth", "none", "--bind-addr", "127.0.0.1:0"),
             *("--user-data-dir", self.data, "--extensions-dir", world.root / "extensions"),
-            *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
-            "--disable-getting-started-override",
+            *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+            *([] if settings.get("security.workspace.trust.enabled") else ["--disable-workspace-trust"]),
         ]
         environment = world.environment | {"EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
         self.process = subprocess.Popen(
@@ -126,6 +145,11 @@ class Server:
     def _listening(self) -> str:
         found = re.search(r"listening on (http://127\.0\.0\.1:\d+)", "".join(self.said))
         return found[1] if found else ""
+
+    def choose(self, settings: dict[str, object]) -> None:
+        """Windows that are opened from now on have these settings, too."""
+        path = self.data / "User" / "settings.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | settings))
 
     def close(self) -> None:
         """End it, and all that it started."""
@@ -230,9 +254,9 @@ class Workbench:
 
 
 @contextmanager
-def window(server: Server, browser: Browser, folder: Path) -> Generator[Workbench]:
-    """A window of the folder."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+def window(server: Server, browser: Browser, folder: Path, zoom: int = 1) -> Generator[Workbench]:
+    """A window of the folder, on a screen of 1280 x 800, zoomed as browsers do."""
+    context = browser.new_context(viewport={"width": 1280 // zoom, "height": 800 // zoom}, device_scale_factor=zoom)
     context.set_default_timeout(PATIENCE * 1000)
     expect.set_options(timeout=PATIENCE * 1000)
     try:
@@ -245,12 +269,27 @@ def window(server: Server, browser: Browser, folder: Path) -> Generator[Workbenc
         context.close()
 
 
-def keep(windows: list[Workbench], server: Server, name: str) -> None:
+@contextmanager
+def windows(server: Server, browser: Browser, world: World, failed: Failed) -> Generator[Callable[[], Workbench]]:
+    """Opens windows of the project, all of one VS Code. Of a test that `failed` it is kept what they looked like."""
+    opened: list[Workbench] = []
+    with ExitStack() as stack:
+
+        def another() -> Workbench:
+            opened.append(stack.enter_context(window(server, browser, world.project)))
+            return opened[-1]
+
+        yield another
+        if name := failed():
+            keep(opened, server, name)
+
+
+def keep(opened: list[Workbench], server: Server, name: str) -> None:
     """What the windows looked like when a test failed, and VS Code's logs, go below .workbench/failures."""
     where = FAILURES / name
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
-    for number, each in enumerate(windows):
+    for number, each in enumerate(opened):
         each.page.screenshot(path=where / f"{number}.png")
     logs = server.data / "logs"
     if logs.exists():

@@ -4,10 +4,10 @@ import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { choicesOf, pageOf, whereOf, type Choice } from "../inbox/words";
 import type { AnswerParams, GivenAnswer } from "../protocol/inbox";
-import { answered, type AskedEdit, type Item, type Question } from "../protocol/inboxshapes";
+import { answered, type Item, type Question } from "../protocol/inboxshapes";
+import { AskedFiles, requestOf } from "./asked";
 import type { EditNode, Inbox } from "./inbox";
 
-export const ASKED_SCHEME = "sould-asked";
 const OWN_WORDS = "Other…";
 
 /** An item of the list of answers; `own`: the user's words are asked for. */
@@ -15,27 +15,29 @@ interface Option extends vscode.QuickPickItem {
   readonly own: boolean;
 }
 
-export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class Answerer implements vscode.Disposable {
   readonly #connection: Connection;
   readonly #model: InboxModel;
   readonly #inbox: Inbox;
-  /** What was asked to be written, by the path of its document. Kept while the window is open: its tabs may be. */
-  readonly #texts = new Map<string, string>();
-  readonly #registration: vscode.Disposable;
+  readonly #files = new AskedFiles();
 
   constructor(connection: Connection, model: InboxModel, inbox: Inbox) {
     this.#connection = connection;
     this.#model = model;
     this.#inbox = inbox;
-    this.#registration = vscode.workspace.registerTextDocumentContentProvider(ASKED_SCHEME, this);
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.path) ?? "";
   }
 
   dispose(): void {
-    this.#registration.dispose();
+    this.#files.dispose();
+  }
+
+  /** Answers the request whose change is shown, with the text as it stands there. */
+  async chooseShown(uri: vscode.Uri | undefined, decision: "approve" | "rejectWithWords"): Promise<void> {
+    const item = this.#model.item(requestOf(uri ?? vscode.window.activeTextEditor?.document.uri) ?? "");
+    if (item === undefined) {
+      throw new Error("This was answered already, or is not asked any more.");
+    }
+    await this.choose(item, { decision });
   }
 
   /** Offers all that can be answered to an item, or to the one that waits longest. */
@@ -55,7 +57,7 @@ export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disp
   async choose(item: Item, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
     switch (choice.decision) {
       case "approve":
-        await this.#answer({ id: item.id, decision: "approve", scope: choice.scope ?? "once" });
+        await this.#approve(item, choice.scope ?? "once");
         break;
       case "reject":
         await this.#answer({ id: item.id, decision: "reject" });
@@ -83,7 +85,7 @@ export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disp
       }
       return;
     }
-    await vscode.commands.executeCommand("vscode.open", this.#document(whole, "asked.txt", pageOf(whole)), { preview: true });
+    await vscode.commands.executeCommand("vscode.open", this.#files.put(`/${item.id}/asked.txt`, pageOf(whole)), { preview: true });
   }
 
   /** One change that waits, beside what is there. */
@@ -91,23 +93,21 @@ export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disp
     const given = node.item.edits[node.at];
     const edit = given?.cut ? (await this.#inbox.whole(node.item)).edits[node.at] : given;
     if (edit !== undefined) {
-      const [before, after] = this.#sides(node, edit);
-      await vscode.commands.executeCommand("vscode.diff", before, after, `${basename(edit.path)} (asked: ${node.item.title})`, { preview: true });
+      const name = basename(edit.path);
+      const at = `/${node.item.id}/${node.at}`;
+      // With several files, or parts of one, nothing but a yes or a no is possible.
+      const editable = node.item.edits.length === 1 && !edit.part;
+      const before = this.#files.put(`${at}/before/${name}`, edit.before);
+      const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
+      const title = `${name} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
+      await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
     }
   }
 
-  #sides(node: EditNode, edit: AskedEdit): [vscode.Uri, vscode.Uri] {
-    const name = basename(edit.path);
-    return [
-      this.#document(node.item, `${node.at}/before/${name}`, edit.before),
-      this.#document(node.item, `${node.at}/after/${name}`, edit.after),
-    ];
-  }
-
-  #document(item: Item, name: string, text: string): vscode.Uri {
-    const path = `/${item.id}/${name}`;
-    this.#texts.set(path, text);
-    return vscode.Uri.from({ scheme: ASKED_SCHEME, path });
+  /** With what the user made of it in the diff. */
+  async #approve(item: Item, scope: NonNullable<AnswerParams["scope"]>): Promise<void> {
+    const text = this.#files.edited(item.id);
+    await this.#answer({ id: item.id, decision: "approve", scope, ...(text === undefined ? {} : { text }) });
   }
 
   async #rejectWithWords(item: Item): Promise<void> {
@@ -138,6 +138,7 @@ export class Answerer implements vscode.TextDocumentContentProvider, vscode.Disp
     if (answer.outcome !== "taken") {
       void vscode.window.showInformationMessage(`sould: ${answer.message}`);
     }
+    await this.#files.close(params.id);
   }
 }
 

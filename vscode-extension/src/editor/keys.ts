@@ -24,6 +24,8 @@ export class Keys implements vscode.Disposable {
       connection.onDidChangeState(() => { this.#refresh(); }),
       vscode.window.onDidChangeActiveTextEditor(() => { this.#refresh(); }),
       vscode.window.onDidChangeTextEditorSelection(() => { this.#refresh(); }),
+      vscode.window.tabGroups.onDidChangeTabs(() => { this.#refresh(); }),
+      vscode.window.tabGroups.onDidChangeTabGroups(() => { this.#refresh(); }),
     ];
     this.#refresh();
   }
@@ -41,9 +43,13 @@ export class Keys implements vscode.Disposable {
     if (editor?.document.uri.scheme === COMMENT_SCHEME) {
       return;
     }
+    const shown = this.#places.activePath();
+    const pending = ((shown === undefined ? undefined : this.#model.file(shown))?.hunks.length ?? 0) > 0;
+    this.#set("sould.filePending", pending);
     const path = editor && this.#places.pathOf(editor.document.uri);
+    // A notebook, an image: no line of it can be decided about.
+    this.#set("sould.wholeFile", pending && shown !== path);
     const file = path === undefined ? undefined : this.#model.file(path);
-    this.#set("sould.filePending", (file?.hunks.length ?? 0) > 0);
     const line = editor?.selection.active.line ?? 0;
     this.#set("sould.onHunk", hunkAt(textHunks(file), line) !== undefined);
   }

@@ -40,14 +40,19 @@ export class Navigator {
     }
   }
 
-  /** Shows a hunk in its file; a file that is not there any more in what it was. */
+  /** Shows a hunk in its file; a file that is not there any more in what it was; what is no text, or a notebook, as VS Code has it. */
   async open(hunk: Hunk): Promise<void> {
     const file = this.#model.file(hunk.path);
     if (file?.exists === false) {
       await this.diff(hunk.path);
       return;
     }
-    await revealLine(this.#places.uriOf(hunk.path), hunk.start);
+    const uri = this.#places.uriOf(hunk.path);
+    if (hunk.kind === "content" || hunk.path.endsWith(".ipynb")) {
+      await vscode.commands.executeCommand("vscode.open", uri, { preview: true });
+      return;
+    }
+    await revealLine(uri, hunk.start);
   }
 
   /** What was there before a hunk: in VS Code's peek, or in a diff where that has no room. */

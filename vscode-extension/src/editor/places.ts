@@ -49,6 +49,13 @@ export class Places {
     return known;
   }
 
+  /** The file that the user looks at, also as a notebook, an image or a diff; undefined: none. */
+  activePath(): string | undefined {
+    const text = vscode.window.activeTextEditor?.document.uri;
+    const uri = text?.scheme === "file" ? text : shownIn(vscode.window.tabGroups.activeTabGroup.activeTab?.input);
+    return uri && this.pathOf(uri);
+  }
+
   /** A document was closed: by the time it is opened again, its path may lead elsewhere. */
   forget(uri: vscode.Uri): void {
     this.#real.delete(uri.fsPath);
@@ -58,6 +65,14 @@ export class Places {
   documentOf(file: string): vscode.TextDocument | undefined {
     return vscode.workspace.textDocuments.find((document) => this.pathOf(document.uri) === file);
   }
+}
+
+function shownIn(input: unknown): vscode.Uri | undefined {
+  if (input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff) {
+    return input.modified;
+  }
+  const whole = input instanceof vscode.TabInputNotebook || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputText;
+  return whole ? input.uri : undefined;
 }
 
 function realPath(file: string): string {

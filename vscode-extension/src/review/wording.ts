@@ -43,6 +43,25 @@ export function diffOf(hunk: Hunk): string {
   return [...removed, ...added].join("\n");
 }
 
+/** All changes of a file as a patch without lines around them. */
+export function patchOf(file: FileReview): string {
+  return file.hunks.map((hunk) => (hunk.kind === "text" ? `${heading(hunk)}\n${diffOf(hunk)}` : happened(hunk))).join("\n");
+}
+
+function heading(hunk: Hunk): string {
+  // As git counts: where a side has no line, the line before it is named.
+  const side = (start: number, count: number): string => `${count === 0 ? start : start + 1},${count}`;
+  return `@@ -${side(hunk.baseStart, hunk.base.length)} +${side(hunk.start, hunk.lines.length)} @@`;
+}
+
+/** What happened to a file, in git's letters. */
+export function statusOf(file: FileReview): string {
+  if (!file.exists) {
+    return "D";
+  }
+  return file.isNew ? "A" : "M";
+}
+
 /** One line that says what a hunk is about: its first line that has words, else what happened to the file. */
 export function label(hunk: Hunk): string {
   if (hunk.kind !== "text") {

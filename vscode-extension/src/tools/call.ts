@@ -44,6 +44,10 @@ export class Call {
     return this.#call.arguments[name] === true;
   }
 
+  object(name: string): unknown {
+    return this.#call.arguments[name];
+  }
+
   list(name: string): unknown[] {
     const given = this.#call.arguments[name];
     return Array.isArray(given) ? given : [];

@@ -1,7 +1,7 @@
 /** The tools that VS Code's language features answer. They ask the providers that the user has; nothing is shown. */
 import * as vscode from "vscode";
 import type { CallResult } from "../protocol/editorshapes";
-import { type Call, type Data, editsOf, fileEdits, spanOf, ToolError } from "./call";
+import { type Call, type Data, editsOf, spanOf, ToolError } from "./call";
 
 type Locations = (vscode.Location | vscode.LocationLink)[];
 
@@ -21,14 +21,18 @@ export async function symbols(call: Call): Promise<CallResult> {
     return { data: { symbols: await projectSymbols(call) } };
   }
   const document = await call.document();
-  const found = await ask<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>("vscode.executeDocumentSymbolProvider", document.uri);
-  if (found === undefined) {
+  const tree = await symbolsOf(document);
+  if (tree === undefined) {
     throw new ToolError("not_supported", `Nothing in VS Code knows the symbols of ${document.languageId} files.`);
   }
   const kinds = call.texts("kinds");
-  const tree = found.filter((each) => each instanceof vscode.DocumentSymbol);
   const all = outline(tree, document, call, [], call.number("depth", 1));
   return { data: { symbols: all.filter((each) => kinds.length === 0 || kinds.includes(String(each["kind"]))) } };
+}
+
+/** The tree of symbols; undefined: nobody knows them. VS Code makes one of what older providers give in a row. */
+export async function symbolsOf(document: vscode.TextDocument): Promise<vscode.DocumentSymbol[] | undefined> {
+  return await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider", document.uri);
 }
 
 function outline(
@@ -92,13 +96,21 @@ async function location(found: vscode.Location | vscode.LocationLink, call: Call
 
 export async function references(call: Call): Promise<CallResult> {
   const document = await call.document();
-  return { data: await usesOf(document, call.at(document), call) };
+  const at = call.at(document);
+  const declared = call.flag("includeDeclaration") ? [] : ((await ask<Locations>("vscode.executeDefinitionProvider", document.uri, at)) ?? []);
+  const { total, groups } = await usesOf(document, at, call, (use) => !declared.some((one) => isSame(one, use)));
+  return { data: { total, groups } };
 }
 
-async function usesOf(document: vscode.TextDocument, at: vscode.Position, call: Call): Promise<Data> {
+/** Where a symbol is used, as far as it is `wanted`. `known`: all places that are known, its declaration among them. */
+export async function usesOf(
+  document: vscode.TextDocument,
+  at: vscode.Position,
+  call: Call,
+  wanted: (use: vscode.Location) => boolean,
+): Promise<{ known: number; total: number; groups: Data[] }> {
   const found = (await ask<vscode.Location[]>("vscode.executeReferenceProvider", document.uri, at)) ?? [];
-  const declared = call.flag("includeDeclaration") ? [] : ((await ask<Locations>("vscode.executeDefinitionProvider", document.uri, at)) ?? []);
-  const uses = found.filter((each) => !declared.some((one) => isSame(one, each)));
+  const uses = found.filter(wanted);
   const groups = new Map<string, Data[]>();
   for (const use of uses) {
     const file = call.path(use.uri);
@@ -110,7 +122,7 @@ async function usesOf(document: vscode.TextDocument, at: vscode.Position, call: 
       hits.push({ line: line + 1, column: character + 1, text: lines.lineAt(Math.min(line, lines.lineCount - 1)).text.trim() });
     }
   }
-  return { total: uses.length, groups: [...groups].map(([file, hits]) => ({ file, hits })) };
+  return { known: found.length, total: uses.length, groups: [...groups].map(([file, hits]) => ({ file, hits })) };
 }
 
 function isSame(one: vscode.Location | vscode.LocationLink, other: vscode.Location): boolean {
@@ -178,22 +190,6 @@ export async function rename(call: Call): Promise<CallResult> {
     throw new ToolError("not_found", "VS Code finds nothing to be renamed at this place.");
   }
   return { data: {}, edits: await editsOf(edit, call) };
-}
-
-export async function format(call: Call): Promise<CallResult> {
-  const document = await call.document();
-  const [from, to] = [call.number("startLine", 0), call.number("endLine", 0)];
-  const { tabSize, insertSpaces } = vscode.workspace.getConfiguration("editor", document) as unknown as vscode.FormattingOptions;
-  const options = { tabSize, insertSpaces };
-  const range = new vscode.Range(Math.max(0, from - 1), 0, to > 0 ? to : document.lineCount, 0);
-  const edits =
-    from > 0
-      ? await ask<vscode.TextEdit[]>("vscode.executeFormatRangeProvider", document.uri, document.validateRange(range), options)
-      : await ask<vscode.TextEdit[]>("vscode.executeFormatDocumentProvider", document.uri, options);
-  if (edits === undefined) {
-    throw new ToolError("not_supported", `Nothing in VS Code formats ${document.languageId} files.`);
-  }
-  return { data: {}, edits: edits.length > 0 ? [await fileEdits(document.uri, edits, call)] : [] };
 }
 
 function kindName(kind: vscode.SymbolKind): string {

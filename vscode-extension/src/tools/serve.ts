@@ -6,57 +6,93 @@
 import * as vscode from "vscode";
 import type { Places } from "../editor/places";
 import { editorCall, type CallResult, type State } from "../protocol/editorshapes";
+import type { ReviewModel } from "../review/model";
+import { ask } from "./ask";
 import { Call, failed, spanOf, ToolError } from "./call";
+import { Fixes, format } from "./fixes";
 import * as language from "./language";
+import { Problems } from "./problems";
+import { remove } from "./remove";
+import * as run from "./run";
+import { scm } from "./scm";
 import * as show from "./show";
+import { Terminals } from "./terminals";
+import { Tour } from "./tour";
 
-const TOOLS: Record<string, (call: Call) => Promise<CallResult>> = {
+/** What calls leave behind for later ones, and for the user. */
+interface Kept {
+  readonly fixes: Fixes;
+  readonly model: ReviewModel;
+  readonly problems: Problems;
+  readonly terminals: Terminals;
+  readonly tour: Tour;
+}
+
+/**
+ * Not in it: what sould serves without an editor as well (`doc_read`, `doc_edit`, `review`), unsaved text included; and what VS Code lets
+ * no extension do: run the tests of another extension and read what came of them, or move a symbol without its dialogs.
+ */
+const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   editor_open: show.open,
+  editor_highlight: (call, { tour }) => tour.show(call),
+  editor_ask: ask,
   doc_save: show.save,
-  doc_format: language.format,
-  diagnostics: show.diagnostics,
+  doc_format: format,
+  diagnostics: (call, { problems }) => problems.list(call),
+  quick_fixes: (call, { fixes }) => fixes.list(call),
+  apply_quick_fix: (call, { fixes }) => fixes.apply(call),
   symbols: language.symbols,
   definition: language.definition,
   references: language.references,
   hierarchy: language.hierarchy,
   hover: language.hover,
   rename: language.rename,
-  tasks_list: show.tasks,
+  safe_delete: remove,
+  tasks_list: run.tasks,
+  task_run: run.task,
+  terminal_read: (call, { terminals }) => terminals.read(call),
+  scm: (call, { model }) => scm(call, model),
+  editor_command: run.command,
 };
+
+/** The tools that there is nothing for as long as the user has not set or shared something. */
+function isServed(tool: string, kept: Kept): boolean {
+  switch (tool) {
+    case "terminal_read":
+      return kept.terminals.all.length > 0;
+    case "editor_command":
+      return run.allowedCommands().length > 0;
+    default:
+      return true;
+  }
+}
 
 /** What is said of the window is said at most this often. Milliseconds. */
 const PAUSE = 300;
 const LONGEST_SELECTION = 20_000;
 
-/** Answers `_sould/editor/call`. */
-export async function serve(params: unknown, places: Places): Promise<CallResult> {
-  try {
-    const call = editorCall.parse(params);
-    const tool = TOOLS[call.tool];
-    if (tool === undefined) {
-      throw new ToolError("not_supported", `VS Code does not serve ${call.tool}.`);
-    }
-    if (!vscode.workspace.isTrusted) {
-      throw new ToolError("untrusted_workspace", "The user does not trust this workspace.");
-    }
-    return await tool(new Call(call, places));
-  } catch (problem) {
-    return failed(problem);
-  }
-}
-
-/** Tells the daemon how this window stands, whenever that changes. */
-export class WindowState implements vscode.Disposable {
+export class Tools implements vscode.Disposable {
+  readonly terminals: Terminals;
+  readonly tour: Tour;
   readonly #places: Places;
+  readonly #kept: Kept;
   readonly #say: (state: State) => void;
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: { dispose(): void }[];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(places: Places, say: (state: State) => void) {
+  /** `say`: tells the daemon how this window stands. */
+  constructor(places: Places, model: ReviewModel, say: (state: State) => void) {
     this.#places = places;
     this.#say = say;
     const soon = (): void => { this.#soon(); };
+    this.terminals = new Terminals(soon);
+    this.tour = new Tour(places);
+    const problems = new Problems(model);
+    this.#kept = { fixes: new Fixes(), model, problems, terminals: this.terminals, tour: this.tour };
     this.#subscriptions = [
+      problems,
+      this.terminals,
+      this.tour,
       vscode.window.onDidChangeWindowState(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),
       vscode.window.onDidChangeTextEditorSelection(soon),
@@ -64,7 +100,25 @@ export class WindowState implements vscode.Disposable {
       vscode.workspace.onDidCloseTextDocument(soon),
       vscode.workspace.onDidChangeWorkspaceFolders(soon),
       vscode.workspace.onDidGrantWorkspaceTrust(soon),
+      vscode.workspace.onDidChangeConfiguration((event) => { if (event.affectsConfiguration("sould.allowedCommands")) { soon(); } }),
     ];
+  }
+
+  /** Answers `_sould/editor/call`. */
+  async serve(params: unknown): Promise<CallResult> {
+    try {
+      const call = editorCall.parse(params);
+      const tool = TOOLS[call.tool];
+      if (tool === undefined) {
+        throw new ToolError("not_supported", `VS Code does not serve ${call.tool}.`);
+      }
+      if (!vscode.workspace.isTrusted) {
+        throw new ToolError("untrusted_workspace", "The user does not trust this workspace.");
+      }
+      return await tool(new Call(call, this.#places), this.#kept);
+    } catch (problem) {
+      return failed(problem);
+    }
   }
 
   /** All of it, now. */
@@ -84,15 +138,21 @@ export class WindowState implements vscode.Disposable {
   }
 
   #state(): State {
-    const tools = vscode.workspace.isTrusted ? Object.keys(TOOLS) : [];
+    const window = {
+      app: vscode.env.appName,
+      workspaceFolders: (vscode.workspace.workspaceFolders ?? []).flatMap((each) => this.#places.rootOf(each) ?? []),
+      focused: vscode.window.state.focused,
+    };
+    if (!vscode.workspace.isTrusted) {
+      return window;
+    }
     const documents = vscode.workspace.textDocuments.map((each) => ({ file: this.#places.pathOf(each.uri), dirty: each.isDirty }));
     // Told to sould alone: what agents may know of it is the user's choice there (`/editor-context`).
     const active = this.#active();
     return {
-      tools,
-      app: vscode.env.appName,
-      workspaceFolders: (vscode.workspace.workspaceFolders ?? []).flatMap((each) => this.#places.rootOf(each) ?? []),
-      focused: vscode.window.state.focused,
+      ...window,
+      tools: Object.keys(TOOLS).filter((each) => isServed(each, this.#kept)),
+      terminals: this.terminals.all,
       open: documents.flatMap(({ file, dirty }) => (file === undefined ? [] : [{ file, dirty }])),
       ...(active === undefined ? {} : { active }),
     };

@@ -305,9 +305,10 @@ class ScmFile(Shape, frozen=True):
 
 
 class Scm(Shape, frozen=True):
-    """`scm`."""
+    """`scm`. `branch`: which one is checked out, where a client knows."""
 
     files: tuple[ScmFile, ...]
+    branch: str = ""
 
 
 class PendingHunk(Shape, frozen=True):

@@ -12,6 +12,7 @@ from sould.agents.inboxclients.params import AnswerParams, GivenAnswer
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed
 from sould.agents.wire.choosing import Choices
+from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -43,6 +44,8 @@ def _approval(request: ApprovalRequest, params: AnswerParams) -> ApprovalRespons
         raise OptionError("This asks for an approval: approve it or reject it.")
     if params.scope != "once" and not request.scope:
         raise OptionError("This can be approved once only.")
+    if params.text is not None:
+        _require_editable(request, params)
     also_changed = params.scope == "session_also_changed"
     if also_changed and not request.changed:
         raise OptionError("Nothing that was allowed for the session has changed.")
@@ -50,7 +53,21 @@ def _approval(request: ApprovalRequest, params: AnswerParams) -> ApprovalRespons
         request_id=request.id,
         response="approve" if params.scope == "once" else "approve_for_session",
         also_changed=also_changed,
+        text=params.text,
     )
+
+
+def _require_editable(request: ApprovalRequest, params: AnswerParams) -> None:
+    """Another text is for the one file that is shown whole, and for this once. What is secret is kept nowhere, so not here."""
+    edits = [block for block in request.display if isinstance(block, DiffBlock)]
+    if not request.action.startswith("edit file") or len(edits) != 1 or edits[0].is_summary:
+        raise OptionError("This is no edit of one file that could be given another text: approve it or reject it.")
+    if edits[0].secret:
+        raise OptionError(
+            "What this file holds is kept nowhere, so it can be given no other text: approve or reject it."
+        )
+    if params.scope != "once":
+        raise OptionError("An edit with another text can be approved once only.")
 
 
 def _question(request: QuestionRequest, params: AnswerParams) -> QuestionResponse:

@@ -13,6 +13,8 @@ MOST_ANSWERS = 100
 """Questions of one request, and options of one question."""
 LONGEST_WORDS = 20_000
 """Characters."""
+LONGEST_TEXT = 8_000_000
+"""Characters of a file that the user made another one of."""
 
 
 class InboxParams(Inbound):
@@ -35,14 +37,15 @@ class GivenAnswer(Inbound):
 class AnswerParams(Inbound):
     """`_sould/inbox/answer`: what the user decided about the request `id`.
 
-    `approve`, for a `scope` that the request offers; `reject`, with `words` for the agent: without them its turn ends. `answer` has
-    `answers` in the order of the questions, or of a form `content`, its values by field; `dismiss` answers none, and is no "no":
-    that is `decline`, of a form.
+    `approve`, for a `scope` that the request offers; once also with another `text` for the one file that would be written. `reject`,
+    with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a form
+    `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
     """
 
     id: str
     decision: Literal["approve", "reject", "answer", "dismiss", "decline"]
     scope: Literal["once", "session", "session_also_changed"] = "once"
     words: Annotated[str, Field(max_length=LONGEST_WORDS)] = ""
+    text: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
     answers: Annotated[list[GivenAnswer], Field(max_length=MOST_ANSWERS)] = Field(default_factory=list[GivenAnswer])
     content: dict[str, JsonValue] | None = None

@@ -76,10 +76,14 @@ RulesSource: TypeAlias = Callable[[], Rules]
 
 
 class Consent(Struct, frozen=True):
-    """Whether an action may go ahead. `refused`: why not, as the call's result. `seen`: a person was shown it and said yes."""
+    """Whether an action may go ahead. `refused`: why not, as the call's result. `seen`: a person was shown it and said yes.
+
+    `text`: what that person made of the text that was to be written.
+    """
 
     refused: ToolReturn | None = None
     seen: bool = False
+    text: str | None = None
 
 
 class Approval:
@@ -200,6 +204,7 @@ class Approval:
         """
         shown: Programs | None = None
         """What the command runs, as it was when a person allowed it."""
+        text: str | None = None
         watched = not isinstance(action, RunCommand | CallExternal)
         while True:
             action, verdict = await self._judged(action, call)
@@ -214,12 +219,12 @@ class Approval:
                         lost = await self._not_kept(action, call)
                         question = _question(call, action, verdict, sender, f"{description}{lost}", display)
                         async with call.asking():
-                            refused = await self._put(question, verdict)
-                        if refused is not None:
-                            return Consent(refused)
-                        shown = now
+                            answered = await self._put(question, verdict)
+                        if answered.refused is not None:
+                            return answered
+                        shown, text = now, answered.text
             elif watched:
-                return Consent(seen=shown is not None)
+                return Consent(seen=shown is not None, text=text)
             else:
                 await call.effects()
                 watched = True
@@ -232,12 +237,13 @@ class Approval:
         names = dict.fromkeys(file_name(str(path)) for path in found)
         return f"\nGoing back could not restore what is not saved: {', '.join(names)}." if names else ""
 
-    async def _put(self, request: ApprovalRequest, verdict: Verdict) -> ToolReturn | None:
+    async def _put(self, request: ApprovalRequest, verdict: Verdict) -> Consent:
         self.unanswered.add(request.tool_call_id)
         with waiting_for_the_user():
             answer = await self._ask(request)
         self.unanswered.discard(request.tool_call_id)
-        return self._settle(answer, verdict, request)
+        refused = self._settle(answer, verdict, request)
+        return Consent(refused, seen=refused is None, text=answer.text)
 
     async def ask(
         self, call: ToolCallContext, tool: str, description: str, arguments: Mapping[str, JsonValue] | None = None

@@ -1,5 +1,7 @@
 """How an editing tool changes a file: show the whole diff, ask, write only over what was read, say what came of it.
 
+Who is asked may answer with a text of their own, which is written in place of the agent's; the agent is told the difference.
+
 An editor is asked for its text once for each edit. Where nobody is asked, that is when the edit is computed, and the file
 is held from there to the writing. Where a person is asked, the difference is computed from what is known of the file, and
 the editor is asked after the answer, so that what was typed meanwhile is seen; the file is held only for that.
@@ -85,6 +87,9 @@ async def _carry_out(
     )
     if consent.refused is not None:
         return consent.refused
+    text = proposal.text if consent.text is None else consent.text
+    if before is not None and before.text == text:
+        return tool_ok(message="The user took your change out before allowing it, so nothing was written.")
     if contest is not None:
         files.others.allowed(path.path, contest)
     just_read = JustRead(before)
@@ -92,7 +97,7 @@ async def _carry_out(
     known = await files.problems.known(files, path.path)
     writer = files.for_call(replace(call, allowed=True)) if consent.seen else files
     try:
-        written = await writer.write_text(path.path, proposal.text, expected=expected)
+        written = await writer.write_text(path.path, text, expected=expected)
     except FileChangedError as error:
         return tool_error(
             f"{error}. Read it again and redo the edit on what it holds now.", brief="File changed since it was read"
@@ -102,14 +107,16 @@ async def _carry_out(
         notes.append("The editor had unsaved changes in this file; they are kept.")
     extras: dict[str, JsonValue] = {"path": str(path.path), "operation": operation}
     user_edits = ""
-    if written.text != proposal.text:  # a formatter, or the user, had a part in it while it was saved
+    if written.text != proposal.text:  # a formatter, or the user, had a part in it
         user_edits = await asyncio.to_thread(patch, proposal.text, written.text, "as you wrote it", "as it is now")
     if user_edits:
         extras["user_edits"] = user_edits
-        notes.append(f"But the text changed while it was saved (a formatter, or the user):\n{user_edits}")
+        who = "the text changed while it was saved (a formatter, or the user)"
+        notes.append(f"But {who if consent.text is None else 'the user changed it before allowing it'}:\n{user_edits}")
     if known is not None and (broken := await files.problems.new(files, path.path, known)):
         extras["new_problems"] = list(broken)
         notes.append("\n".join(["It brought errors that were not there before:", *broken]))
     if others := await files.others.beside(path.path):
         notes.append(f"Changes of others in it are not reviewed yet: {others}.")
-    return tool_ok(message=" ".join(notes), display=(diff,), extras=extras)
+    shown = diff if text == proposal.text else diff.model_copy(update={"new_text": text})
+    return tool_ok(message=" ".join(notes), display=(shown,), extras=extras)

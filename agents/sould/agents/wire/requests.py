@@ -39,13 +39,17 @@ class ApprovalRequest(Message):
 
 
 class ApprovalResponse(Message):
-    """The answer everybody sees, once, before the call's result. Ours: `answered_by` (client id), `also_changed` (see the button)."""
+    """The answer everybody sees, once, before the call's result.
+
+    Ours: `answered_by` (client id), `also_changed` (see the button), `text`: what the user made of the one file that was to be written.
+    """
 
     request_id: str
     response: ApprovalKind
     feedback: str = ""
     answered_by: str = ""
     also_changed: bool = False
+    text: str | None = None
 
 
 class ToolCallRequest(Message):

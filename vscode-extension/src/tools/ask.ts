@@ -1,0 +1,84 @@
+/** A form of an agent's, for the user: `editor_ask`. A notification says that there is one; nothing opens before they want to answer. */
+import * as vscode from "vscode";
+import * as z from "zod";
+import type { CallResult } from "../protocol/editorshapes";
+import { type Call, ToolError } from "./call";
+
+const field = z.object({
+  type: z.enum(["string", "number", "integer", "boolean"]),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  default: z.unknown().optional(),
+  enum: z.array(z.string()).max(100).optional(),
+});
+const form = z.object({ properties: z.record(z.string(), field), required: z.array(z.string()).default([]) });
+
+type Field = z.infer<typeof field>;
+type Value = string | number | boolean;
+
+export async function ask(call: Call): Promise<CallResult> {
+  const asked = form.safeParse(call.object("form"));
+  if (!asked.success) {
+    throw new ToolError("not_supported", "VS Code shows flat forms only: strings, numbers, booleans and enums.");
+  }
+  const message = call.text("message");
+  const answer = await vscode.window.showInformationMessage(message, "Answer…", "Decline");
+  if (answer !== "Answer…") {
+    return { data: { action: answer === "Decline" ? "decline" : "cancel" } };
+  }
+  const content: Record<string, Value> = {};
+  for (const [name, each] of Object.entries(asked.data.properties)) {
+    const value = await askFor(name, each, message, asked.data.required.includes(name));
+    if (value === "gone") {
+      return { data: { action: "cancel" } };
+    }
+    if (value !== undefined) {
+      content[name] = value.is;
+    }
+  }
+  return { data: { action: "accept", content } };
+}
+
+/** undefined: left out. "gone": the user went away. */
+async function askFor(name: string, each: Field, message: string, required: boolean): Promise<{ is: Value } | "gone" | undefined> {
+  const title = `${message} — ${each.title ?? name}`;
+  const picks = each.type === "boolean" ? ["Yes", "No"] : each.enum;
+  if (picks !== undefined) {
+    const options = required ? picks : [...picks, "(leave out)"];
+    const placeHolder = each.description ?? "";
+    const picked = await vscode.window.showQuickPick(options, { title, placeHolder, ignoreFocusOut: true });
+    if (picked === undefined) {
+      return "gone";
+    }
+    if (!picks.includes(picked)) {
+      return undefined;
+    }
+    return { is: each.type === "boolean" ? picked === "Yes" : picked };
+  }
+  const written = await vscode.window.showInputBox({
+    title,
+    prompt: each.description ?? "",
+    value: typeof each.default === "string" || typeof each.default === "number" ? String(each.default) : "",
+    ignoreFocusOut: true,
+    validateInput: (text) => wrong(text, each, required),
+  });
+  if (written === undefined) {
+    return "gone";
+  }
+  if (written === "" && !required) {
+    return undefined;
+  }
+  return { is: each.type === "string" ? written : Number(written) };
+}
+
+function wrong(text: string, each: Field, required: boolean): string | undefined {
+  if (text === "") {
+    return required ? "This is needed." : undefined;
+  }
+  if (each.type === "string") {
+    return undefined;
+  }
+  const number = Number(text);
+  const fits = each.type === "integer" ? Number.isInteger(number) : Number.isFinite(number);
+  return fits ? undefined : `This is no ${each.type === "integer" ? "whole number" : "number"}.`;
+}

@@ -1,0 +1,151 @@
+/**
+ * Terminals that their user shares with agents: what was run in them since, and what it printed. Nothing of any other is ever read.
+ *
+ * VS Code tells it where its shell integration works, while a command runs; so what was printed before a terminal was shared is not known.
+ */
+import { stripVTControlCharacters } from "node:util";
+import * as vscode from "vscode";
+import type { State } from "../protocol/editorshapes";
+import { type Call, ToolError } from "./call";
+import type { CallResult } from "../protocol/editorshapes";
+
+/** Characters that are kept of what a command prints, the last ones. */
+const MOST_KEPT = 64_000;
+/** Commands of a terminal. */
+const MOST_COMMANDS = 20;
+
+interface Ran {
+  readonly command: string;
+  readonly cwd: string;
+  output: string;
+  exitCode: number | undefined;
+}
+
+interface Shared {
+  readonly id: string;
+  readonly ran: Ran[];
+}
+
+export class Terminals implements vscode.Disposable {
+  readonly #shared = new Map<vscode.Terminal, Shared>();
+  readonly #running = new WeakMap<vscode.TerminalShellExecution, Ran>();
+  readonly #status: vscode.StatusBarItem;
+  readonly #changed: () => void;
+  readonly #subscriptions: { dispose(): void }[];
+  #count = 0;
+
+  /** `changed`: another terminal is shared, or one less. */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+    this.#status = vscode.window.createStatusBarItem("sould.terminals", vscode.StatusBarAlignment.Right, 99);
+    this.#status.name = "sould: shared terminals";
+    this.#status.command = "sould.unshareTerminals";
+    this.#subscriptions = [
+      this.#status,
+      vscode.window.onDidStartTerminalShellExecution((event) => void this.#began(event)),
+      vscode.window.onDidEndTerminalShellExecution((event) => { this.#ended(event); }),
+      vscode.window.onDidCloseTerminal((terminal) => { this.#forget(terminal); }),
+    ];
+  }
+
+  /** From now on agents may know what is run in this terminal, else in the active one. */
+  share(terminal = vscode.window.activeTerminal): void {
+    if (terminal === undefined) {
+      throw new Error("There is no terminal to be shared.");
+    }
+    if (!this.#shared.has(terminal)) {
+      this.#count += 1;
+      this.#shared.set(terminal, { id: String(this.#count), ran: [] });
+      this.#refresh();
+    }
+    if (terminal.shellIntegration === undefined) {
+      void vscode.window.showInformationMessage(
+        "sould: VS Code sees what is run in this terminal only where its shell integration works; until it does, agents are told nothing.",
+      );
+    }
+  }
+
+  /** No terminal is shared any more, and what was kept is gone. */
+  unshare(): void {
+    this.#shared.clear();
+    this.#refresh();
+  }
+
+  /** As the daemon is told. */
+  get all(): NonNullable<State["terminals"]> {
+    return [...this.#shared].map(([terminal, shared]) => ({ terminalId: shared.id, title: terminal.name }));
+  }
+
+  read(call: Call): Promise<CallResult> {
+    const shared = this.#named(call.text("terminalId"));
+    if (shared === undefined) {
+      throw new ToolError("not_found", "The user shares no such terminal; they can by the command Share Terminal With Agents.");
+    }
+    const last = shared.ran.at(-1);
+    if (last === undefined) {
+      return Promise.resolve({ data: { output: "" }, more: "Nothing was run in it since it was shared." });
+    }
+    const { command, cwd, exitCode } = last;
+    const output = call.flag("lastCommand") ? clean(last.output) : shared.ran.map((each) => `$ ${each.command}\n${clean(each.output)}`).join("\n");
+    return Promise.resolve({ data: { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) } });
+  }
+
+  dispose(): void {
+    this.#subscriptions.forEach((each) => { each.dispose(); });
+  }
+
+  /** That one; without an id the active one, if it is shared, else the one shared last. */
+  #named(id: string): Shared | undefined {
+    if (id !== "") {
+      return [...this.#shared.values()].find((each) => each.id === id);
+    }
+    const active = vscode.window.activeTerminal;
+    return (active && this.#shared.get(active)) ?? [...this.#shared.values()].at(-1);
+  }
+
+  async #began(event: vscode.TerminalShellExecutionStartEvent): Promise<void> {
+    const shared = this.#shared.get(event.terminal);
+    if (shared === undefined) {
+      return;
+    }
+    const { commandLine, cwd } = event.execution;
+    const ran: Ran = { command: commandLine.value, cwd: cwd?.fsPath ?? "", output: "", exitCode: undefined };
+    shared.ran.push(ran);
+    shared.ran.splice(0, shared.ran.length - MOST_COMMANDS);
+    this.#running.set(event.execution, ran);
+    for await (const data of event.execution.read()) {
+      ran.output = (ran.output + data).slice(-MOST_KEPT);
+    }
+  }
+
+  #ended(event: vscode.TerminalShellExecutionEndEvent): void {
+    const ran = this.#running.get(event.execution);
+    if (ran !== undefined) {
+      ran.exitCode = event.exitCode;
+    }
+  }
+
+  #forget(terminal: vscode.Terminal): void {
+    if (this.#shared.delete(terminal)) {
+      this.#refresh();
+    }
+  }
+
+  #refresh(): void {
+    const names = [...this.#shared.keys()].map((each) => each.name);
+    this.#status.text = `$(terminal) ${names.length} shared`;
+    this.#status.tooltip = `Agents may know what is run in: ${names.join(", ")}. Click to share no terminal any more.`;
+    if (names.length > 0) {
+      this.#status.show();
+    } else {
+      this.#status.hide();
+    }
+    this.#changed();
+  }
+}
+
+/** Without colours and other sequences; of a line that was written over, what was written last. */
+function clean(output: string): string {
+  const lines = stripVTControlCharacters(output).split("\n");
+  return lines.map((line) => line.replace(/\r+$/, "").replace(/^.*\r/, "")).join("\n");
+}

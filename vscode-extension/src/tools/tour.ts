@@ -1,0 +1,162 @@
+/**
+ * Lines that an agent marks for the user, each with a note, to be walked through: `editor_highlight`.
+ *
+ * The first one is shown beside what the user does; only the user goes on to the others. Nothing is written into any text.
+ */
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { Places } from "../editor/places";
+import { reveal, revealLine } from "../editor/reveal";
+import type { CallResult } from "../protocol/editorshapes";
+import { type Call, ToolError } from "./call";
+
+interface Stop {
+  readonly uri: vscode.Uri;
+  readonly note: string;
+  start: number;
+  end: number;
+}
+
+export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.#changed.event;
+  readonly #places: Places;
+  readonly #marked: vscode.TextEditorDecorationType;
+  readonly #status: vscode.StatusBarItem;
+  readonly #subscriptions: { dispose(): void }[];
+  #stops: readonly Stop[] = [];
+  #title = "";
+  #at = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(places: Places) {
+    this.#places = places;
+    this.#marked = vscode.window.createTextEditorDecorationType({
+      isWholeLine: true,
+      backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground"),
+      borderColor: new vscode.ThemeColor("focusBorder"),
+      borderStyle: "none none none solid",
+      borderWidth: "2px",
+      overviewRulerLane: vscode.OverviewRulerLane.Center,
+      overviewRulerColor: new vscode.ThemeColor("focusBorder"),
+    });
+    this.#status = vscode.window.createStatusBarItem("sould.tour", vscode.StatusBarAlignment.Right, 98);
+    this.#status.name = "sould: marked by an agent";
+    this.#status.command = "sould.tourNext";
+    this.#subscriptions = [
+      this.#changed,
+      this.#marked,
+      this.#status,
+      vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
+      vscode.window.onDidChangeVisibleTextEditors(() => { this.#paint(); }),
+      vscode.workspace.onDidChangeTextDocument((event) => { this.#moved(event); }),
+    ];
+  }
+
+  /** Answers the tool: takes the place of what was marked before. */
+  async show(call: Call): Promise<CallResult> {
+    const stops = await Promise.all(call.list("items").map((item) => this.#stop(item as Record<string, unknown>, call)));
+    const [first] = stops;
+    if (first === undefined) {
+      throw new ToolError("not_found", "There is nothing to be marked.");
+    }
+    clearTimeout(this.#timer);
+    this.#stops = stops;
+    this.#title = call.text("title") || "Marked by an agent";
+    this.#at = 0;
+    const seconds = call.number("ttlSec", 0);
+    this.#timer = seconds > 0 ? setTimeout(() => { this.end(); }, seconds * 1_000) : undefined;
+    const document = await vscode.workspace.openTextDocument(first.uri);
+    await reveal(document, new vscode.Range(first.start, 0, first.end, 0), { beside: false, focus: false });
+    this.#refresh();
+    return { data: { shown: stops.length } };
+  }
+
+  /** The user goes on, or back. */
+  async go(direction: 1 | -1): Promise<void> {
+    const count = this.#stops.length;
+    this.#at = count === 0 ? 0 : (this.#at + direction + count) % count;
+    const stop = this.#stops[this.#at];
+    if (stop !== undefined) {
+      await revealLine(stop.uri, stop.start);
+      this.#refresh();
+    }
+  }
+
+  /** The user has seen it. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#stops = [];
+    this.#refresh();
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    return this.#stops.flatMap((stop, at) => (stop.uri.toString() === document.uri.toString() ? this.#lenses(stop, at, document) : []));
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#subscriptions.forEach((each) => { each.dispose(); });
+  }
+
+  #lenses(stop: Stop, at: number, document: vscode.TextDocument): vscode.CodeLens[] {
+    const line = Math.min(stop.start, document.lineCount - 1);
+    const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
+      new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, tooltip });
+    const count = this.#stops.length;
+    const note = [count > 1 ? `${at + 1} of ${count}` : "", plain(stop.note)].filter(Boolean).join(": ");
+    const more = count > 1 ? [lens("Next", "sould.tourNext", "Go to the next place"), lens("Previous", "sould.tourPrevious", "Go back")] : [];
+    return [lens(`$(milestone) ${note || plain(this.#title)}`, "", `${this.#title}\n${stop.note}`), ...more, lens("Done", "sould.tourEnd", "Take the marks away")];
+  }
+
+  async #stop(item: Record<string, unknown>, call: Call): Promise<Stop> {
+    const { file, startLine, endLine, note } = item;
+    if (typeof file !== "string" || typeof startLine !== "number" || typeof endLine !== "number") {
+      throw new ToolError("failed", "This is no place.");
+    }
+    const document = await call.document(file);
+    const last = document.lineCount - 1;
+    const start = Math.min(startLine - 1, last);
+    return { uri: this.#places.uriOf(file), start, end: Math.min(Math.max(endLine - 1, start), last), note: typeof note === "string" ? note : "" };
+  }
+
+  /** Marks stay at their lines while somebody types above them. */
+  #moved(event: vscode.TextDocumentChangeEvent): void {
+    const here = this.#stops.filter((stop) => stop.uri.toString() === event.document.uri.toString());
+    for (const { range, text } of here.length > 0 ? event.contentChanges : []) {
+      const by = text.split("\n").length - 1 - (range.end.line - range.start.line);
+      for (const stop of here.filter((each) => range.end.line < each.start || (range.end.line === each.start && range.end.character === 0))) {
+        stop.start += by;
+        stop.end += by;
+      }
+    }
+    if (here.length > 0) {
+      this.#refresh();
+    }
+  }
+
+  #refresh(): void {
+    const stop = this.#stops[this.#at];
+    if (stop === undefined) {
+      this.#status.hide();
+    } else {
+      this.#status.text = `$(milestone) ${plain(this.#title).slice(0, 40)} ${this.#at + 1}/${this.#stops.length}`;
+      this.#status.tooltip = `${stop.note}\n${path.basename(stop.uri.fsPath)}, line ${stop.start + 1}. Click for the next place.`;
+      this.#status.show();
+    }
+    this.#paint();
+    this.#changed.fire();
+  }
+
+  #paint(): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const here = this.#stops.filter((stop) => stop.uri.toString() === editor.document.uri.toString());
+      editor.setDecorations(this.#marked, here.map((stop) => new vscode.Range(stop.start, 0, stop.end, 0)));
+    }
+  }
+}
+
+/** In one line, and without what VS Code draws as an icon. */
+function plain(text: string): string {
+  return text.replace(/\s+/g, " ").replaceAll("$(", "$ (").trim();
+}
