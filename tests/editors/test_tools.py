@@ -107,6 +107,17 @@ async def in_no_editor(world: World) -> AsyncGenerator[None]:
     yield
 
 
+@asynccontextmanager
+async def in_the_daemon(world: World) -> AsyncGenerator[None]:
+    """What it runs is shown, and only once somebody has asked."""
+    assert json.loads(world.sould("status", "--json").stdout)["language_servers"] == []
+    yield
+    (server,) = json.loads(world.sould("status", "--json").stdout)["language_servers"]
+    assert (server["name"], server["root"]) == ("typescript-language-server", str(world.project))
+    assert server["memory_bytes"] > 1_000_000
+    assert "typescript-language-server" in world.sould("status").stdout.partition("Language servers")[2]
+
+
 @dataclass(frozen=True)
 class Row:
     """One who serves tools. `by`: what answers call it; `column`: where the page says what it has."""
@@ -131,7 +142,7 @@ ROWS: Final = [
     _row(_emacs("28"), pytest.mark.editors),
     _row(_emacs("30"), pytest.mark.editors),
     _row(Row("plain-lsp", "Kate", "by an LSP editor without a plugin", in_plain_editor)),
-    _row(Row("language-servers", "language server", "by sould's language servers", in_no_editor, "")),
+    _row(Row("language-servers", "language server", "by sould's language servers", in_the_daemon, "")),
     _row(Row("disk", "disk", "by no editor", in_no_editor)),
 ]
 

@@ -129,6 +129,17 @@ class McpState(ControlModel, frozen=True):
     pid: int | None = None
 
 
+class LanguageServerState(ControlModel, frozen=True):
+    """One language server that the daemon runs. `memory_bytes`: with all that it started."""
+
+    name: str
+    root: str
+    pid: int
+    memory_bytes: int
+    unused_s: float
+    """Since it was asked last."""
+
+
 class ProjectState(ControlModel, frozen=True):
     """One project that is open: in a session in memory, or in a client."""
 
@@ -174,6 +185,7 @@ class Status(ControlModel, frozen=True):
     state_dir: str
     log_file: str
     mcp: tuple[McpState, ...] = ()
+    language_servers: tuple[LanguageServerState, ...] = ()
     loops: tuple[LoopInfo, ...] = ()
     config_file: str = ""
     """The configuration file it reads, whether or not it is there."""

@@ -343,3 +343,15 @@ def test_doctor_changes_nothing(user: User) -> None:
     before = sorted(user.home.rglob("*"))
     user.doctor()
     assert sorted(user.home.rglob("*")) == before
+
+
+def test_the_language_servers_of_a_project_are_named(user: User) -> None:
+    (user.project / "a.py").write_text("")
+    program = user.project / ".venv" / "bin" / "ty"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin"}
+    assert "ty (python) would be run" in user.finding("language servers", env=environment)["text"]
+    assert user.sould("trust", env=environment).returncode == 0
+    assert "Agents here can ask ty (python)" in user.finding("language servers", env=environment)["text"]

@@ -32,6 +32,7 @@ TOPIC = {
     "clock": "models",
     "editors": "editors",
     "mcp": "editors",
+    "language servers": "editors",
 }
 """Finding -> the topic of `sould doctor` that makes it."""
 SEVERITY = {"ok": 0, "warn": 1, "fail": 2}

@@ -37,6 +37,16 @@ class _Installed(Struct, frozen=True):
     found: bool
 
 
+class RunningServer(Struct, frozen=True):
+    """A process that runs now. `memory`: bytes, with all that it started; `unused_s`: since it was asked last."""
+
+    name: str
+    root: Path
+    pid: int
+    memory: int
+    unused_s: float
+
+
 class LanguageServers:
     """An `EditorBackend`: one for the daemon. `running` owns its processes."""
 
@@ -67,6 +77,17 @@ class LanguageServers:
                 self._group = None
                 if self._pool is not None:
                     self._pool.close()
+
+    def now(self) -> tuple[RunningServer, ...]:
+        """Those that run."""
+        if self._pool is None:
+            return ()
+        moment = asyncio.get_running_loop().time()
+        return tuple(
+            RunningServer(each.launch.name, each.launch.root, each.pid, each.memory, moment - each.used)
+            for each in self._pool.servers
+            if each.pid is not None
+        )
 
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""

@@ -40,6 +40,7 @@ from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 if TYPE_CHECKING:
+    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
 
@@ -102,6 +103,11 @@ class SessionHost:
     def editors(self) -> EditorBackends:
         """Who can serve editor tools, to whatever session."""
         return self._services.editors
+
+    @property
+    def language_servers(self) -> "tuple[RunningServer, ...]":
+        """Those that run now, for projects that are trusted."""
+        return self._services.languages.now()
 
     @property
     def other_agents(self) -> "OtherAgents":

@@ -25,6 +25,7 @@ from sould.agents.store.info import JOURNAL
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
 
 if TYPE_CHECKING:
+    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
 
@@ -111,6 +112,11 @@ class HostPort:
     def editors(self) -> EditorBackends:
         """Who can serve editor tools; an editor's client joins and leaves here."""
         return self._host.editors
+
+    @property
+    def language_servers(self) -> "tuple[RunningServer, ...]":
+        """Those that run now, for projects that are trusted."""
+        return self._host.language_servers
 
     @property
     def other_agents(self) -> "OtherAgents":

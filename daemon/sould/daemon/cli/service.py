@@ -52,6 +52,7 @@ def status(as_json: bool, as_line: bool) -> None:
     _sessions(found)
     _loops(found)
     _servers(found)
+    _language_servers(found)
 
 
 @click.command(cls=Command)
@@ -234,6 +235,21 @@ def _servers(found: Status) -> None:
         for (name, state, tools, trouble), servers in like.items()
     )
     click.echo(table(rows))
+
+
+def _language_servers(found: Status) -> None:
+    if found.language_servers:
+        click.echo("\nLanguage servers")
+        rows = (
+            (
+                f"  {visible(each.name)}",
+                size(each.memory_bytes),
+                f"asked {span(each.unused_s)} ago",
+                _short(each.root),
+            )
+            for each in found.language_servers
+        )
+        click.echo(table(rows))
 
 
 def _short(path: str) -> str:

@@ -35,6 +35,7 @@ from sould.daemon.control import (
     FsckParams,
     FsckReport,
     IfIdle,
+    LanguageServerState,
     Leaving,
     ListParams,
     LoopInfo,
@@ -67,6 +68,7 @@ from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
 
 if TYPE_CHECKING:
+    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.mcp.server import Server as McpServer
     from sould.agents.sessions.port import SessionPort
     from sould.agents.store.store import SessionInfo, StoredSession, WeighedSession
@@ -176,6 +178,7 @@ class ControlFace:
             connections=tuple(_connection(each) for each in self._server.connections.values()),
             sessions=tuple(_state(session) for session in sessions),
             mcp=tuple(_server(server, users) for server, users in built.mcp.uses) if built else (),
+            language_servers=tuple(map(_language_server, built.port.language_servers)) if built else (),
             loops=await asyncio.to_thread(_loops, self._paths, looping) if loadable else (),
             running_turns=self._sessions.running_turns,
             guard_pid=built.guard_pid if built else None,
@@ -407,6 +410,16 @@ def _server(server: "McpServer", users: int) -> McpState:
         tools=len(server.definitions),
         sessions=users,
         pid=server.pid,
+    )
+
+
+def _language_server(server: "RunningServer") -> LanguageServerState:
+    return LanguageServerState(
+        name=server.name,
+        root=str(server.root),
+        pid=server.pid,
+        memory_bytes=server.memory,
+        unused_s=server.unused_s,
     )
 
 

@@ -21,7 +21,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "configuration": ("files", "trust"),
     "network": ("network",),
     "models": ("usable",),
-    "editors": ("editor_settings", "mcp_servers"),
+    "editors": ("editor_settings", "mcp_servers", "language_servers"),
 }
 """Module -> its checks, in the order they are run. Modules are imported when asked for: the model client is slow."""
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import JsonValue
 
+from sould.agents.languageservers.programs import languages_in, launch_for
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
 from sould.daemon.cli.setup.jsonc import parse
+from sould.daemon.cli.trust import trust_store
+from sould.daemon.configuration.configuration import ConfigFileError, load
 
 SUBLIME = "Library/Application Support/Sublime Text"
 SET_UP = "Connect yours: sould setup"
@@ -62,6 +65,29 @@ def mcp_servers(setup: SetUp) -> Iterator[Finding]:
             yield warn("mcp", f"{path} cannot be read ({error}).", "Fix that file.")
             continue
         yield from _mcp(setup, _Editor(str(path), path, "", "mcpServers"), settings)
+
+
+def language_servers(setup: SetUp) -> Iterator[Finding]:
+    """Which language servers agents would ask in this directory when no editor is open."""
+    try:
+        settings = load(setup.paths, setup.environment).config.languageservers
+    except ConfigFileError:
+        return  # another check says so
+    root = setup.cwd.resolve()
+    launches = {
+        language.name: launch_for(language, root, setup.environment, settings) for language in languages_in(root)
+    }
+    known = [f"{launch.name} ({name})" for name, launch in launches.items() if launch is not None]
+    missing = [name for name, launch in launches.items() if launch is None]
+    trusted = trust_store(setup.paths).state(setup.cwd) == "trusted"
+    if known and trusted:
+        yield ok("language servers", f"Agents here can ask {', '.join(known)}, also when no editor is open.")
+    elif known:
+        yield ok("language servers", f"{', '.join(known)} would be run for agents here, if you trusted this directory.")
+    elif missing and settings.enabled:
+        yield ok(
+            "language servers", f"No language server is installed for what is in this directory: {', '.join(missing)}."
+        )
 
 
 def _editors(setup: SetUp) -> Iterator[_Editor]:
